@@ -138,7 +138,10 @@ def _bounds(parameter: Parameter) -> FieldInfo:
 
 
 def _field(parameter: Parameter) -> FieldInfo:
-    field: FieldInfo = Field(default=parameter.default, description=parameter.description)
+    default: Any = parameter.default
+    if isinstance(default, tuple):  # JSON has arrays only
+        default = list(default)
+    field: FieldInfo = Field(default=default, description=parameter.description)
     return field
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 from app.datasets.schemas import HoldOut, LabelMap, RandomFolds, Validation
 from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
-from app.jobs.parameter_schemas import LossRequest
+from app.jobs.parameter_schemas import LossRequest, ScorerRequest
 from app.jobs.requests import (
     MAX_ROUNDS,
     FeatureChoiceRequest,
@@ -93,6 +93,9 @@ class StudyBaseRequest(RequestModel):
     """The training that trials vary; with these values it is trial 0, the default."""
 
     loss: LossRequest
+    scorer: ScorerRequest | None = Field(
+        None, description="As of a training job; trees when null. A sum learns nothing, so it is refused"
+    )
     hyperparameters: HyperparametersOrAuto = Field(default_factory=HyperparametersRequest)
     early_stopping_rounds: int | None = Field(
         None,
@@ -123,7 +126,8 @@ class StudyRequest(RequestModel):
     search_space: dict[_Pointer, SearchParameter] = Field(
         min_length=1,
         max_length=MAX_DIMENSIONS,
-        description="Parameters by JSON pointer into the base: `/hyperparameters/…`, `/loss/…` or `/loss`",
+        description="Parameters by JSON pointer into the base: `/hyperparameters/…`, `/scorer/…`, `/loss/…`"
+        " or `/loss`",
     )
     objective: ObjectiveRequest = Field(default_factory=ObjectiveRequest)
     sampler: Literal["tpe", "random", "grid", "qmc"] = Field(

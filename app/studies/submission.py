@@ -8,6 +8,7 @@ from app.jobs.submission.training import training
 from app.studies.requests import CloneRequest, StudyRequest
 from core.errors import InputProblem, InvalidInput
 from core.metrics import check_differences, parse_metric
+from core.scorers import WeightedSum
 from core.store import Transaction
 from core.store.repositories.models import check_name
 from core.studies import Budget, SearchSpace, search_space
@@ -102,6 +103,8 @@ def check_parameters(spec: Json, parameters: Json) -> None:
 
 def _problems(request: StudyRequest) -> list[InputProblem]:
     found: list[InputProblem] = []
+    if request.base.scorer is not None and request.base.scorer.kind == WeightedSum.kind:
+        found.append(InputProblem("/base/scorer/kind", "a sum learns nothing that a trial could vary"))
     if request.test is None and request.test_dataset_id is None:
         found.append(InputProblem("/test", "is needed to conclude; hold queries out, or set test_dataset_id"))
     if request.alias is not None:
@@ -135,7 +138,7 @@ def _base(tx: Transaction, asked: Json) -> Json:
     return {**job, "loss": base["loss"]}
 
 
-_OF_BASE = ("loss", "hyperparameters", "label_map", "features", "categorical_feature", "contract")
+_OF_BASE = ("loss", "hyperparameters", "scorer", "label_map", "features", "categorical_feature", "contract")
 
 
 def _placed(problem: InputProblem) -> InputProblem:

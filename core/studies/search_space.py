@@ -15,7 +15,7 @@ MAX_DIMENSIONS = 50
 MAX_GRID = 10_000
 # Combinations of the choices that decide which other parameters there are.
 _MAX_BRANCHES = 200
-_ROOTS = ("loss", "hyperparameters")
+_ROOTS = ("loss", "hyperparameters", "scorer")
 
 
 @dataclass(frozen=True)
@@ -263,8 +263,11 @@ def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
 
 def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
     tokens = tokens_of(pointer)
-    if not pointer.startswith("/") or not tokens or tokens[0] not in _ROOTS or tokens == ("hyperparameters",):
-        raise InvalidInput.at("", "must be a pointer to /loss, or to a part of /loss or /hyperparameters")
+    is_whole = len(tokens) == 1 and tokens != ("loss",)
+    if not pointer.startswith("/") or not tokens or tokens[0] not in _ROOTS or is_whole:
+        raise InvalidInput.at(
+            "", "must be a pointer to /loss, or to a part of /loss, /hyperparameters or /scorer"
+        )
     when = {place: tuple(allowed) for place, allowed in (values.get("when") or {}).items()}
     if any(are_related(pointer, place) and len(tokens_of(place)) >= len(tokens) for place in when):
         raise InvalidInput.at("/when", "must not depend on the parameter itself")

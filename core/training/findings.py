@@ -91,7 +91,7 @@ def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
         >>> [finding.code for finding in resumption_findings(training_spec(asked))]
         ['no-checkpoints']
     """
-    if spec.hyperparameters.is_resumable:
+    if spec.is_resumable:
         return
     yield Finding(
         code="no-checkpoints",
@@ -118,7 +118,7 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
         >>> finding.code
         'seed-without-effect'
     """
-    if spec.is_random or parts_are_random:
+    if spec.is_random or parts_are_random or not spec.learns:
         return
     yield Finding(
         code="seed-without-effect",

@@ -1,8 +1,14 @@
-"""What memory a training takes, told before it begins."""
+"""Estimate the memory of a training before it begins."""
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.data import RankingDataset
+from core.data.features import IN_MEMORY_BYTES
+from core.scorers import NetworkScorer
 from core.training.spec import TrainingSpec
 
 # Measured with LightGBM 4.7: scores, derivatives, rows of leaves, and the layout of the loss.
@@ -11,37 +17,34 @@ _MEASURED_DOCUMENT_BYTES = 24
 _HISTOGRAM_BIN_BYTES = 16
 _ONE_BYTE_BINS = 256
 _SAMPLE_BYTES = 2**25
+# Measured with JAX 0.10, see the test: copies of each weight and of each unit of a batch that are alive
+# together, and what JAX and its compiler take for themselves.
+_WEIGHT_COPIES = 20
+_UNIT_COPIES = 3
+_LINEAR_BYTES, _HIDDEN_BYTES = 96 * 2**20, 256 * 2**20
+_SCALED_CELLS, _SCALED_CELL_BYTES = 2**22, 16  # features that are scaled together, in float64 and its result
+_QUANTILE_ROWS, _QUANTILE_CELL_BYTES = 200_000, 20
 
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """The memory of a training, in bytes.
+    """The memory of a training.
 
     Attributes:
-        bins: Of features in bins: a byte each, two where `max_bin` is above 255.
-        documents: Of what is kept of each document: scores, derivatives, labels.
-        histograms: Of those that LightGBM keeps for the leaves of a tree.
-        raw: Of the features themselves, which LightGBM copies for linear leaves.
+        parts: Bytes by what they are for.
     """
 
-    bins: int
-    documents: int
-    histograms: int
-    raw: int
+    parts: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """All of it, and the sample that bins are found from."""
-        return self.bins + self.documents + self.histograms + self.raw + _SAMPLE_BYTES
+        """All of it, in bytes."""
+        return sum(self.parts.values())
 
     def __str__(self) -> str:
-        parts = {
-            "features in bins": self.bins,
-            "scores and derivatives": self.documents,
-            "histograms": self.histograms,
-            "features of linear leaves": self.raw,
-        }
-        told = ", ".join(f"{size / 2**20:,.0f} for {name}" for name, size in parts.items() if size >= 2**20)
+        told = ", ".join(
+            f"{size / 2**20:,.0f} for {name}" for name, size in self.parts.items() if size >= 2**20
+        )
         return f"{self.total / 2**20:,.0f} MiB" + (f" ({told})" if told else "")
 
 
@@ -50,12 +53,50 @@ def memory_need(
 ) -> MemoryNeed:
     """Estimate what a training takes at most, beside what the process holds already."""
     parts = [training] if validation is None else [training, validation]
-    bin_bytes = 1 if spec.hyperparameters.max_bin < _ONE_BYTE_BINS else 2
-    bins = sum(part.n_documents * part.n_features for part in parts) * bin_bytes
-    documents = training.n_documents * _LEARNT_DOCUMENT_BYTES
-    documents += sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
-    of_a_leaf = training.n_features * min(spec.hyperparameters.max_bin, training.n_documents)
-    histograms = spec.hyperparameters.num_leaves * of_a_leaf * _HISTOGRAM_BIN_BYTES
-    linear = spec.hyperparameters.linear_tree
-    raw = sum(part.features.nbytes for part in parts) if linear else 0
-    return MemoryNeed(bins, documents, histograms, raw)
+    measured = sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
+    if not spec.learns:
+        return MemoryNeed({"scores": measured})
+    learnt = {"scores and derivatives": measured + training.n_documents * _LEARNT_DOCUMENT_BYTES}
+    if isinstance(spec.scorer, NetworkScorer):
+        return MemoryNeed(learnt | _of_network(spec.scorer, parts))
+    return MemoryNeed(learnt | _of_trees(spec, parts))
+
+
+def _of_trees(spec: TrainingSpec, parts: list[RankingDataset]) -> dict[str, int]:
+    hyperparameters, training = spec.hyperparameters, parts[0]
+    bin_bytes = 1 if hyperparameters.max_bin < _ONE_BYTE_BINS else 2
+    of_a_leaf = training.n_features * min(hyperparameters.max_bin, training.n_documents)
+    linear = sum(part.features.nbytes for part in parts) if hyperparameters.linear_tree else 0
+    return {
+        "features in bins": sum(part.n_documents * part.n_features for part in parts) * bin_bytes,
+        "histograms": hyperparameters.num_leaves * of_a_leaf * _HISTOGRAM_BIN_BYTES,
+        "features of linear leaves": linear,
+        "the sample that bins are found from": _SAMPLE_BYTES,
+    }
+
+
+def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str, int]:
+    training = parts[0]
+    n_inputs = training.n_features * (2 if scorer.missing_indicators else 1)
+    inputs = [4 * part.n_documents * n_inputs for part in parts]
+    sizes = (n_inputs, *scorer.hidden_layers, 1)
+    n_weights = sum(n * m + 3 * m for n, m in itertools.pairwise(sizes))
+    scaled = min(_SCALED_CELLS, training.n_documents * n_inputs) * _SCALED_CELL_BYTES
+    if scorer.inputs == "rank-gauss":
+        sample = min(_QUANTILE_ROWS, training.n_documents) * training.n_features
+        scaled = max(scaled, sample * _QUANTILE_CELL_BYTES)
+    return {
+        # Larger ones are in temporary files, whose pages are no memory of the process.
+        "inputs": sum(size for size in inputs if size <= IN_MEMORY_BYTES),
+        "scaling": scaled,
+        "units of a batch": 4 * _UNIT_COPIES * _batch_rows(scorer, training) * sum(sizes),
+        "weights and the optimiser's state": 4 * _WEIGHT_COPIES * n_weights,
+        "JAX": _HIDDEN_BYTES if scorer.hidden_layers else _LINEAR_BYTES,
+    }
+
+
+def _batch_rows(scorer: NetworkScorer, training: RankingDataset) -> int:
+    """Return the rows of the largest batch, which a query beyond the bound fills up to a power of two."""
+    largest = int(np.diff(training.query_boundaries).max())
+    usual = min(scorer.batch_documents, training.n_documents)
+    return usual if largest <= usual else 1 << (largest - 1).bit_length()

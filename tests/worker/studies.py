@@ -21,12 +21,15 @@ def add_study(
     """Record a study of small trainings and queue its first trials."""
     validation = changed.pop("validation", {"fraction": 0.3})
     budget = Budget(trials, changed.pop("seconds", None), changed.pop("patience", None))
+    scorer = changed.pop("scorer", None)
+    of_trees = SMALL | changed.pop("hyperparameters", {})
     train = {
         "kind": "train",
         "model_name": "web",
         "dataset_id": dataset_id,
         "loss": {"name": "lambdarank"},
-        "hyperparameters": SMALL | changed.pop("hyperparameters", {}),
+        "scorer": scorer,
+        "hyperparameters": {} if scorer else of_trees,
         "metrics": ["ndcg@5"],
         "test": {"fraction": 0.3},
         "seed": 7,

@@ -98,6 +98,43 @@ def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of
     assert "/test" in pointers(client.post("/v1/studies", json=request_of(test=None)))
 
 
+def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """Bounds are those of the scorer's parameters; trial 0 has the values of the base."""
+    base = {"loss": {"name": "lambdarank"}, "scorer": {"kind": "mlp", "hidden": [8], "epochs": 3}}
+    space: dict[str, Any] = {
+        "/scorer/learning_rate": {"type": "float", "low": 0.001, "high": 0.1, "log": True},
+        "/scorer/hidden": {"type": "choice", "choices": [[8], [16, 8]]},
+    }
+    study = client.post("/v1/studies", json=request_of(base=base, search_space=space))
+    assert study.status_code == 202, study.text
+    found = study.json()
+    assert (found["base"]["scorer"]["epochs"], found["base"]["hyperparameters"]) == (3, {})
+    refusals: list[tuple[dict[str, Any], str]] = [
+        ({"/scorer/learning_rate": {"type": "float", "low": 0.0, "high": 1.0}}, "/low"),
+        ({"/scorer/hidden": {"type": "choice", "choices": [[8], []]}}, "/choices/1"),
+        ({"/scorer/depth": {"type": "int", "low": 1, "high": 2}}, "/low"),
+        ({"/scorer": {"type": "choice", "choices": [{"kind": "mlp"}]}}, ""),
+        ({LEAVES: {"type": "int", "low": 4, "high": 64}}, "/low"),
+    ]
+    for space, place in refusals:
+        refused = client.post("/v1/studies", json=request_of(base=base, search_space=space))
+        pointer = "/search_space/" + next(iter(space)).replace("/", "~1") + place
+        assert pointers(refused)[0] == pointer, space
+
+
+def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """It learns nothing but weights, which are fitted anyway."""
+    base = {"loss": {"name": "mse"}, "scorer": {"kind": "sum", "models": ["web:1"]}}
+    assert pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]
+
+
+def test_mistakes_of_a_scorer_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """Those of the base stand below it."""
+    base = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {"num_leaves": 4}}
+    refused = client.post("/v1/studies", json=request_of(base=base))
+    assert pointers(refused) == ["/base/hyperparameters/num_leaves"]
+
+
 def test_mistakes_of_the_base_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
     """What is wrong with the training that trials vary is named below `base`."""
     base = {"loss": {"name": "lambdarank"}, "label_map": {"x": 1.0}}

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def test_the_estimate_says_what_for() -> None:
     dataset = judged(2_000, 20)
     spec = training_spec({"loss": {"name": "lambdarank"}})
     wide = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"max_bin": 1_000}})
-    assert memory_need(wide, dataset).bins == 2 * memory_need(spec, dataset).bins == 2 * 100_000 * 20
+    bins = [memory_need(each, dataset).parts["features in bins"] for each in (spec, wide)]
+    assert bins == [100_000 * 20, 2 * 100_000 * 20]
     told = str(memory_need(spec, dataset))
     assert "2 for features in bins" in told
     assert "features of linear leaves" not in told
@@ -77,5 +79,56 @@ def test_features_in_memory_are_not_counted_again() -> None:
     halves = dataset.select_queries(range(1_000)), dataset.select_queries(range(1_000, 2_000))
     spec = training_spec({"loss": {"name": "lambdarank"}})
     linear = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"linear_tree": True}})
-    assert memory_need(spec, *halves).raw == 0
-    assert memory_need(linear, *halves).raw == dataset.features.nbytes
+    copies = [memory_need(each, *halves).parts["features of linear leaves"] for each in (spec, linear)]
+    assert copies == [0, dataset.features.nbytes]
+
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "linear": {"kind": "linear"},
+    "quantiles": {"kind": "linear", "inputs": "rank-gauss", "missing_indicators": True},
+    "mlp": {"kind": "mlp", "hidden": [256, 128]},
+    "wide": {"kind": "mlp", "hidden": [1_024, 1_024], "batch_documents": 1_000},
+}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(memory_bytes() is None, reason="this system does not tell a process its memory")
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
+    """With what JAX takes for itself and for compiling."""
+    from core.training.networks import train_network
+
+    dataset = judged(600, 60)
+    part, rest = dataset.select_queries(range(400)), dataset.select_queries(range(400, 600))
+    spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {**NETWORKS[kind], "epochs": 2}})
+    need = memory_need(spec, part, rest)
+    with watching() as most:
+        train_network(spec, part, rest, threads=2)
+    assert 0 < most[0] <= need.total
+
+
+def test_inputs_in_temporary_files_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inputs of a network are a second matrix beside the features, in memory only where it is small."""
+    dataset = judged(40, 20)
+    spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {"kind": "mlp"}})
+    assert memory_need(spec, dataset, dataset).parts["inputs"] == 2 * dataset.features.nbytes
+    assert "256 for JAX" in str(memory_need(spec, dataset))
+    monkeypatch.setattr("core.training.memory.IN_MEMORY_BYTES", dataset.features.nbytes - 1)
+    assert memory_need(spec, dataset, dataset).parts["inputs"] == 0
+
+
+def test_a_large_query_is_a_batch_of_its_own() -> None:
+    """It is filled up to a power of two."""
+    features = np.random.default_rng(0).normal(size=(1_100, 3))
+    dataset = RankingDataset.from_arrays(features, np.zeros(1_100), [0, 1_050, 1_075, 1_100])
+    spec = training_spec(
+        {"loss": {"name": "lambdarank"}, "scorer": {"kind": "linear", "batch_documents": 50}}
+    )
+    small = memory_need(spec, dataset.select_queries([1, 2])).parts["units of a batch"]
+    assert memory_need(spec, dataset).parts["units of a batch"] == small // 50 * 2_048
+
+
+def test_a_sum_needs_its_scores_alone() -> None:
+    """Nothing is trained."""
+    spec = training_spec({"scorer": {"kind": "sum", "models": ["web:1"]}})
+    assert set(memory_need(spec, judged(20, 3)).parts) == {"scores"}

@@ -1,0 +1,293 @@
+"""Jobs that train networks: results, folds, studies, interruptions and limits."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.models.reproduction import reproduction
+from core.data import RankingDataset, synthetic_dataset
+from core.jobs.folders import checkpoint_folder
+from core.jobs.train import TrainJob
+from core.scorers import Network, read_model
+from core.store import Job
+from core.store.artifacts.keys import model_key
+from tests.worker.studies import add_study
+from tests.worker.workshop import Workshop
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+from worker.runners.training import run_training
+
+NETWORK: dict[str, Any] = {
+    "model_name": "net",
+    "hyperparameters": {},
+    "scorer": {"kind": "mlp", "hidden": [6], "dropout": 0.2, "epochs": 6, "batch_documents": 100},
+}
+# Epochs of many steps, within which something can happen.
+SLOW = {
+    **NETWORK,
+    "validation": {"fraction": 0.2},
+    "scorer": {**NETWORK["scorer"], "epochs": 40, "batch_documents": 2, "hidden": [256]},
+}
+
+
+@pytest.fixture
+def dataset() -> RankingDataset:
+    """Sixty judged queries."""
+    return synthetic_dataset(60, seed=1, documents_per_query=10, n_features=4)
+
+
+@pytest.fixture
+def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
+    """The id of the dataset."""
+    return workshop.add(dataset, "judged")
+
+
+def content_of(workshop: Workshop, job: Job) -> bytes:
+    """Return the model that a job made, which must have succeeded."""
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
+
+
+def look(workshop: Workshop, job_id: str) -> Job:
+    """Return the job as it is."""
+    with workshop.store.read() as tx:
+        return tx.jobs.get(job_id)
+
+
+def queued(workshop: Workshop, dataset_id: str, spec: dict[str, Any]) -> str:
+    """Queue a training."""
+    defaults = {"kind": "train", "loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"]}
+    with workshop.store.begin() as tx:
+        return tx.jobs.add("train", {**defaults, "dataset_id": dataset_id, **spec}).id
+
+
+def until(
+    workshop: Workshop,
+    job_id: str,
+    happened: Callable[[Job], bool],
+    then: Callable[[StopFlag], None] = StopFlag.set,
+) -> Job:
+    """Carry a job out; when something has happened, shut the worker down or do something else."""
+    stop = StopFlag()
+    arguments = (workshop.store, workshop.settings, stop, "w1", RUNNERS)
+    worker = threading.Thread(target=run_jobs, args=arguments)
+    worker.start()
+    while worker.is_alive() and not happened(look(workshop, job_id)):
+        time.sleep(0.005)
+    then(stop)
+    worker.join()
+    return look(workshop, job_id)
+
+
+def epochs_of(job: Job) -> int:
+    """Return the epochs done."""
+    return int((job.progress or {}).get("iteration") or 0)
+
+
+def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id: str) -> None:
+    """Its row has the scorer, its lineage JAX, and its evaluation is that of the stored file."""
+    job = workshop.train(
+        dataset_id,
+        **NETWORK,
+        validation={"fraction": 0.2},
+        test={"fraction": 0.2},
+        diagnostics={"interval": 2},
+        early_stopping={"metric": "ndcg@5", "rounds": 3},
+    )
+    network = read_model(content_of(workshop, job))
+    assert isinstance(network, Network)
+    with workshop.store.read() as tx:
+        row = tx.models.get((job.result or {})["model_id"])
+        curves = {point.iteration: point.values for point in tx.jobs.iterations(job.id)}
+    assert (row.kind, row.hyperparameters) == ("mlp", {})
+    assert row.scorer is not None
+    assert (row.scorer["hidden"], row.scorer["dropout"]) == ([6], 0.2)
+    assert row.lineage is not None
+    assert {"jax", "jaxlib", "optax"} <= set(row.lineage["libraries"])
+    assert curves[row.best_iteration]["validation"] == (job.metrics or {})["validation"]
+    assert "diagnostics" in curves[1]
+    assert (job.metrics or {})["test"]["ndcg@5"] is not None
+    codes = {finding["code"] for finding in job.findings or []}
+    assert not codes & {"seed-without-effect", "no-checkpoints", "automatic-hyperparameters"}
+
+
+def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
+    """Each fold is held out once; the model has all queries and the epochs of the median fold."""
+    folded = workshop.train(
+        dataset_id, **NETWORK, validation={"folds": 3}, early_stopping={"metric": "ndcg@5", "rounds": 2}
+    )
+    content = content_of(workshop, folded)
+    with workshop.store.read() as tx:
+        row = tx.models.resolve("net")
+    assert row.validation is not None
+    best = [fold["best_iteration"] for fold in row.validation["cross_validation"]["folds"]]
+    assert row.best_iteration == sorted(best)[1]
+    scorer = {**NETWORK["scorer"], "epochs": row.best_iteration}
+    assert content == content_of(workshop, workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}))
+    with workshop.store.begin() as tx:
+        job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
+    again = workshop.carry_out(job_id)
+    assert again.result is not None, again.problem
+    assert (again.result["equal"], again.result["differences"]) == (True, [])
+
+
+def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
+    """Trials vary the scorer; winner and default are refitted with the epochs that were best."""
+    space = {
+        "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
+        "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
+    }
+    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=6).id
+    run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
+    with workshop.store.read() as tx:
+        study, trials = tx.studies.get(study_id), tx.studies.trials(study_id)
+    assert study.status == "succeeded", study.problem
+    assert study.best_number
+    with workshop.store.read() as tx:
+        refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
+    assert trials[0].parameters == {"/scorer/learning_rate": 0.001, "/scorer/hidden": [6]}
+    for trial in trials:
+        assert trial.status == "succeeded", trial.problem
+        assert trial.training is not None
+        assert trial.parameters is not None
+        for pointer, value in trial.parameters.items():
+            assert trial.training["scorer"][pointer.rpartition("/")[2]] == value
+    for refit, number in zip(refits, (0, study.best_number), strict=True):
+        scorer = refit.spec["scorer"]
+        assert scorer["hidden"] == (trials[number or 0].parameters or {})["/scorer/hidden"]
+        assert scorer["epochs"] == trials[number or 0].best_iteration
+
+
+@pytest.mark.long
+def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset_id: str) -> None:
+    """The training goes on from the file of its checkpoint, to the same bytes, curves and metrics."""
+    undisturbed = workshop.train(dataset_id, **SLOW)
+    job_id = queued(workshop, dataset_id, SLOW)
+    kept = []
+    for epoch in (1, 10):
+        job = until(workshop, job_id, lambda job, epoch=epoch: epochs_of(job) >= epoch)  # type: ignore[misc]
+        assert (job.status, job.attempt) == ("queued", 0)
+        assert job.checkpoint is not None
+        assert epoch <= job.checkpoint["iteration"] < SLOW["scorer"]["epochs"]
+        kept.append(job.checkpoint["key"])
+    assert not workshop.store.artifacts.exists(kept[0])
+    job = workshop.carry_out(job_id)
+    assert content_of(workshop, job) == content_of(workshop, undisturbed)
+    assert job.metrics == undisturbed.metrics
+    with workshop.store.read() as tx:
+        curves, expected = (
+            [(point.iteration, point.values) for point in tx.jobs.iterations(each)]
+            for each in (job_id, undisturbed.id)
+        )
+    assert curves == expected
+    assert not workshop.store.artifacts.exists(checkpoint_folder(job_id))
+
+
+@pytest.mark.long
+def test_lost_workers_cost_what_came_after_the_checkpoint(
+    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten workers are lost one after the other, each at another epoch or within it."""
+    spec = {**NETWORK, "validation": {"fraction": 0.2}}
+    spec["scorer"] = {**NETWORK["scorer"], "epochs": 30}
+    undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
+    often = Workshop(
+        workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20})
+    )
+    job_id = queued(often, dataset_id, spec)
+    losses = np.sort(np.random.default_rng(5).choice(np.arange(1, 29), 10, replace=False))
+
+    class Lost(BaseException):
+        """The process ends without a word."""
+
+    for epoch in losses.tolist():
+        checks = 0
+
+        def check(run: JobRun, epoch: int = epoch) -> None:
+            nonlocal checks
+            checks += epochs_of(look(often, run.id)) >= epoch
+            if checks > 6 + epoch % 5:  # the first ones are those of its report
+                raise Lost
+
+        with monkeypatch.context() as patched:
+            patched.setattr(JobRun, "check", check)
+            claimed = JobRun.claim_next(
+                often.store, often.settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3"
+            )
+            assert claimed is not None
+            with pytest.raises(Lost):
+                run_training(claimed, TrainJob.from_json(claimed.spec))
+        with often.store.begin() as tx:
+            assert tx.jobs.take_back(tx.jobs.running_on(""), 20).requeued == [job_id]
+        kept = look(often, job_id).checkpoint
+        assert kept is not None
+        assert kept["iteration"] >= epoch
+    assert content_of(often, often.carry_out(job_id)) == undisturbed
+
+
+@pytest.mark.long
+def test_folds_of_a_network_go_on_within_their_fold(workshop: Workshop, dataset_id: str) -> None:
+    """The checkpoint has the folds that are done and the epochs of the one under way."""
+    spec = {**SLOW, "validation": {"folds": 2}, "scorer": {**SLOW["scorer"], "epochs": 15}}
+    undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
+    job_id = queued(workshop, dataset_id, spec)
+    job = until(workshop, job_id, lambda job: epochs_of(job) >= 17)
+    assert job.checkpoint is not None
+    assert job.checkpoint["iteration"] >= 17
+    assert content_of(workshop, workshop.carry_out(job_id)) == undisturbed
+
+
+@pytest.mark.long
+def test_long_epochs_show_their_batches_and_can_be_cancelled(
+    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job ends within the epoch, between two batches."""
+    monkeypatch.setattr("worker.job.fitting._BATCH_SECONDS", 0.0)
+    spec = {**SLOW, "scorer": {**SLOW["scorer"], "hidden": [2048, 1024], "epochs": 1}}
+    job_id = queued(workshop, dataset_id, spec)
+    seen: list[dict[str, Any]] = []
+
+    def has_batches(job: Job) -> bool:
+        seen.append(job.progress or {})
+        return bool(seen[-1].get("batch"))
+
+    def cancel(_: StopFlag) -> None:
+        with workshop.store.begin() as tx:
+            tx.jobs.request_cancel(job_id)
+
+    job = until(workshop, job_id, has_batches, cancel)
+    assert job.status == "cancelled"
+    assert seen[-1]["batches"] == 48  # of one query each: 80% of 60
+    assert 0 < seen[-1]["batch"] < 48
+    assert epochs_of(job) == 0
+
+
+def test_a_network_beyond_the_memory_limit_is_refused(workshop: Workshop, dataset_id: str) -> None:
+    """Before it begins, with what it takes, and for what."""
+    job = workshop.train(dataset_id, **NETWORK, limits={"memory_bytes": 2**27})
+    assert (job.status, (job.problem or {})["title"]) == ("failed", "Memory limit")
+    assert "256 for JAX" in (job.problem or {})["detail"]
+
+
+def test_categories_are_refused_by_name(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The training fails for good, with the place and the way out."""
+    whole = dataset.matrix.copy()
+    whole[:, 1] = np.arange(len(whole)) % 3
+    dataset_id = workshop.add(dataset.with_features(whole, dataset.feature_names), "categories")
+    job = workshop.train(dataset_id, **NETWORK, categorical_feature=["f2"])
+    assert job.status == "failed"
+    assert "/categorical_feature" in str(job.problem)
+
+
+def test_weights_without_bounds_fail_the_job(workshop: Workshop, dataset_id: str) -> None:
+    """The problem names the learning rate and is not tried again."""
+    scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0, "epochs": 50}
+    job = workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}, loss={"name": "mse"})
+    assert (job.status, job.attempt) == ("failed", 1)
+    assert "/scorer/learning_rate" in str(job.problem)
