@@ -115,6 +115,10 @@ bench-objectives: develop ## milliseconds of every loss beside LightGBM's object
 bench-training: develop ## whole training jobs of a worker, beside lightgbm.train and beside the trees alone
 	$(BIN)/python -m benchmarks.training
 
+.PHONY: bench-neural
+bench-neural: develop ## epochs of networks beside a plain PyTorch loop where it is installed, RankNet on long queries, and figure 1 of 2006; SCALE=paper takes hours
+	$(BIN)/python -m benchmarks.neural $(if $(SCALE),--scale $(SCALE))
+
 .PHONY: bench-quantised
 bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and dart, on a synthetic load and on FILES="TRAIN TEST …"
 	$(BIN)/python -m benchmarks.quantised $(FILES)

@@ -107,6 +107,6 @@ FIGURE_1 = Table(
         " would hide the gradients.",
         "Slopes of V1 end at 32,000 documents at the paper's scale and at 2,000 at the quick scale, where"
         " those of V2 end at 64,000. The net of the printed slopes is not named.",
-        "RankNet's sums over more than 512 pairs a document are computed by interpolation, to 1e-9 a pair.",
+        "RankNet's sums over the pairs of long queries are computed by interpolation, to 1e-10 a pair.",
     ),
 )

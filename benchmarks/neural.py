@@ -1,0 +1,187 @@
+"""Epochs of networks beside a plain PyTorch loop, their parts, and the growth of RankNet with a query.
+
+Each number of threads is a set of processors that the process is pinned to, in a process of its own; both
+tools are measured in turn and the fastest epoch counts, since other work only adds to a time. The part with
+PyTorch is left out where it is not installed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.loads import LOADS, Load
+from benchmarks.neural_torch import SCHEMES, epoch_seconds
+
+HIDDEN, BATCH_DOCUMENTS = (128, 128), 4_096
+LENGTHS = tuple(4_000 * 2**doubling for doubling in range(8))
+_NO_TORCH = "PyTorch is not installed: its half of the comparison is left out (pip install torch)"
+
+
+def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]:
+    """Return the seconds of the fastest epoch, with and without metrics, and its parts in milliseconds."""
+    from core.data import RankingDataset
+    from core.data.dataset import numbered_features
+    from core.data.texts import row_numbers
+    from core.training import training_spec
+    from core.training.networks import train_network
+
+    features, labels = load.draw()
+    queries = tuple(str(query) for query in range(load.n_queries))
+    dataset = RankingDataset(
+        features=features,
+        labels=labels,
+        query_boundaries=load.query_boundaries,
+        query_ids=queries,
+        document_ids=row_numbers(load.query_boundaries),
+        feature_names=numbered_features(load.n_features),
+    )
+    scorer = {"kind": "mlp", "hidden": list(HIDDEN), "batch_documents": BATCH_DOCUMENTS, "epochs": epochs}
+    loss = {"name": scheme} | ({"mu": 10.0} if scheme == "ndcg-loss2++" else {})
+    found: dict[str, float] = {}
+    for name, interval in (("seconds", epochs + 1), ("seconds with metrics", 1)):
+        spec = training_spec({"loss": loss, "scorer": scorer, "metric_interval": interval})
+        ends: list[float] = []
+        trained = train_network(
+            spec,
+            dataset,
+            on_iteration=lambda *_, ends=ends: ends.append(time.perf_counter()),
+            threads=threads,
+        )
+        # The last epoch is always measured.
+        found[name] = float(np.diff(ends[: len(ends) if interval == 1 else -1]).min())
+        fastest = min(trained.history[1:-1], key=lambda report: sum(report.milliseconds.values()))
+    return {**found, **fastest.milliseconds}
+
+
+def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
+    """Measure a tool in a process on so many processors; None where it is not installed."""
+    command = [sys.executable, "-m", "benchmarks.neural", "--tool", tool, "--scheme", scheme]
+    command += ["--threads", str(threads), "--epochs", str(epochs)]
+    made = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    result: dict[str, float] | None = json.loads(made.stdout.splitlines()[-1])
+    return result
+
+
+def measure_here(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
+    """Measure a tool in this process, pinned to so many processors."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    load = next(load for load in LOADS if load.name == "W")
+    if tool == "ours":
+        return ours(load, scheme, epochs, threads)
+    try:
+        seconds = epoch_seconds(load, scheme, HIDDEN, BATCH_DOCUMENTS, epochs, threads)
+    except ImportError:
+        return None
+    return {"seconds": seconds}
+
+
+def comparison(epochs: int, thread_counts: list[int]) -> Iterator[Table | str]:
+    """Yield epochs a second of both tools, and the parts of ours."""
+    table = Table(
+        title="load W (MSLR-WEB30K-like): 2,000 queries of 120 documents, 136 → 128 → 128 → 1, Adam"
+    )
+    parts = Table(title="milliseconds of an epoch of ours with metrics")
+    for column in ("loss", "threads", "ours, epochs/s", "PyTorch, epochs/s", "ours / PyTorch"):
+        table.add_column(column, justify="left" if column == "loss" else "right")
+    for column in ("loss", "threads", "network", "objective", "metrics"):
+        parts.add_column(column, justify="left" if column == "loss" else "right")
+    missing = False
+    for scheme in SCHEMES:
+        for threads in thread_counts:
+            found = measured("ours", scheme, epochs, threads)
+            other = measured("torch", scheme, epochs, threads)
+            if found is None:
+                raise RuntimeError("ours was not measured")
+            own = 1.0 / found["seconds"]
+            beside = ("–", "–") if other is None else (f"{1.0 / other['seconds']:.2f}", _ratio(other, found))
+            missing |= other is None
+            table.add_row(scheme, str(threads), f"{own:.2f}", *beside)
+            shares = [f"{found[part]:.0f}" for part in ("network", "objective", "metrics")]
+            parts.add_row(scheme, str(threads), *shares)
+    if missing:
+        yield _NO_TORCH
+    yield table
+    yield parts
+
+
+def _ratio(other: dict[str, float], found: dict[str, float]) -> str:
+    return f"{other['seconds'] / found['seconds']:.1f}"
+
+
+def growth(lengths: tuple[int, ...] = LENGTHS, repeats: int = 3) -> Table:
+    """Time RankNet's gradient and loss of one query of five labels against its documents."""
+    from core.jit import use_threads
+    from core.losses import make_loss
+
+    use_threads(1)
+    generator = np.random.default_rng(0)
+    shares = np.array(next(load for load in LOADS if load.name == "W").label_shares)
+    table = Table(title="ranknet, one query, five labels, one thread")
+    table.add_column("documents", justify="right")
+    table.add_column("ms", justify="right")
+    fastest = []
+    for length in lengths:
+        labels = generator.choice(5, length, p=shares / shares.sum()).astype(np.float32)
+        objective = make_loss("ranknet").prepare(labels, np.array([0, length]))
+        scores = 3.0 * generator.normal(size=length)
+        taken = []
+        for _ in range(repeats + 1):
+            started = time.perf_counter()
+            objective.with_value(scores, 0)
+            taken.append(1e3 * (time.perf_counter() - started))
+        fastest.append(min(taken))
+        table.add_row(f"{length:,}", f"{fastest[-1]:.2f}")
+    table.add_row("slope", f"{np.polyfit(np.log(lengths), np.log(fastest), 1)[0]:.3f}")
+    return table
+
+
+def figure_1(scale: str) -> Table:
+    """Time the epochs of figure 1 of Burges, Ragno and Le (2006), factorised (V2) and pair by pair (V1)."""
+    from core.experiments import plan, report
+    from core.experiments.epoch_times import epoch_milliseconds
+
+    planned = plan("lambdarank-2006", ["figure-1"], "paper" if scale == "paper" else "quick")
+    timings = {timing: epoch_milliseconds(timing) for timing in planned.timings}
+    (found,) = report(planned, {}, timings).tables
+    table = Table(title=found.table.caption)
+    table.add_column("")
+    for column in found.table.columns:
+        table.add_column(column, justify="right")
+    for row in found.table.rows:
+        cells = (found.cells.get((row, column)) for column in found.table.columns)
+        table.add_row(row, *(f"{cell.ours:.3f}" if cell and cell.ours is not None else "" for cell in cells))
+    return table
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=6, help="of which the fastest after the first counts")
+    parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="of figure 1")
+    parser.add_argument("--tool", choices=("ours", "torch"), help=argparse.SUPPRESS)
+    parser.add_argument("--scheme", choices=SCHEMES, default=SCHEMES[0], help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count() or 1, help="at most; one is measured, too"
+    )
+    given: Any = parser.parse_args()
+    if given.tool:
+        print(json.dumps(measure_here(given.tool, given.scheme, given.epochs, given.threads)))
+        return
+    console = Console()
+    for shown in comparison(given.epochs, sorted({1, given.threads})):
+        console.print(shown)
+    console.print(growth())
+    console.print(figure_1(given.scale))
+
+
+if __name__ == "__main__":
+    main()
