@@ -19,12 +19,12 @@ class Outcome:
     """Two jobs of one request have equal outcomes.
 
     Attributes:
-        model_text: The model as it is exported, None where none was made.
+        model_file: The model as it is stored, None where none was made.
         results: Digests of all else by name.
         complaints: What contradicts itself.
     """
 
-    model_text: str | None
+    model_file: bytes | None
     results: Mapping[str, str]
     complaints: tuple[str, ...] = ()
 
@@ -34,11 +34,12 @@ def outcome_of(client: StubbornClient, job: Document) -> Outcome:
     made: Document = job["result"] or {}
     results: dict[str, Any] = {"metrics": job["metrics"]}
     complaints: list[str] = []
-    model_text = None
+    model_file = None
     if model_id := made.get("model_id"):
         model = client.get(f"/v1/models/{model_id}")
-        model_text = client.fetch(f"/v1/models/{model_id}/export").text
-        if hashlib.sha256(model_text.encode()).hexdigest() != model["sha256"]:
+        stored_as = "lightgbm" if model["kind"] == "trees" else "safetensors"
+        model_file = client.fetch(f"/v1/models/{model_id}/export", format=stored_as).content
+        if hashlib.sha256(model_file).hexdigest() != model["sha256"]:
             complaints.append("the stored model is not the one that was trained")
         results["model"] = model
         results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
@@ -57,12 +58,14 @@ def outcome_of(client: StubbornClient, job: Document) -> Outcome:
             complaints.append(f"the job succeeded, its dataset is {dataset['status']}")
         results["dataset"] = dataset
         results["features"] = client.get(f"/v1/datasets/{dataset_id}/features")
-    return Outcome(model_text, {name: _digest(value) for name, value in results.items()}, tuple(complaints))
+    return Outcome(model_file, {name: _digest(value) for name, value in results.items()}, tuple(complaints))
 
 
 def _history_complaints(history: Document, job: Document) -> list[str]:
     interval = job["spec"]["metric_interval"]
-    total = job["spec"]["hyperparameters"]["num_iterations"]
+    spec = job["spec"]
+    is_network = bool(spec.get("scorer"))
+    total = spec["scorer"]["epochs"] if is_network else spec["hyperparameters"]["num_iterations"]
     found: list[int] = history["iterations"]
     expected = [k for k in range(1, found[-1] + 1) if k % interval == 0 or k == total] if found else []
     return [] if found and found == expected else [f"iterations {found}"]

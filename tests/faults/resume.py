@@ -7,7 +7,7 @@ from tests.faults.campaign import ITERATIONS, Campaign
 from tests.faults.outcomes import Outcome, outcome_of
 from tests.faults.parts import kill_process
 from tests.faults.scene import ENDED, Scene, pid_of
-from tests.faults.work import Submission, stopping_early
+from tests.faults.work import Submission, network_stopping_early, stopping_early
 
 # Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
 SETTINGS = {
@@ -50,9 +50,12 @@ class Killed:
         return self.killed_at is not None and self.model_is_equal and self.results_are_equal
 
 
-def kill_and_resume(campaign: Campaign, kills: int, iterations: int = ITERATIONS) -> list[Killed]:
-    """Kill trainings that draw documents and features at random and stop early, each once."""
-    body = stopping_early(campaign.materials.datasets, iterations=2 * iterations)
+def kill_and_resume(
+    campaign: Campaign, kills: int, iterations: int = ITERATIONS, *, network: bool = False
+) -> list[Killed]:
+    """Kill trainings that draw at random and stop early, each once: of trees, or of a network."""
+    make = network_stopping_early if network else stopping_early
+    body = make(campaign.materials.datasets, iterations=2 * iterations)
     with campaign.scene("resume") as scene:
         submission = Submission("undisturbed", "/v1/jobs", body)
         undisturbed = scene.run_soon(submission)
@@ -89,7 +92,7 @@ def _follow(scene: Scene, one: Killed, reference: Outcome) -> bool:
     one.resumed_from = job["attempts"][-1]["resumed_from"]
     if job["status"] == "succeeded":
         outcome = outcome_of(scene.client, job)
-        one.model_is_equal = outcome.model_text == reference.model_text
+        one.model_is_equal = outcome.model_file == reference.model_file
         one.results_are_equal = outcome.results == reference.results
         one.complaints = outcome.complaints
     else:

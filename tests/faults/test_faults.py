@@ -26,6 +26,13 @@ def test_two_workers_carry_out_each_job_once(campaign: Campaign) -> None:
     assert row.finished == 8
 
 
+def test_a_killed_training_of_a_network_goes_on_to_the_same_model(campaign: Campaign) -> None:
+    """Its epochs go on from a checkpoint in the bucket, to the same bytes."""
+    killed = kill_and_resume(campaign, kills=2, network=True)
+    assert [one.complaints for one in killed if not one.is_good] == []
+    assert any(one.resumed_from for one in killed)
+
+
 def test_a_killed_training_goes_on_to_the_same_model(campaign: Campaign) -> None:
     """Resumed from a checkpoint, a training makes the model, history and evaluation of an undisturbed one."""
     killed = kill_and_resume(campaign, kills=2)

@@ -105,10 +105,10 @@ def judge(
 
 def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str) -> None:
     row.complaints += [f"{name}: {complaint}" for complaint in outcome.complaints]
-    row.models += outcome.model_text is not None
+    row.models += outcome.model_file is not None
     if undisturbed is None:
         return
-    if outcome.model_text != undisturbed.model_text:
+    if outcome.model_file != undisturbed.model_file:
         row.models_differ += 1
         row.complaints.append(f"{name}: another model than undisturbed")
     elif outcome.results != undisturbed.results:

@@ -156,6 +156,14 @@ def stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
     return body
 
 
+def network_stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
+    """Return a training of a network, with units left out at random, that stops early."""
+    body = training(datasets, "lambdarank", iterations=iterations)
+    scorer = {"kind": "mlp", "hidden": [64, 32], "dropout": 0.1, "batch_documents": 64, "epochs": iterations}
+    early_stopping = {"metric": "ndcg@10", "rounds": 40}
+    return {**body, "hyperparameters": {}, "scorer": scorer, "early_stopping": early_stopping}
+
+
 def _losses(datasets: Mapping[str, str], iterations: int) -> list[Submission]:
     every = {
         "lambdarank": training(datasets, "lambdarank", iterations=iterations),
