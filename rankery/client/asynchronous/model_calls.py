@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import httpx
+
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
@@ -113,7 +115,7 @@ class AsyncModelCalls(AsyncCalls):
             "PUT", _alias(name, alias), json={"version": version}, repeatable=False
         )
         document = response.json()
-        if "kind" in document:
+        if response.status_code == httpx.codes.ACCEPTED:
             return self._bound(AsyncJob, document)
         return self._bound(AsyncModel, document)
 
