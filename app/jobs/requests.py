@@ -2,7 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from app.datasets.schemas import HoldOut, LabelMap, Validation
 from app.http.schemas import Id, ModelName, ModelReference, ModelTags, RequestModel
@@ -10,6 +19,7 @@ from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
 from core.errors import InvalidInput
 from core.metrics import metric_name
+from core.scorers import WeightedSum
 from core.training import Hyperparameters
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
@@ -175,9 +185,13 @@ class TrainRequest(QueuedRequest):
         " reference; queries that are validated and tested keep their judgments",
         examples=["model:web@champion"],
     )
-    loss: LossRequest | None = Field(None, description="What is minimised; required unless `scorer` is a sum")
     scorer: ScorerRequest | None = Field(
         None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
+    )
+    loss: LossRequest | None = Field(
+        None,
+        validate_default=True,
+        description="What is minimised; required unless `scorer` is a sum",
     )
     hyperparameters: HyperparametersOrAuto = Field(
         default_factory=HyperparametersRequest,
@@ -205,6 +219,14 @@ class TrainRequest(QueuedRequest):
         1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
     )
     allow_absent_features: AllowAbsentFeatures = False
+
+    @field_validator("loss")
+    @classmethod
+    def _require_loss(cls, loss: Any, info: ValidationInfo) -> Any:
+        scorer = info.data.get("scorer")
+        if loss is None and "scorer" in info.data and (scorer is None or scorer.kind != WeightedSum.kind):
+            raise PydanticCustomError("missing", "Field required")
+        return loss
 
 
 class EvaluateRequest(QueuedRequest):
