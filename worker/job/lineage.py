@@ -8,7 +8,7 @@ from typing import Any
 from core.jobs.boosting import BoostingJob
 from core.jobs.import_model import ImportModelJob
 from core.scorers import WeightedSum
-from core.store import Transaction
+from core.store import Model, Transaction
 from core.training.distillation import teacher_reference
 from worker.job.run import JobRun, Values
 
@@ -59,21 +59,25 @@ def _base_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | No
     if not isinstance(spec, BoostingJob) or spec.init_model is None:
         return None
     base = tx.models.resolve(spec.init_model)
-    return {"id": base.id, "model": base.reference, "sha256": base.sha256, "trees": base.best_iteration}
+    return _used(base) | {"trees": base.best_iteration}
 
 
 def _teacher_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:
     if not isinstance(spec, BoostingJob) or spec.labels_from is None:
         return None
     teacher = tx.models.resolve(teacher_reference(spec.labels_from))
-    return {"id": teacher.id, "model": teacher.reference, "sha256": teacher.sha256}
+    return _used(teacher)
 
 
 def _members_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> list[Values] | None:
     if not isinstance(spec, BoostingJob) or not isinstance(spec.training.scorer, WeightedSum):
         return None
     rows = [tx.models.resolve(reference) for reference in spec.training.scorer.models]
-    return [{"id": row.id, "model": row.reference, "sha256": row.sha256} for row in rows]
+    return [_used(row) for row in rows]
+
+
+def _used(model: Model) -> Values:
+    return {"id": model.id, "model": model.reference, "sha256": model.sha256}
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
