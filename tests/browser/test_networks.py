@@ -37,7 +37,7 @@ def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str,
         trained["mlp"] = start_training(page)
         expect(page.locator(".job-heading .status")).to_have_text("succeeded")
         page = fill_training(
-            visit, dataset="learnt from.csv", model="trees-and-net", iterations=30, test="measured.csv"
+            visit, dataset="learnt from.csv", model="of-both-kinds", iterations=30, test="measured.csv"
         )
         trained["trees"] = start_training(page)
         expect(page.locator(".job-heading .status")).to_have_text("succeeded")
@@ -47,7 +47,7 @@ def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str,
 def fill_network(visit: Visit) -> Page:
     """Fill in the form for a network without submitting it."""
     page = fill_training(
-        visit, dataset="learnt from.csv", model="trees-and-net", iterations=EPOCHS, test="measured.csv"
+        visit, dataset="learnt from.csv", model="of-both-kinds", iterations=EPOCHS, test="measured.csv"
     )
     page.get_by_label("a network").check()
     page.get_by_label("Units of the hidden layers").fill(", ".join(map(str, HIDDEN)))
@@ -124,7 +124,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     page.wait_for_url(re.compile("/comparisons/"))
     sentence = page.get_by_role("region", name="What was found").locator(".sentence")
     expect(sentence).to_contain_text(re.compile("better|worse|no evidence"))
-    expect(sentence).to_contain_text("trees-and-net:")
+    expect(sentence).to_contain_text("of-both-kinds:")
     _photograph(visit, "verdict")
     assert visit.barriers() == []
 
@@ -165,7 +165,7 @@ def test_a_network_is_inspected_instead_of_its_trees(
 def test_lists_name_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
     """The lists of models and of jobs tell networks from trees."""
     model = _model(visit, jobs["mlp"])
-    page = visit.open("/models?name=trees-and-net")
+    page = visit.open("/models?name=of-both-kinds")
     row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=model, exact=True))
     expect(row.locator('[data-column="kind"]')).to_have_text("network")
     page = visit.open("/jobs?kind=train")
