@@ -19,12 +19,16 @@ class Grouping:
         order: The rows in the order of their queries, or None where they already are.
         returns: For each query whose rows do not stand together: its position, the row where it stops first,
             and the row where it comes back.
+        run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
+        run_starts: int64 (n_runs,) first row of each run.
     """
 
     query_ids: tuple[str, ...]
     query_boundaries: Int64Array
     order: Int64Array | None
     returns: tuple[tuple[int, int, int], ...]
+    run_queries: Int64Array
+    run_starts: Int64Array
 
 
 def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> Grouping:
@@ -46,7 +50,7 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
     if np.any(np.diff(run_queries) < 0):
         order = np.argsort(np.repeat(run_queries, run_lengths), kind="stable")
     returns = () if order is None else _returns(run_queries, run_starts)
-    return Grouping(tuple(positions), boundaries, order, returns)
+    return Grouping(tuple(positions), boundaries, order, returns, run_queries, run_starts)
 
 
 def permute_rows(matrix: Float32Array, order: Int64Array) -> None:

@@ -71,7 +71,7 @@ def read_letor(
         query_boundaries=grouping.query_boundaries,
         query_ids=grouping.query_ids,
         document_ids=document_ids(source, starts, lengths, grouping.query_boundaries),
-        feature_names=feature_names(rows, options.feature_names),
+        feature_names=feature_names(rows.first_id, features.shape[1], options.feature_names),
         document_columns=document_columns(source, starts + lengths) if rows.has_longer_comments else {},
     )
     return Reading(
@@ -81,6 +81,9 @@ def read_letor(
         scattered_examples=tuple(
             grouping.query_ids[query] for query, _, _ in grouping.returns[:MAX_EXAMPLES]
         ),
+        grouping=grouping,
+        named=lengths > 0,
+        size_bytes=text.size,
     )
 
 
@@ -93,13 +96,18 @@ def document_ids(source: FileText, starts: Int64Array, lengths: Int32Array, boun
     return Texts(pc.if_else(pa.array(lengths > 0), named.array, numbers.array))
 
 
-def feature_names(rows: Rows, given: Mapping[str, str]) -> tuple[str, ...]:
+def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
     """Name the features by their ids, f1, f2, …, or as the upload says.
+
+    Args:
+        first_id: The id of the first feature.
+        n_features: How many there are.
+        given: Names by id.
 
     Raises:
         InvalidInput: For names of features that are not there.
     """
-    numbers = [str(rows.first_id + column) for column in range(rows.features.shape[1])]
+    numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))
     if unknown:
         known = f"the file has the features {numbers[0]} to {numbers[-1]}"

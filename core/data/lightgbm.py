@@ -60,7 +60,7 @@ def read_lightgbm(
         query_boundaries=boundaries,
         query_ids=tuple(str(number) for number in range(1, len(query_sizes) + 1)),
         document_ids=document_ids(source, rows.document_starts, rows.document_lengths, boundaries),
-        feature_names=feature_names(rows, options.feature_names),
+        feature_names=feature_names(rows.first_id, rows.features.shape[1], options.feature_names),
         document_columns=document_columns(source, comments) if rows.has_longer_comments else {},
     )
     return Reading(dataset, "lightgbm")

@@ -15,6 +15,7 @@ from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.options import Columns, Limits, ReadingOptions
 from core.data.packing import mapped_bytes
 from core.data.result import Reading
+from core.data.tables.agreement import AgreeingTable, TableColumns
 from core.data.tables.assembly import read_table
 from core.data.tables.delimited import DelimitedTable
 from core.data.tables.parquet_file import ParquetTable
@@ -60,6 +61,45 @@ class JudgedFile:
     query_sizes_name: str | None = None
 
 
+@dataclass(frozen=True)
+class FileForm:
+    """What all files of one dataset have in common.
+
+    Attributes:
+        file: The first of them.
+        format: letor, csv or parquet.
+        columns: Those of a table; None for LETOR text.
+    """
+
+    file: str
+    format: str
+    columns: TableColumns | None = None
+
+
+def form_of_file(file: JudgedFile, options: ReadingOptions, limits: Limits) -> FileForm:
+    """Find out the format and the columns of the first of several files.
+
+    Raises:
+        DatasetError: It is of no format whose files can be joined.
+    """
+    text = mapped_bytes(file.path, file.name, limits)
+    content = content_of(text, file.name)
+    chosen = _format(content, file, options)
+    if chosen == "letor":
+        return FileForm(file.name, chosen)
+    if chosen == "parquet":
+        return FileForm(file.name, chosen, TableColumns.of(ParquetTable(text, file.name, limits)))
+    if chosen == "csv":
+        table = DelimitedTable(text, file.name, content.delimiter or ",")
+        return FileForm(file.name, chosen, TableColumns.of(table))
+    raise DatasetError.at(
+        "expected LETOR text, delimited text or Parquet, of which several files can be one dataset, but found"
+        f" {content.name}",
+        file=file.name,
+        line=content.line,
+    )
+
+
 def read_file(
     file: JudgedFile,
     options: ReadingOptions | None = None,
@@ -67,6 +107,7 @@ def read_file(
     *,
     threads: int = 1,
     on_progress: Progress | None = None,
+    form: FileForm | None = None,
 ) -> Reading:
     """Read judged documents from a file, and what is beside it.
 
@@ -76,6 +117,7 @@ def read_file(
         limits: How large it may become.
         threads: Threads to use; the result is the same on any number.
         on_progress: Told the bytes done and to do, several times a second; may raise to stop.
+        form: That of the first file, where this is one of several.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place.
@@ -86,6 +128,9 @@ def read_file(
     text = mapped_bytes(file.path, file.name, limits, on_progress)
     content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
     chosen = _format(content, file, options)
+    if form is not None and chosen != form.format:
+        expected = f"expected {_EXPECTED[form.format]}, as in {form.file}"
+        raise DatasetError.at(f"{expected}, but found {content.name}", file=file.name, line=content.line)
     if chosen == "letor":
         return read_letor(text, file.name, options, limits, threads=threads, on_progress=on_progress)
     if chosen == "lightgbm":
@@ -98,10 +143,14 @@ def read_file(
         return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
     if chosen == "trec-qrels":
         return read_qrels(text, file.name, limits)
+    judged: Table
     if chosen == "parquet":
-        return read_table(ParquetTable(text, file.name, limits), options, limits, on_progress=on_progress)
-    delimited = DelimitedTable(text, file.name, content.delimiter or ",")
-    return read_table(delimited, options, limits, on_progress=on_progress)
+        judged = ParquetTable(text, file.name, limits)
+    else:
+        judged = DelimitedTable(text, file.name, content.delimiter or ",")
+    if form is not None and form.columns is not None:
+        judged = AgreeingTable(judged, form.columns)
+    return read_table(judged, options, limits, on_progress=on_progress)
 
 
 def read_unjudged(

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -82,11 +83,15 @@ def read_table(
     grouping = rows.grouping()
     if grouping.returns and options.non_contiguous_queries == "error":
         rows.refuse_scattered(grouping)
+    dataset = rows.grouped(names, grouping)
     return Reading(
-        rows.grouped(names, grouping),
+        dataset,
         table.format,
         scattered_queries=len(grouping.returns),
         scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.returns[:MAX_EXAMPLES]),
+        grouping=grouping,
+        named=rows.named(grouping.order),
+        size_bytes=table.size_bytes,
     )
 
 
@@ -312,6 +317,14 @@ class _Rows:
                 if position in self._categories
             },
         )
+
+    def named(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
+        """Return whether each document has an id in the table, None where none has."""
+        if not self.documents:
+            return None
+        is_empty = _is_empty(_joined(self.documents, order).array)
+        named: npt.NDArray[np.bool_] = ~is_empty.to_numpy(zero_copy_only=False)
+        return named
 
     def _document_ids(self, boundaries: Int64Array, order: Int64Array | None) -> Texts:
         numbers = row_numbers(boundaries)

@@ -1,0 +1,1 @@
+"""Several files of one dataset: read one by one, and joined."""

@@ -1,0 +1,247 @@
+"""One dataset of several files: the rows of a query are gathered from all of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.categories import MAX_CATEGORIES, Categories
+from core.data.dataset import RankingDataset
+from core.data.features import new_matrix
+from core.data.grouping import Grouping, group_rows
+from core.data.letor import feature_names
+from core.data.letor_comments import MOST_COLUMNS
+from core.data.options import Limits, ReadingOptions
+from core.data.parquet import read_parquet
+from core.data.part_files.part import Part
+from core.data.part_files.query_values import QueryValues
+from core.data.result import MAX_EXAMPLES, Reading
+from core.data.texts import Texts, row_numbers
+from core.errors import DatasetError, DatasetProblem
+from core.types import Float32Array, Float64Array, Int64Array
+
+_MOST_PROBLEMS = 100
+
+
+def join_parts(
+    parts: Sequence[Part],
+    options: ReadingOptions,
+    limits: Limits,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Reading:
+    """Make one dataset of parts; it is the one of a single file that has the rows of all in this order.
+
+    Features that a part of LETOR text lacks are 0. Documents without an id are numbered in the joined query.
+
+    Args:
+        parts: In the order of their rows.
+        options: How they were read.
+        limits: How large the dataset may become.
+        on_progress: Told the documents done and to do; may raise to stop.
+
+    Raises:
+        DatasetError: The parts do not fit together, or are too large together.
+        InvalidInput: `feature_names` names a feature that no part has.
+    """
+    grouping, returns = _groupings(parts)
+    _check_size(parts, limits)
+    if returns and options.non_contiguous_queries == "error":
+        raise _scattered(parts, grouping, returns)
+    join = _Join(parts, grouping)
+    done = 0
+    for place, part in enumerate(parts):
+        join.take(place)
+        done += part.n_documents
+        if on_progress is not None:
+            on_progress(done, len(join.labels))
+    return Reading(
+        join.dataset(options),
+        parts[0].format,
+        scattered_queries=len(returns),
+        scattered_examples=tuple(grouping.query_ids[query] for query, _, _ in returns[:MAX_EXAMPLES]),
+        size_bytes=sum(part.size_bytes for part in parts),
+    )
+
+
+def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
+    """Gather the queries of all parts; return also which of them do not stand together in the files.
+
+    The rows of a part are by query already, so that its runs of rows are fewer than those of its file.
+    """
+    grouping = _grouped(parts, [(part.query_boundaries[:-1], part.query_ids) for part in parts])
+    if not any(part.has_scattered_queries for part in parts):
+        return grouping, grouping.returns
+    runs = [(part.run_starts, [part.query_ids[query] for query in part.run_queries]) for part in parts]
+    return grouping, _grouped(parts, runs).returns
+
+
+def _grouped(parts: Sequence[Part], runs: Sequence[tuple[Int64Array, Sequence[str]]]) -> Grouping:
+    ids = [name for _, names in runs for name in names]
+    starts = np.concatenate([first + own for first, (own, _) in zip(_first_rows(parts), runs, strict=False)])
+    return group_rows(ids, starts, _first_rows(parts)[-1])
+
+
+def _first_rows(parts: Sequence[Part]) -> list[int]:
+    """Return the row of the whole at which each part begins, and the number of rows."""
+    return list(accumulate((part.n_documents for part in parts), initial=0))
+
+
+def _check_size(parts: Sequence[Part], limits: Limits) -> None:
+    n_documents = sum(part.n_documents for part in parts)
+    files = f"{parts[0].file} to {parts[-1].file}"
+    limits.check_documents(n_documents, files)
+    n_features = max(part.n_features for part in parts)
+    oversize = limits.oversize(n_documents, n_features, sum(part.size_bytes for part in parts))
+    if oversize is not None:
+        raise DatasetError.at(oversize, file=files)
+
+
+def _scattered(
+    parts: Sequence[Part], grouping: Grouping, returns: Sequence[tuple[int, int, int]]
+) -> DatasetError:
+    """Build the error for queries whose rows come back in another part."""
+    first_rows = np.array(_first_rows(parts))
+    problems = []
+    for query, stop, row in sorted(returns, key=lambda found: found[2])[:_MOST_PROBLEMS]:
+        before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
+        part, name = parts[place], grouping.query_ids[query]
+        detail = (
+            f"expected the rows of query {name!r} to stand together, but they stopped in {parts[before].file}"
+        )
+        line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
+        problems.append(DatasetProblem(detail, part.file, line, None, name))
+    return DatasetError(*problems, more=len(returns) > _MOST_PROBLEMS)
+
+
+class _Join:
+    """The arrays of the joined dataset, filled part by part."""
+
+    def __init__(self, parts: Sequence[Part], grouping: Grouping) -> None:
+        self._parts = parts
+        self._grouping = grouping
+        self._first_rows = _first_rows(parts)
+        n_documents = self._first_rows[-1]
+        self._places: Int64Array | None = None
+        if grouping.order is not None:
+            self._places = np.empty(n_documents, np.int64)
+            self._places[grouping.order] = np.arange(n_documents)
+        self._positions = {name: query for query, name in enumerate(grouping.query_ids)}
+        self.features: Float32Array = new_matrix(n_documents, max(part.n_features for part in parts))
+        self.labels: Float32Array = np.empty(n_documents, np.float32)
+        self._weights: Float64Array | None = None
+        self._names: tuple[str, ...] = ()
+        self._document_ids: list[Texts] = []
+        self._document_columns: list[Mapping[str, Texts]] = []
+        self._categories: dict[str, dict[str, None]] = {}
+        self._query_values = QueryValues(len(grouping.query_ids))
+
+    def take(self, place: int) -> None:
+        """Put the rows of a part where they belong."""
+        part = self._parts[place]
+        dataset = read_parquet(pa.BufferReader(pa.py_buffer(part.rows)))  # type: ignore[arg-type]
+        first, last = self._first_rows[place : place + 2]
+        rows: Any = slice(first, last) if self._places is None else self._places[first:last]
+        features = dataset.matrix
+        for column in dataset.categorical_columns:
+            name = dataset.feature_names[column]
+            features[:, column] = self._recoded(part, name, dataset.categories[name], features[:, column])
+        self.features[rows, : dataset.n_features] = features
+        self.labels[rows] = dataset.labels
+        if dataset.document_weights is not None:
+            if self._weights is None:
+                self._weights = np.empty(len(self.labels))
+            self._weights[rows] = dataset.document_weights
+        self._document_ids.append(dataset.document_ids)
+        self._document_columns.append(dataset.document_columns)
+        queries = np.array([self._positions[name] for name in dataset.query_ids], np.int64)
+        self._query_values.take(part, dataset, queries)
+        self._names = max(self._names, dataset.feature_names, key=len)
+
+    def dataset(self, options: ReadingOptions) -> RankingDataset:
+        """Build the dataset of all parts.
+
+        Raises:
+            DatasetError: Parts have different values of a query.
+            InvalidInput: `feature_names` names a feature that is not there.
+        """
+        self._query_values.fail()
+        boundaries = self._grouping.query_boundaries
+        names = self._names
+        if self._parts[0].format == "letor":
+            names = feature_names(1, len(names), options.feature_names)
+        return RankingDataset(
+            features=self.features,
+            labels=self.labels,
+            query_boundaries=boundaries,
+            query_ids=self._grouping.query_ids,
+            document_ids=self._ids(boundaries),
+            feature_names=names,
+            query_weights=self._query_values.weights,
+            document_weights=self._weights,
+            query_columns=self._query_values.columns,
+            document_columns=self._columns(),
+            categories=MappingProxyType(
+                {name: Categories(tuple(values)) for name, values in self._categories.items()}
+            ),
+        )
+
+    def _recoded(self, part: Part, name: str, own: Categories, codes: Float32Array) -> Float32Array:
+        """Return the codes of a part's categories among those of all parts, in order of first appearance."""
+        known = self._categories.setdefault(name, {})
+        known.update(dict.fromkeys(own.values))
+        if len(known) > MAX_CATEGORIES:
+            raise DatasetError.at(
+                f"expected at most {MAX_CATEGORIES:,} different values of the category {name!r} in all files,"
+                " but found more; name it in columns.ignore",
+                file=part.file,
+                column=name,
+            )
+        return Categories(tuple(known)).recoded(codes, own)
+
+    def _ids(self, boundaries: Int64Array) -> Texts:
+        numbers = row_numbers(boundaries)
+        if all(part.named is None or not part.named.any() for part in self._parts):
+            return numbers
+        ids = self._ordered(self._document_ids)
+        named = np.concatenate(
+            [
+                np.zeros(part.n_documents, np.bool_) if part.named is None else part.named
+                for part in self._parts
+            ]
+        )
+        if self._grouping.order is not None:
+            named = named[self._grouping.order]
+        return Texts(pc.if_else(pa.array(named), ids.array, numbers.array))
+
+    def _columns(self) -> Mapping[str, Texts]:
+        """Put the columns of documents together; where a part lacks one, its texts are empty."""
+        names = dict.fromkeys(name for columns in self._document_columns for name in columns)
+        found = {
+            name: self._ordered(
+                [
+                    columns[name] if name in columns else _empty_texts(part.n_documents)
+                    for part, columns in zip(self._parts, self._document_columns, strict=True)
+                ]
+            )
+            for name in names
+        }
+        if self._parts[0].format == "letor":  # whose columns are in the order in which documents have them
+            names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MOST_COLUMNS])
+        return MappingProxyType({name: found[name] for name in names})
+
+    def _ordered(self, texts: Sequence[Texts]) -> Texts:
+        whole = Texts.of_parts(*texts)
+        return whole if self._grouping.order is None else whole.take(self._grouping.order)
+
+
+def _empty_texts(count: int) -> Texts:
+    return Texts.of([""] * count)
+
+
+def _first_filled(texts: Texts) -> int:
+    lengths: Any = pc.binary_length(texts.array)
+    return int(np.argmax(lengths.to_numpy(zero_copy_only=False) > 0))

@@ -1,0 +1,113 @@
+"""One file of a dataset of several, as it was read."""
+
+import mmap
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data.dataset import RankingDataset
+from core.data.options import Limits, ReadingOptions
+from core.data.packing import Bytes
+from core.data.parquet import write_parquet
+from core.data.reading import FileForm, JudgedFile, read_file
+from core.types import Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The judged documents of one file, by query, and where its queries were in the file.
+
+    A Dask worker sends it to the process that joins the parts, so it holds plain values and arrays.
+
+    Attributes:
+        file: Name of the file.
+        format: What it turned out to be.
+        size_bytes: Its size, once unpacked.
+        sha256: Checksum of its bytes.
+        n_features: How many features its documents have.
+        query_ids: In the order in which they first appear.
+        query_boundaries: int64 (n_queries + 1,).
+        run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
+        run_starts: int64 (n_runs,) first row of each run.
+        named: bool (n_documents,) whether the file names the document; None where it names none.
+        rows: uint8, the Parquet file of the dataset that the part alone is.
+    """
+
+    file: str
+    format: str
+    size_bytes: int
+    sha256: str
+    n_features: int
+    query_ids: tuple[str, ...]
+    query_boundaries: Int64Array
+    run_queries: Int64Array
+    run_starts: Int64Array
+    named: npt.NDArray[np.bool_] | None
+    rows: Bytes
+
+    @property
+    def n_documents(self) -> int:
+        """The number of its rows."""
+        return int(self.query_boundaries[-1])
+
+    @property
+    def has_scattered_queries(self) -> bool:
+        """Whether the rows of a query do not stand together within the file."""
+        return bool(np.any(np.diff(self.run_queries) < 0))
+
+
+def read_part(
+    file: JudgedFile,
+    sha256: str,
+    form: FileForm,
+    options: ReadingOptions,
+    limits: Limits,
+    *,
+    threads: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Part:
+    """Read one of several files.
+
+    Args:
+        file: What to read.
+        sha256: Checksum of its bytes.
+        form: That of the first file.
+        options: How to read all of them.
+        limits: How large each may become.
+        threads: Threads to use.
+        on_progress: Told the bytes done and to do; may raise to stop.
+
+    Raises:
+        DatasetError: As `read_file`; also when the columns are not those of the first file.
+        InvalidInput: As `read_file`.
+    """
+    # A file of LETOR text may lack the last features, so their names are for the joined dataset.
+    own = replace(options, feature_names={}) if form.format == "letor" else options
+    reading = read_file(file, own, limits, threads=threads, on_progress=on_progress, form=form)
+    dataset, grouping = reading.dataset, reading.grouping
+    if grouping is None:
+        raise AssertionError(f"{reading.format} has no query in its rows")
+    return Part(
+        file=file.name,
+        format=reading.format,
+        size_bytes=reading.size_bytes,
+        sha256=sha256,
+        n_features=dataset.n_features,
+        query_ids=dataset.query_ids,
+        query_boundaries=dataset.query_boundaries,
+        run_queries=grouping.run_queries,
+        run_starts=grouping.run_starts,
+        named=reading.named,
+        rows=_parquet(dataset),
+    )
+
+
+def _parquet(dataset: RankingDataset) -> Bytes:
+    """Write a dataset to a file without a name, and map that."""
+    with tempfile.TemporaryFile() as file:
+        write_parquet(dataset, file)
+        file.flush()
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)

@@ -1,0 +1,89 @@
+"""What the files of a dataset say of each query, which may be in several of them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from core.data.dataset import RankingDataset
+from core.data.part_files.part import Part
+from core.data.tables.problems import shortened
+from core.errors import DatasetError, DatasetProblem
+from core.types import Float64Array, Int64Array
+
+_WEIGHT = "query_weight"
+_MOST_PROBLEMS = 100
+
+
+class QueryValues:
+    """Weights and columns of queries; each has one value in all parts.
+
+    Args:
+        n_queries: The queries of the joined dataset.
+    """
+
+    def __init__(self, n_queries: int) -> None:
+        self._n_queries = n_queries
+        self._values: dict[str, list[Any]] = {}
+        self._weights: list[float | None] | None = None
+        self._parts: list[str] = []
+        self._first_part = np.full(n_queries, -1, np.int64)
+        self._problems: list[DatasetProblem] = []
+
+    @property
+    def weights(self) -> Float64Array | None:
+        """(n_queries,) weights, None where there are none."""
+        return None if self._weights is None else np.array(self._weights, np.float64)
+
+    @property
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The texts of the queries by name of the column."""
+        return MappingProxyType({name: tuple(values) for name, values in self._values.items()})
+
+    def take(self, part: Part, dataset: RankingDataset, queries: Int64Array) -> None:
+        """Take the values of a part.
+
+        Args:
+            part: The file.
+            dataset: Its rows.
+            queries: (n_queries of the part,) which queries of the joined dataset they are.
+        """
+        self._parts.append(part.file)
+        if dataset.query_weights is not None:
+            self._weights = self._weights or [None] * self._n_queries
+            self._keep(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
+        for name, values in dataset.query_columns.items():
+            kept = self._values.setdefault(name, [None] * self._n_queries)
+            self._keep(part, name, kept, values, queries)
+        is_new = self._first_part[queries] < 0
+        self._first_part[queries[is_new]] = len(self._parts) - 1
+
+    def fail(self) -> None:
+        """Raise what was found.
+
+        Raises:
+            DatasetError: A query has several values of a column.
+        """
+        if self._problems:
+            raise DatasetError(*self._problems[:_MOST_PROBLEMS], more=len(self._problems) > _MOST_PROBLEMS)
+
+    def _keep(self, part: Part, name: str, kept: list[Any], values: Any, queries: Int64Array) -> None:
+        for own, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
+            if kept[query] is None:
+                kept[query] = value
+            elif kept[query] != value and len(self._problems) <= _MOST_PROBLEMS:
+                before = f"{kept[query]} in {self._parts[self._first_part[query]]}"
+                self._problems.append(self._differs(part, name, own, str(value), before))
+
+    def _differs(self, part: Part, name: str, query: int, found: str, before: str) -> DatasetProblem:
+        row = int(part.run_starts[np.argmax(part.run_queries == query)])
+        query_id = shortened(part.query_ids[query])
+        return DatasetProblem(
+            f"expected one value of {name!r} in query {query_id!r} in all files, but found"
+            f" {shortened(found)!r} after {shortened(before)}",
+            part.file,
+            row + 1 if part.format == "parquet" else None,
+            name,
+            shortened(found),
+        )

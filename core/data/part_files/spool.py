@@ -1,0 +1,65 @@
+"""The rows of parts on the disk, until all are there."""
+
+import errno
+import mmap
+import tempfile
+from dataclasses import replace
+from types import TracebackType
+
+import numpy as np
+
+from core.data.part_files.part import Part
+from core.errors import StoreFull
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class PartSpool:
+    """Parts whose rows are kept in one file without a name, in the folder of temporary files (`TMPDIR`).
+
+    They may come in any order. Usable as a context manager.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the spool
+        self._parts: dict[int, tuple[Part, slice]] = {}
+        self._written = 0
+
+    def __enter__(self) -> "PartSpool":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, place: int, part: Part) -> None:
+        """Keep a part.
+
+        Args:
+            place: Its number among all parts, from 0.
+            part: What was read; its rows are written and not referred to any more.
+
+        Raises:
+            StoreFull: The disk has no room for it.
+        """
+        try:
+            self._file.write(part.rows.data)
+            self._file.flush()
+        except OSError as error:
+            if error.errno in _FULL:
+                raise StoreFull(
+                    "the folder of temporary files (TMPDIR) has no room for the rows of all files"
+                ) from error
+            raise
+        rows = slice(self._written, self._written + part.rows.size)
+        self._parts[place] = replace(part, rows=np.empty(0, np.uint8)), rows
+        self._written = rows.stop
+
+    def parts(self) -> list[Part]:
+        """Return all parts by their number, with their rows mapped."""
+        content = np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        return [
+            replace(part, rows=content[rows])
+            for part, rows in (self._parts[place] for place in sorted(self._parts))
+        ]

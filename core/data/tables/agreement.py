@@ -1,0 +1,122 @@
+"""Tables of several files of one dataset, which all have the columns of the first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.data.packing import Progress
+from core.data.tables.cells import Kind
+from core.data.tables.problems import Problems, listed
+from core.data.tables.table import Table
+from core.errors import DatasetError
+
+_KIND_WORDS = {
+    "number": "numbers",
+    "text": "text",
+    "list": "lists of numbers",
+    "neither": "something else",
+}
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """The columns of the first file.
+
+    Attributes:
+        file: Its name.
+        names: In order.
+        kinds: What the cells of each column are used as.
+        widths: How many features each column makes.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    widths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, table: Table) -> "TableColumns":
+        """Return the columns of a table.
+
+        Raises:
+            DatasetError: Cells cannot be read.
+        """
+        return cls(table.file, table.names, tuple(table.kinds()), tuple(table.widths()))
+
+
+class AgreeingTable:
+    """A table whose cells are used as those of the first file; see `Table`.
+
+    Text has no types: the first rows of another file may look like another kind.
+
+    Raises:
+        DatasetError: It has other columns than the first file.
+    """
+
+    def __init__(self, table: Table, first: TableColumns) -> None:
+        _check_names(table, first)
+        if table.format == "parquet":
+            _check_kinds(table, first)
+        self._table = table
+        self._first = first
+        self.file = table.file
+        self.format = table.format
+        self.names = table.names
+        self.header_line = table.header_line
+        self.n_rows = table.n_rows
+        self.size_bytes = table.size_bytes
+
+    def kinds(self) -> Sequence[Kind]:
+        """Return the kinds of the first file."""
+        return self._first.kinds
+
+    def widths(self) -> Sequence[int]:
+        """Return the widths of the first file."""
+        return self._first.widths
+
+    def blocks(
+        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+    ) -> Iterator[Sequence[Any]]:
+        """Yield the arrays of these columns."""
+        return self._table.blocks(positions, problems, on_progress)
+
+    def record(self, row: int) -> int:
+        """Return the record that a yielded row is."""
+        return self._table.record(row)
+
+    def lines(self, records: Sequence[int]) -> list[int]:
+        """Return the lines of records."""
+        return self._table.lines(records)
+
+
+def _check_names(table: Table, first: TableColumns) -> None:
+    if table.names == first.names:
+        return
+    lacking = [name for name in first.names if name not in table.names]
+    others = [name for name in table.names if name not in first.names]
+    differences = [
+        *([f"it lacks {listed(lacking)}"] if lacking else []),
+        *([f"it also has {listed(others)}"] if others else []),
+    ]
+    if not differences:
+        place = next(place for place, name in enumerate(first.names) if table.names[place] != name)
+        differences = [f"column {place + 1} is {table.names[place]!r} instead of {first.names[place]!r}"]
+    raise DatasetError.at(
+        f"expected the {len(first.names):,} columns of {first.file}, but {' and '.join(differences)}",
+        file=table.file,
+        line=table.header_line,
+        column=next(iter((*lacking, *others)), None),
+    )
+
+
+def _check_kinds(table: Table, first: TableColumns) -> None:
+    kinds = zip(table.names, table.kinds(), table.widths(), first.kinds, strict=True)
+    for name, kind, width, expected in kinds:
+        # A column of lists without a list in this file is of no other kind.
+        if kind != expected and not (expected == "list" and width == 0):
+            raise DatasetError.at(
+                f"expected {_KIND_WORDS[expected]} as in {first.file}, but the column holds"
+                f" {_KIND_WORDS[kind]}",
+                file=table.file,
+                column=name,
+            )
