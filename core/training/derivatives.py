@@ -103,9 +103,15 @@ def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, k
     return factors
 
 
-def on_common_grid(values: Float32Array) -> Float32Array:
-    """Round to multiples of 2^-24 of the largest magnitude, so that float64 sums are exact in any order."""
-    largest = float(np.abs(values).max(initial=0.0))
+def on_common_grid(values: Float32Array, largest: float | None = None) -> Float32Array:
+    """Round to multiples of 2^-24 of the largest magnitude, so that float64 sums are exact in any order.
+
+    Args:
+        values: (n,) what to round.
+        largest: The largest magnitude, of a grid shared with others; that of the values where left out.
+    """
+    if largest is None:
+        largest = float(np.abs(values).max(initial=0.0))
     step = np.exp2(np.frexp(largest)[1] - _MANTISSA_BITS)
     return np.asarray(np.rint(values / step) * step, np.float32)
 

@@ -9,7 +9,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-import core.training.boosting
+import core.training.grower
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.errors import InvalidInput
 from core.losses import make_loss
@@ -141,7 +141,7 @@ def test_bagging_by_query_is_refused() -> None:
 
 def test_the_objective_is_called_as_it_is_once_an_iteration() -> None:
     """`lightgbm.train` would deep-copy it with its caches, `lightgbm.cv` would split queries."""
-    source = Path(core.training.boosting.__file__).read_text()
+    source = Path(core.training.grower.__file__).read_text()
     assert "Booster" in source
     assert not re.search(r"lightgbm\.(train|cv|LGBM\w+)\(", source)
 

@@ -1,0 +1,270 @@
+"""A booster on its way: it grows one tree after the other, as a prepared loss says where they should go."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import lightgbm
+import numpy as np
+
+from core.data import RankingDataset
+from core.diagnostics import diagnose
+from core.scoring.categories import category_lists
+from core.training.bin_edges import CATEGORICAL
+from core.training.binning import Bins
+from core.training.by_feature import by_column
+from core.training.checkpoint import Checkpoint, prepend_trees
+from core.training.derivatives import TreeDerivatives, on_common_grid
+from core.training.measure import present_scores
+from core.training.sampling import Sampling, drop_seed, fixed_seeds
+from core.training.spec import TrainingSpec
+from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
+from core.types import Float32Array, Float64Array
+
+# The bounds that may keep LightGBM from every split, the likeliest first, and where they bound nothing.
+_LOOSEST: Mapping[str, float] = MappingProxyType(
+    {
+        "min_sum_hessian_in_leaf": 0.0,
+        "min_data_in_leaf": 1,
+        "min_gain_to_split": 0.0,
+        "lambda_l1": 0.0,
+    }
+)
+
+
+class Shard(Protocol):
+    """The place of a rank's queries in a training that is distributed, and what ranks agree on.
+
+    Attributes:
+        n_ranks: Ranks of the training, at least 2.
+        first_query: Position of the first query in the whole training data.
+        n_queries: Queries of the whole training data.
+    """
+
+    n_ranks: int
+    first_query: int
+    n_queries: int
+
+    def largest(self, values: Float64Array) -> Float64Array:
+        """Return, for each value, the largest that any rank gives; every rank has to ask."""
+        ...
+
+
+def lightgbm_parameters(
+    spec: TrainingSpec, dataset: RankingDataset, threads: int, shard: Shard | None = None
+) -> dict[str, Any]:
+    """Return LightGBM's parameters of a training.
+
+    Args:
+        spec: What to train.
+        dataset: Names the features, and which of them are categories.
+        threads: Threads of LightGBM.
+        shard: Which part of the data the dataset is, None for all.
+
+    Raises:
+        InvalidInput: At `/hyperparameters/…`, for names that are no feature.
+    """
+    hyperparameters = spec.hyperparameters
+    parameters = {
+        **hyperparameters.lightgbm(spec.seed, threads),
+        **fixed_seeds(spec.seed),
+        **by_column(hyperparameters, dataset.feature_names, dataset.categories),
+        **({"drop_seed": drop_seed(spec.seed)} if hyperparameters.boosting == "dart" else {}),
+        **({"tree_learner": "data", "num_machines": shard.n_ranks} if shard is not None else {}),
+    }
+    if dataset.categories:
+        parameters[CATEGORICAL] = list(dataset.categorical_columns)
+    return parameters
+
+
+class Grower:
+    """A booster, its objective and all random choices of a training.
+
+    Args:
+        spec: What to train.
+        training: Data to learn from.
+        validation: Data whose scores are wanted, too.
+        threads: Threads of LightGBM and of the loss.
+        bins: The documents in bins.
+        start: Where to go on, None for no tree.
+        shard: Which part of the data `training` is, where ranks train together; None for all of it.
+
+    Attributes:
+        grown: Iterations done, those before a resumption as well.
+        base_trees: Trees of the model that the training went on from.
+        is_exhausted: Whether nothing has gained anything at last.
+        stopwatch: What the time was spent on.
+    """
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        training: RankingDataset,
+        validation: RankingDataset | None,
+        threads: int,
+        bins: Bins,
+        start: Checkpoint | None,
+        shard: Shard | None = None,
+    ) -> None:
+        self._spec = spec
+        self._dataset = training
+        self._shard = shard
+        self._objective = spec.loss.prepare(
+            training.labels, training.query_boundaries, training.query_weights, training.document_weights
+        )
+        self._total = spec.hyperparameters.num_iterations
+        self._drops_trees = spec.hyperparameters.boosting == "dart"
+        self._sampling = Sampling(spec.hyperparameters, spec.seed)
+        self._tree_derivatives = TreeDerivatives(spec.hyperparameters, training.query_boundaries, spec.seed)
+        self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
+        self.grown = start.iteration if start else 0
+        self.base_trees = start.base_trees if start else 0
+        self.is_exhausted = False
+        self.diagnosed: Mapping[str, float | None] | None = None
+        self.stopwatch = Stopwatch()
+        self._booster = self._new_booster(
+            lightgbm_parameters(spec, training, threads, shard), bins, validation, start
+        )
+
+    def _new_booster(
+        self,
+        parameters: dict[str, Any],
+        bins: Bins,
+        validation: RankingDataset | None,
+        start: Checkpoint | None,
+    ) -> lightgbm.Booster:
+        binned = bins.datasets(self._dataset, validation)
+        if start is not None:
+            for name, data in binned.items():
+                data.set_init_score(start.scores[name])
+        booster = lightgbm.Booster(parameters, binned["train"])
+        if validation is not None:
+            booster.add_valid(binned["validation"], "validation")
+        if self._drops_trees:
+            booster.add_valid(binned["train"], "train")  # see `present_scores`
+            _start_drops(booster, drop_seed(self._spec.seed))
+        if start is not None:
+            prepend_trees(booster, start.model_text)
+        return booster
+
+    def grow(self) -> bool:
+        """Grow the next tree; returns whether there is one, which takes a split but for the very first."""
+        with self.stopwatch.timing(TREE):
+            self.is_exhausted = self._booster.update(fobj=self._derivatives)
+        if self.is_exhausted and (self.grown or self.base_trees):
+            return False  # no split gains anything any more: LightGBM has added no tree
+        if not self.is_exhausted:
+            self._sampling.grown()
+        self.grown += 1
+        return True
+
+    def scores(self, name: str) -> Float64Array:
+        """Return the present scores of "train" or "validation", in an array that the next call reuses."""
+        return present_scores(self._booster, name)
+
+    def losses(self, scores: Float64Array) -> Float64Array:
+        """Return the loss of each training query, (n_queries,), and keep the derivatives for the next tree.
+
+        Where trees are dropped before the next one, that one is grown at other scores.
+
+        Args:
+            scores: Those of `scores("train")`.
+        """
+        with self.stopwatch.timing(OBJECTIVE):
+            gradient, hessian, losses = self._objective.with_value(scores, self.grown)
+        if not self._drops_trees:
+            self._next_derivatives = gradient, hessian
+        return losses
+
+    def state_text(self) -> str:
+        """Return all trees so far, to go on from."""
+        return self._booster.model_to_string(num_iteration=-1)
+
+    def finish(self) -> None:
+        """Prepare the booster for `model_text`; it grows no tree any more."""
+        self._next_derivatives = None
+        self._sampling.finish(self._booster)
+
+    def model_text(self, iterations: int) -> str:
+        """Return the model of the first iterations and of what the training went on from."""
+        self._booster.pandas_categorical = category_lists(self._dataset) or None
+        return self._booster.model_to_string(num_iteration=self.base_trees + iterations)
+
+    def first_hessian_sum(self) -> float:
+        """Return the sum of the hessians before the first tree."""
+        _, hessian = self._objective(np.zeros(self._dataset.n_documents), 0)
+        return float(hessian.sum(dtype=np.float64))
+
+    def has_gradient(self) -> bool:
+        """Return whether the loss would still change the score of a document."""
+        return bool(np.any(self._objective(self.scores("train"), self.grown)[0]))
+
+    def decisive_bound(self) -> str | None:
+        """Return the hyperparameter without whose bound another tree would have been grown.
+
+        The booster may grow that tree, so nothing may be taken from it afterwards.
+        """
+        for name, loosest in _LOOSEST.items():
+            value = getattr(self._spec.hyperparameters, name)
+            if value > loosest:
+                self._booster.reset_parameter({name: loosest})
+                if not self._booster.update(fobj=self._derivatives):
+                    return name
+                self._booster.reset_parameter({name: value})
+        return None
+
+    def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
+        """Return what the next tree follows, in the form in which LightGBM asks for it."""
+        self._sampling.restart(self._booster, self.grown)
+        with self.stopwatch.timing(OBJECTIVE):
+            gradient, hessian = self._next_derivatives or self._objective(scores, self.grown)
+            gradient, hessian = self._tree_derivatives(gradient, hessian, self.grown)
+            if self._shard is not None:
+                gradient, hessian = _rounded(self._shard, gradient, hessian)
+        self._next_derivatives = None
+        self.diagnosed = self._diagnose(scores, gradient)
+        return gradient, hessian
+
+    def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
+        plan = self._spec.diagnostics
+        is_last = self.grown + 1 == self._total
+        if plan is None or not (self.grown % plan.interval == 0 or is_last):
+            return None
+        with self.stopwatch.timing(DIAGNOSTICS):
+            return diagnose(
+                self._spec.loss,
+                scores,
+                self._dataset.labels,
+                self._dataset.query_boundaries,
+                cutoff=plan.cutoff,
+                iteration=self.grown,
+                seed=self._spec.seed,
+                gradient=gradient,
+            )
+
+
+def _rounded(
+    shard: Shard, gradient: Float32Array, hessian: Float32Array
+) -> tuple[Float32Array, Float32Array]:
+    """Round to a grid that all ranks share, so that the sums of histograms do not depend on the shards."""
+    own = np.array([np.abs(values).max(initial=0.0) for values in (gradient, hessian)], np.float64)
+    of_gradient, of_hessian = shard.largest(own)
+    return on_common_grid(gradient, of_gradient), on_common_grid(hessian, of_hessian)
+
+
+def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
+    """Make a booster draw the trees to drop from the first number of its generator on.
+
+    LightGBM leaves a flag uninitialised, by which the first tree, with nothing to drop, may take a number. To
+    ask for scores sets the flag, and a new parameter starts the generator again.
+    """
+    booster.eval_train(lambda *_: [])
+    booster.reset_parameter({"drop_seed": seed})
+
+
+def portable_text(model_text: str) -> str:
+    """Return a model's text without what depends on the machines and not on the model."""
+    for name, value in (("num_threads", 0), ("num_machines", 1)):
+        model_text = re.sub(rf"\[{name}: \d+\]", f"[{name}: {value}]", model_text)
+    return model_text

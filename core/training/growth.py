@@ -1,0 +1,60 @@
+"""Why a training ended where it did, looked into where it came suspiciously near."""
+
+import re
+from typing import Protocol
+
+from core.training.findings import ENOUGH, Growth
+from core.training.spec import TrainingSpec
+
+
+class Ended(Protocol):
+    """A training whose trees are all grown.
+
+    Attributes:
+        is_exhausted: Whether nothing gained anything at last.
+    """
+
+    is_exhausted: bool
+
+    def first_hessian_sum(self) -> float:
+        """Return the sum of the hessians before the first tree."""
+        ...
+
+    def has_gradient(self) -> bool:
+        """Return whether the loss would still change the score of a document."""
+        ...
+
+    def decisive_bound(self) -> str | None:
+        """Return the hyperparameter whose bound alone prevents another tree; nothing may follow."""
+        ...
+
+
+def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, ended: Ended) -> Growth | None:
+    """Say how far a training came, None where that is nothing to speak of.
+
+    Args:
+        spec: What was trained.
+        model_text: The model.
+        trees: Trees that it keeps of this training.
+        n_queries: Queries that were trained on.
+        ended: The training.
+    """
+    total = spec.hyperparameters.num_iterations
+    single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
+    is_short = trees < min(ENOUGH, total) and (ended.is_exhausted or total >= 2 * ENOUGH)
+    if not single_leaf_trees and not is_short:
+        return None
+    mean_hessian_sum = ended.first_hessian_sum() / n_queries
+    why = _ending(spec, trees, ended)
+    return Growth(trees, single_leaf_trees, total, why, mean_hessian_sum, n_queries)
+
+
+def _ending(spec: TrainingSpec, trees: int, ended: Ended) -> str:
+    """Say why no more trees were kept."""
+    if not ended.is_exhausted:
+        return f"{spec.selection_metric} on the validation data was best after {trees:,}"
+    if not ended.has_gradient():
+        return "the loss has nothing left to change, its gradient is 0 for every document"
+    if bound := ended.decisive_bound():
+        return f"{bound} = {getattr(spec.hyperparameters, bound):g} allows no split"
+    return "no split gains anything"
