@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from core.data.file_patterns import matching
 from core.errors import DatasetError, InvalidInput
 from core.names import is_visible
 
@@ -57,6 +58,23 @@ class JudgedFolder:
 
 
 @dataclass(frozen=True)
+class FoundFiles:
+    """The files of a folder that match a pattern and become one dataset.
+
+    Attributes:
+        folder: Its path below the root, or the URL of a folder of a bucket.
+        names: In natural order.
+        size_bytes: Their total size.
+        modified: Time of the last change of any of them, as ISO 8601 in UTC.
+    """
+
+    folder: str
+    names: tuple[str, ...]
+    size_bytes: int
+    modified: str
+
+
+@dataclass(frozen=True)
 class OpenFile:
     """An open file below a data root.
 
@@ -80,11 +98,11 @@ class DataRoots:
     symbolic links, so that nothing that is exchanged meanwhile leads elsewhere.
 
     Args:
-        roots: The folders; where a path exists below several, the first counts.
+        roots: The folders; where a path exists below several, the first counts. URLs of buckets are left out.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = tuple(roots)
+    def __init__(self, roots: Sequence[Path | str]) -> None:
+        self._roots = tuple(root for root in roots if isinstance(root, Path))
 
     def look(self, folder: str) -> JudgedFolder:
         """List a folder and recognise the parts in it.
@@ -109,6 +127,25 @@ class DataRoots:
                 modified[part] = file.modified
         below = () if chosen else sorted({*folders, *sets} - {only, ""})[:_MOST_FOLDERS]
         return JudgedFolder(str(relative / chosen), parts, sizes, modified, tuple(below))
+
+    def find(self, folder: str, pattern: str) -> FoundFiles:
+        """Find the files of a folder whose names match a pattern.
+
+        Args:
+            folder: Below a root, or an absolute path in one.
+            pattern: As `core.data.file_patterns.matching` reads it.
+
+        Raises:
+            InvalidInput: No root has such a folder, or the pattern does not match 1 to 1,000 files in it.
+        """
+        relative = self._relative(folder)
+        names = matching(self._list(relative)[0], pattern)
+        size_bytes, modified = 0, ""
+        for name in names:
+            with self._opened(relative / name) as file:
+                size_bytes += file.size_bytes
+                modified = max(modified, file.modified)
+        return FoundFiles(str(relative), tuple(names), size_bytes, modified)
 
     @contextlib.contextmanager
     def opened(self, folder: str, name: str) -> Iterator[OpenFile]:

@@ -1,11 +1,13 @@
 """Settings of the database, artifacts and broker."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^/]+)*/?")
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
 
@@ -27,7 +29,8 @@ class StoreSettings(BaseSettings):
             if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
         storage_patience_seconds: How long a storage on the network that fails is asked again.
         broker_url: The Valkey or Redis for notifications.
-        data_roots: Folders on the disks of the API and of the workers, of which all judged files may be read.
+        data_roots: Folders on the disks of the API and of the workers, and folders of buckets as
+            `s3://bucket/prefix`, of which all judged files may be read. Credentials are read as for S3 above.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -47,15 +50,20 @@ class StoreSettings(BaseSettings):
         default=5.0, ge=0, description="Seconds of retries when a remote artifact storage fails"
     )
     broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Valkey or Redis for notifications")
-    data_roots: Annotated[list[Path], NoDecode] = Field(
+    data_roots: Annotated[list[Path | str], NoDecode] = Field(
         default=[],
-        description="Folders below which datasets are read in place, without an upload, separated by commas",
+        description="Folders and s3://bucket/prefix below which datasets are read in place, without an"
+        " upload, separated by commas",
     )
 
     @field_validator("data_roots", mode="before")
     @classmethod
     def _paths(cls, value: Any) -> Any:
-        """Split a comma-separated environment variable."""
+        """Split a comma-separated environment variable into folders and URLs of buckets."""
         if not isinstance(value, str):
             return value
-        return [part.strip() for part in value.split(",") if part.strip()]
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        for part in parts:
+            if "://" in part and not _BUCKET.fullmatch(part):
+                raise ValueError(f"must be folders, or URLs such as s3://bucket/prefix; found {part}")
+        return [part.rstrip("/") if "://" in part else Path(part) for part in parts]

@@ -109,7 +109,7 @@ def test_a_file_that_changes_is_refused(disk: Disk, moment: str) -> None:
     with disk.store.begin() as tx:
         row = tx.datasets.add("d", source_of("web/Fold1"))
     file = FolderFile(row, DataRoots([disk.root]))
-    file.digest()
+    file.digest(lambda *_: None)
     assert file.read(Limits(), 1, lambda *_: None).dataset.n_documents == 3
 
     def change(*_: int) -> None:
@@ -128,7 +128,7 @@ def test_a_file_that_was_replaced_is_refused(disk: Disk) -> None:
     with disk.store.begin() as tx:
         row = tx.datasets.add("d", source_of("web/Fold1"))
     file = FolderFile(row, DataRoots([disk.root]))
-    file.digest()
+    file.digest(lambda *_: None)
     path.with_name("new").write_text(TEXT)
     path.with_name("new").rename(path)
     with pytest.raises(DatasetError, match="it changed while it was read"):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -31,6 +32,21 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
         "feature_names": dict(options.feature_names),
     }
     return _digest({"upload": sha256, "query_sizes": query_sizes_sha256, "options": asked})
+
+
+def files_digest(sha256s: Sequence[str], options: ReadingOptions) -> str:
+    """Return the digest of a dataset of several files, which differs from that of one file with all rows.
+
+    That of a single file is that of its upload.
+
+    Args:
+        sha256s: Checksums of the files, in the order of their rows; their names do not matter.
+        options: How they are read.
+    """
+    if len(sha256s) == 1:
+        return upload_digest(sha256s[0], None, options)
+    together = hashlib.sha256("".join(sha256s).encode()).hexdigest()
+    return _digest({"files": upload_digest(together, None, options)})
 
 
 def synthetic_digest(source: dict[str, Any]) -> str:

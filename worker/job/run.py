@@ -15,6 +15,7 @@ from core.errors import JobCancelled, RankeryError, StoreUnavailable
 from core.jobs import JobLimits
 from core.store import Job, Store, Transaction
 from core.store.artifacts.checksums import ChecksummedFile
+from core.store.data_files import DataFiles
 from worker.job.caches import Caches
 from worker.job.counters import JobCounts
 from worker.job.limits import Bounds
@@ -48,6 +49,7 @@ class JobRun:
         threads: The threads that this job may use.
         limits: How large what it reads may become.
         data_roots: The folders below which it may read judged files.
+        data_files: The same folders, and those of buckets, of which it may read several files as one dataset.
         caches: What this worker has at hand.
         counts: What it adds to the service's counters.
         bounds: How long it may run, and with how much memory.
@@ -76,6 +78,7 @@ class JobRun:
             features=settings.max_features,
         )
         self.data_roots = DataRoots(settings.data_roots)
+        self.data_files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)
         self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)

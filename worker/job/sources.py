@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from core.data import RankingDataset, sparse_dataset, synthetic_dataset
 from core.data.folders import DataRoots, OpenFile
-from core.data.options import Limits, ReadingOptions, reading_options
+from core.data.options import Limits, reading_options
 from core.data.reading import JudgedFile, read_file
 from core.data.result import Reading
 from core.errors import DatasetError
@@ -16,16 +16,24 @@ from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import query_sizes_key, upload_key
 from worker.job.digests import synthetic_digest, upload_digest
+from worker.job.folder_files import FolderFiles, options_json
+from worker.job.run import JobRun
+
+Progress = Callable[[int, int], None]
 
 
 class DatasetSource(Protocol):
     """A source from which a dataset is read."""
 
-    def digest(self) -> str:
-        """Return the digest that determines the content."""
+    def digest(self, on_progress: Progress) -> str:
+        """Return the digest that determines the content.
+
+        Args:
+            on_progress: As `read` takes it; several files are read before their digest is known.
+        """
         ...
 
-    def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
         """Read or generate the dataset.
 
         Args:
@@ -39,15 +47,19 @@ class DatasetSource(Protocol):
         ...
 
 
-def source_of(row: Dataset, artifacts: Artifacts, data_roots: DataRoots) -> DatasetSource:
-    """Return the source of a stored dataset."""
+@contextlib.contextmanager
+def opened_source(row: Dataset, run: JobRun) -> Iterator[DatasetSource]:
+    """Open the source of a stored dataset."""
     match row.source["kind"]:
         case "synthetic":
-            return Synthetic(row.source)
+            yield Synthetic(row.source)
+        case "folder" if "files" in row.source:
+            with FolderFiles(row, run) as files:
+                yield files
         case "folder":
-            return FolderFile(row, data_roots)
+            yield FolderFile(row, run.data_roots)
         case _:
-            return Upload(row, artifacts)
+            yield Upload(row, run.store.artifacts)
 
 
 _GENERATORS: Mapping[str, Callable[..., RankingDataset]] = MappingProxyType(
@@ -74,11 +86,11 @@ class Synthetic:
     def __init__(self, source: dict[str, Any]) -> None:
         self._source = source
 
-    def digest(self) -> str:
+    def digest(self, on_progress: Progress) -> str:
         """Return the digest that determines the content."""
         return synthetic_digest(self._source)
 
-    def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
         """Generate the dataset."""
         generate = _GENERATORS[self._source.get("generator", "polynomial")]
         arguments = {
@@ -96,15 +108,15 @@ class Upload:
         self._sizes_key = query_sizes_key(row.id)
         self._sizes_name: str | None = row.source.get("query_sizes_filename")
         self._sha256 = row.sha256
-        self._options = _options(row.source)
+        self._options = reading_options(options_json(row.source))
         self._artifacts = artifacts
 
-    def digest(self) -> str:
+    def digest(self, on_progress: Progress) -> str:
         """Return the digest that determines the content."""
         sizes_sha256 = None if self._sizes_name is None else self._checksum(self._sizes_key)
         return upload_digest(self._sha256 or self._checksum(self._key), sizes_sha256, self._options)
 
-    def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
         """Read the dataset."""
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(self._artifacts.local(self._key))
@@ -128,11 +140,11 @@ class FolderFile:
     def __init__(self, row: Dataset, data_roots: DataRoots) -> None:
         self._folder: str = row.source["folder"]
         self._name: str = row.source["filename"]
-        self._options = _options(row.source)
+        self._options = reading_options(options_json(row.source))
         self._roots = data_roots
         self._version: tuple[int, ...] | None = None
 
-    def digest(self) -> str:
+    def digest(self, on_progress: Progress) -> str:
         """Return the digest that determines the content.
 
         Raises:
@@ -141,7 +153,7 @@ class FolderFile:
         with self._opened() as file, file.path.open("rb") as content:
             return upload_digest(file_sha256(content), None, self._options)
 
-    def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
         """Read the dataset.
 
         Raises:
@@ -166,7 +178,3 @@ class FolderFile:
         if version != self._version:
             expected = "expected a file that stays as it is, but it changed while it was read"
             raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=self._name)
-
-
-def _options(source: dict[str, Any]) -> ReadingOptions:
-    return reading_options({**(source.get("options") or {}), "format": source.get("format") or "auto"})

@@ -11,7 +11,7 @@ from core.store.artifacts.keys import data_folder, features_key, new_data_key, q
 from core.store.tables.columns import to_json
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
-from worker.job.sources import source_of
+from worker.job.sources import opened_source
 
 
 def run_ingestion(run: JobRun, spec: IngestJob) -> None:
@@ -30,18 +30,20 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
         run.remove(folder)
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)
-    source = source_of(row, run.store.artifacts, run.data_roots)
-    digest = source.digest()
-    damaged_key = _damaged_copy(run, dataset_id, digest)
-    if damaged_key is not None or not _take_over(run, dataset_id, digest):
+    on_progress = counting_percent(run, "reading")
+    with opened_source(row, run) as source:
+        digest = source.digest(on_progress)
+        damaged_key = _damaged_copy(run, dataset_id, digest)
+        if damaged_key is None and _take_over(run, dataset_id, digest):
+            return
         run.phase("reading")
         try:
-            reading = source.read(run.limits, run.threads, counting_percent(run, "reading"))
+            reading = source.read(run.limits, run.threads, on_progress)
         except DatasetError as error:
             if any(cause.can_ignore for cause in error.causes):
                 run.keeps(upload_folder(dataset_id))  # to be read again without those columns
             raise
-        _ingest(run, dataset_id, digest, reading, damaged_key)
+    _ingest(run, dataset_id, digest, reading, damaged_key)
 
 
 def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:

@@ -1,0 +1,46 @@
+"""Patterns of file names, and the order of the files that match one."""
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from core.errors import InvalidInput
+from core.names import is_visible
+
+MAX_FILES = 1_000  # of one dataset
+MAX_PATTERN_LENGTH = 200
+_POINTER = "/files"
+_DIGITS = re.compile(r"(\d+)")
+
+
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Return the names that match a pattern, in natural order: `part-2` is before `part-10`.
+
+    Names that begin with `.` or `_`, as `_SUCCESS`, are left out.
+
+    Args:
+        names: Of the files in a folder.
+        pattern: With `*`, `?` and `[…]`, as a shell reads them.
+
+    Raises:
+        InvalidInput: The pattern is no name, matches nothing, or matches more than `MAX_FILES` files.
+
+    Example:
+        >>> matching(["part-10.csv", "part-2.csv", "_SUCCESS"], "part-*.csv")
+        ['part-2.csv', 'part-10.csv']
+    """
+    if not pattern or len(pattern) > MAX_PATTERN_LENGTH or "/" in pattern or not is_visible(pattern):
+        raise InvalidInput.at(
+            _POINTER, "must be a pattern of file names in the folder, such as part-*.parquet"
+        )
+    found = [name for name in names if name[:1] not in (".", "_") and fnmatchcase(name, pattern)]
+    if not found:
+        raise InvalidInput.at(_POINTER, "matches no file in the folder")
+    if len(found) > MAX_FILES:
+        raise InvalidInput.at(_POINTER, f"must match at most {MAX_FILES:,} files; it matches {len(found):,}")
+    return sorted(found, key=_natural)
+
+
+def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
+    pieces = _DIGITS.split(name)
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in pieces], name

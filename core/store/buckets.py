@@ -1,0 +1,148 @@
+"""Judged files in buckets that are read without an upload, below URLs that the operator allows."""
+
+import contextlib
+import errno
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from core.data.file_patterns import matching
+from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile
+from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreFull, StoreUnavailable
+from core.names import is_visible
+from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
+from core.store.faults import failure_reason
+
+SCHEME = "s3://"
+_POINTER = "/folder"
+_RANGE_BYTES = 16 * MEBIBYTE
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_SUCH = f"must be a folder of a bucket below {SETTING} that the service may read"
+
+T = TypeVar("T")
+
+
+class Buckets:
+    """Folders of buckets of which all files may be read, with the credentials of the process's environment.
+
+    Args:
+        roots: URLs, `s3://bucket/prefix`; what is no URL is left out.
+        patience_seconds: How long a storage that fails is asked again.
+    """
+
+    def __init__(self, roots: Sequence[Path | str], patience_seconds: float) -> None:
+        self._roots = tuple(root for root in roots if isinstance(root, str))
+        self._patience_seconds = patience_seconds
+        self._files: FileSystem | None = None
+
+    def find(self, folder: str, pattern: str) -> FoundFiles:
+        """Find the objects of a folder whose names match a pattern.
+
+        Args:
+            folder: Its URL.
+            pattern: As `core.data.file_patterns.matching` reads it.
+
+        Raises:
+            InvalidInput: It is not below a root, cannot be read, or does not hold 1 to 1,000 such objects.
+            StoreUnavailable: The storage does not answer.
+        """
+        path = self._path(folder)
+        listed = self._run(lambda files: files.ls(path, detail=True))
+        objects = {about["name"].rpartition("/")[2]: about for about in listed if about["type"] == "file"}
+        names = matching(filter(is_visible, objects), pattern)
+        return FoundFiles(
+            SCHEME + path,
+            tuple(names),
+            sum(int(objects[name]["size"]) for name in names),
+            max(_modified(objects[name]) for name in names),
+        )
+
+    @contextlib.contextmanager
+    def opened(
+        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None = None
+    ) -> Iterator[OpenFile]:
+        """Copy an object to a temporary file and open that.
+
+        Args:
+            folder: Its URL.
+            name: Of the object in it.
+            on_bytes: Told the bytes copied and those in all; may raise to stop.
+
+        Raises:
+            DatasetError: It is gone, may not be read, or changes meanwhile.
+            StoreUnavailable: The storage does not answer.
+            StoreFull: The folder of temporary files has no room for it.
+        """
+        with tempfile.NamedTemporaryFile(prefix="rankery-") as copy:
+            try:
+                path = f"{self._path(folder)}/{name}"
+                before = self._run(lambda files: files.info(path, refresh=True))
+                self._copy(path, int(before["size"]), copy, on_bytes)
+                after = self._run(lambda files: files.info(path, refresh=True))
+            except InvalidInput as invalid:
+                expected = f"expected an object below {SETTING} that the worker may read, but found none"
+                raise DatasetError.at(expected, file=name) from invalid
+            if _version(after) != _version(before):
+                expected = "expected a file that stays as it is, but it changed while it was read"
+                raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=name)
+            yield OpenFile(Path(copy.name), int(before["size"]), _modified(before), ())
+
+    def _copy(
+        self, path: str, size_bytes: int, copy: Any, on_bytes: Callable[[int, int], None] | None
+    ) -> None:
+        for start in range(0, size_bytes, _RANGE_BYTES):
+            stop = min(start + _RANGE_BYTES, size_bytes)
+            content = self._range(path, start, stop)
+            try:
+                copy.write(content)
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise StoreFull(
+                        "the folder of temporary files (TMPDIR) has no room for an object"
+                    ) from error
+                raise
+            if on_bytes is not None:
+                on_bytes(stop, size_bytes)
+        copy.flush()
+
+    def _range(self, path: str, start: int, stop: int) -> bytes:
+        return self._run(lambda files: bytes(files.cat_file(path, start=start, end=stop)))
+
+    def _path(self, folder: str) -> str:
+        """Return the bucket and the prefix of a URL that is below a root.
+
+        Raises:
+            InvalidInput: It is not.
+        """
+        url = folder.rstrip("/")
+        names = url.removeprefix(SCHEME).split("/")
+        is_plain = len(url) <= MAX_FOLDER_LENGTH and is_visible(url) and not {"", ".", ".."} & set(names)
+        below = any(url == root or url.startswith(f"{root}/") for root in self._roots)
+        if not below or not is_plain:
+            raise InvalidInput.at(_POINTER, _NO_SUCH)
+        return url.removeprefix(SCHEME)
+
+    def _run(self, action: Callable[[Any], T]) -> T:
+        try:
+            if self._files is None:
+                self._files = FileSystem(self._roots[0], self._patience_seconds)
+            return self._files.run(action)
+        except (FileNotFoundError, PermissionError) as error:
+            raise InvalidInput.at(_POINTER, _NO_SUCH) from error
+        except ExtraMissing as missing:
+            raise ExtraMissing("a bucket of judged files", missing.extra) from missing
+        except RankeryError:
+            raise
+        except Exception as error:  # each file system has its own errors
+            raise StoreUnavailable(f"the bucket {failure_reason(error)}") from error
+
+
+def _modified(about: Mapping[str, Any]) -> str:
+    moment: datetime = about["LastModified"]
+    return moment.astimezone(UTC).isoformat()
+
+
+def _version(about: Mapping[str, Any]) -> tuple[Any, ...]:
+    return about.get("ETag"), about["size"], about["LastModified"]

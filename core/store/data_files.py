@@ -1,0 +1,61 @@
+"""Judged files that are read where they are: in folders of the machine, and in buckets."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from core.data.folders import DataRoots, FoundFiles, OpenFile
+from core.errors import DatasetError
+from core.store.buckets import SCHEME, Buckets
+
+
+class DataFiles:
+    """Files below the roots that the operator allows.
+
+    Args:
+        roots: Folders and URLs of buckets, as the setting `data_roots` has them.
+        patience_seconds: How long a bucket that fails is asked again.
+    """
+
+    def __init__(self, roots: Sequence[Path | str], patience_seconds: float) -> None:
+        self._folders = DataRoots(roots)
+        self._buckets = Buckets(roots, patience_seconds)
+
+    def find(self, folder: str, pattern: str) -> FoundFiles:
+        """Find the files of a folder that match a pattern; see `DataRoots.find` and `Buckets.find`.
+
+        Raises:
+            InvalidInput: The folder may not be read, or does not hold 1 to 1,000 such files.
+            StoreUnavailable: The storage of the bucket does not answer.
+        """
+        if folder.startswith(SCHEME):
+            return self._buckets.find(folder, pattern)
+        return self._folders.find(folder, pattern)
+
+    @contextlib.contextmanager
+    def opened(
+        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None = None
+    ) -> Iterator[Path]:
+        """Open a file that `find` found; objects of buckets are copied first.
+
+        Args:
+            folder: As `find` returned it.
+            name: Of the file.
+            on_bytes: Told the bytes copied and those in all; may raise to stop.
+
+        Raises:
+            DatasetError: It is gone, may not be read, or changes until the end of the block.
+            StoreUnavailable: The storage of the bucket does not answer.
+        """
+        with self._open(folder, name, on_bytes) as file:
+            yield file.path
+            if file.version and self._folders.version(file) != file.version:
+                expected = "expected a file that stays as it is, but it changed while it was read"
+                raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=name)
+
+    def _open(
+        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None
+    ) -> contextlib.AbstractContextManager[OpenFile]:
+        if folder.startswith(SCHEME):
+            return self._buckets.opened(folder, name, on_bytes)
+        return self._folders.opened(folder, name)

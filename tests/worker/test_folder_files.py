@@ -1,0 +1,197 @@
+"""Datasets of several files that workers read where they are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import read_parquet
+from core.store import Dataset, Store
+from core.store.artifacts.keys import features_key, queries_key
+from core.store.data_files import DataFiles
+from tests.servers import S3Server
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
+
+N_PARTS = 4
+
+
+def judged_table(n_rows: int = 400) -> pa.Table:
+    """Return rows of 40 queries, of which some end one quarter of the rows and begin the next."""
+    random = np.random.default_rng(1)
+    queries = [f"q{query}" for query in np.sort(random.integers(0, 40, n_rows))]
+    return pa.table(
+        {
+            "query_id": queries,
+            "label": random.integers(0, 5, n_rows),
+            **{f"x{number}": random.normal(size=n_rows) for number in range(5)},
+            "brand": random.choice(["acme", "zenith", "orion"], n_rows),
+            "market": [f"m{int(query[1:]) % 3}" for query in queries],
+        }
+    )
+
+
+def write_parts(folder: Path, whole: pa.Table) -> list[Path]:
+    """Write a whole table, and its four parts in a folder of their own."""
+    (folder / "parts").mkdir(parents=True)
+    pq.write_table(whole, folder / "whole.parquet")
+    paths = [folder / "parts" / f"part-{number}.parquet" for number in range(N_PARTS)]
+    size = len(whole) // N_PARTS
+    for number, path in enumerate(paths):
+        pq.write_table(whole.slice(number * size, size), path)
+    return paths
+
+
+OPTIONS = {"columns": {"categorical_features": ["brand"]}}
+
+
+class Corpus:
+    """A data root with judged files, and a worker that reads from it."""
+
+    def __init__(self, root: Path | str, store: Store, settings: WorkerSettings) -> None:
+        self.root = root
+        self.workshop = Workshop(store, settings.model_copy(update={"data_roots": [root]}))
+        self.files = DataFiles([root], 5.0)
+
+    @property
+    def store(self) -> Store:
+        """The store of the worker."""
+        return self.workshop.store
+
+    def source(self, folder: str, pattern: str = "part-*.parquet", **options: Any) -> dict[str, Any]:
+        """Return the source as the API records it."""
+        found = self.files.find(folder, pattern)
+        names: Sequence[str] = list(found.names)
+        source = {"kind": "folder", "folder": found.folder, "files": pattern, "filenames": names}
+        return {**source, "format": "auto", "options": options or OPTIONS}
+
+    def ingest(self, source: dict[str, Any]) -> Dataset:
+        """Record a dataset of a source, carry out its job and return it."""
+        with self.store.begin() as tx:
+            dataset_id = tx.datasets.add("d", source).id
+            job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
+            tx.datasets.attach_job(dataset_id, job.id)
+        self.workshop.carry_out(job.id)
+        with self.store.read() as tx:
+            return tx.datasets.get(dataset_id)
+
+    def stored(self, dataset: Dataset) -> list[bytes]:
+        """Return the bytes that are stored of a dataset."""
+        assert dataset.status == "ready", dataset.problem
+        key = dataset.data_key
+        assert key is not None
+        return [self.store.artifacts.read_bytes(each) for each in (key, queries_key(key), features_key(key))]
+
+
+@pytest.fixture
+def corpus(store: Store, settings: WorkerSettings, tmp_path: Path) -> Corpus:
+    """A root with a whole file and its parts."""
+    write_parts(tmp_path / "corpora" / "clicks", judged_table())
+    return Corpus(tmp_path / "corpora", store, settings)
+
+
+def assert_equals_whole(corpus: Corpus, parts: Dataset, whole: Dataset) -> None:
+    """Assert that nothing stored of two datasets differs but their digests, which are of different files."""
+    assert corpus.stored(parts) == corpus.stored(whole)
+    assert (parts.statistics, parts.findings) == (whole.statistics, whole.findings)
+    assert parts.digest != whole.digest
+
+
+def test_four_files_are_the_whole(corpus: Corpus) -> None:
+    """The stored bytes, statistics and findings are those of one file with all rows."""
+    parts = corpus.ingest(corpus.source("clicks/parts"))
+    whole = corpus.ingest(corpus.source("clicks", "whole.parquet"))
+    assert_equals_whole(corpus, parts, whole)
+    with corpus.store.artifacts.open(parts.data_key or "") as file:
+        assert read_parquet(file).n_queries == 40
+
+
+def test_one_file_has_the_digest_of_its_upload(corpus: Corpus) -> None:
+    """A pattern that matches one file is another way to say its name."""
+    source = corpus.source("clicks", "whole.parquet")
+    single = {"kind": "folder", "folder": "clicks", "filename": "whole.parquet", "format": "auto"}
+    by_name = corpus.ingest({**single, "options": OPTIONS})
+    assert corpus.ingest(source).data_key == by_name.data_key
+
+
+def test_the_same_files_are_one_content(corpus: Corpus) -> None:
+    """Their names do not matter, their order does."""
+    first = corpus.ingest(corpus.source("clicks/parts"))
+    source = corpus.source("clicks/parts")
+    renamed = Path(corpus.root) / "clicks" / "renamed"
+    renamed.mkdir()
+    for number, name in enumerate(source["filenames"]):
+        (renamed / f"{number}.parquet").hardlink_to(Path(corpus.root) / "clicks" / "parts" / name)
+    assert corpus.ingest(corpus.source("clicks/renamed", "*")).data_key == first.data_key
+    source["filenames"].reverse()
+    assert corpus.ingest(source).digest != first.digest
+
+
+def test_a_file_that_is_gone_is_named(corpus: Corpus) -> None:
+    """The files are those that the request found."""
+    source = corpus.source("clicks/parts")
+    (Path(corpus.root) / "clicks" / "parts" / "part-2.parquet").unlink()
+    problem = corpus.ingest(source).problem
+    assert problem is not None
+    assert "part-2.parquet: expected a file below RANKERY_DATA_ROOTS" in problem["detail"]
+
+
+def test_a_file_that_cannot_be_understood_is_named(corpus: Corpus) -> None:
+    """With the row and the column."""
+    path = Path(corpus.root) / "clicks" / "parts" / "part-1.parquet"
+    table = pq.read_table(path)
+    labels = [1.0] * 7 + [float("inf")] + [1.0] * (len(table) - 8)
+    pq.write_table(table.set_column(1, "label", pa.array(labels)), path)
+    dataset = corpus.ingest(corpus.source("clicks/parts"))
+    assert dataset.status == "invalid"
+    assert dataset.problem is not None
+    (error,) = dataset.problem["errors"]
+    assert (error["file"], error["line"], error["column"]) == ("part-1.parquet", 8, "label")
+
+
+@pytest.mark.long
+class TestBuckets:
+    """Files of a bucket."""
+
+    @pytest.fixture
+    def bucket(self, s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+        """A folder of a bucket, and the credentials in the environment."""
+        url, environment = s3.new_bucket()
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return url
+
+    @pytest.fixture
+    def corpus(self, bucket: str, store: Store, settings: WorkerSettings, tmp_path: Path) -> Corpus:
+        """A root with a whole file and its parts."""
+        write_parts(tmp_path / "clicks", judged_table())
+        files = fsspec.filesystem("s3", skip_instance_cache=True)
+        files.put(str(tmp_path / "clicks"), f"{bucket}/clicks", recursive=True)
+        return Corpus(bucket, store, settings)
+
+    def test_four_objects_are_the_whole(self, corpus: Corpus, bucket: str) -> None:
+        """As files on the disk are."""
+        parts = corpus.ingest(corpus.source(f"{bucket}/clicks/parts"))
+        whole = corpus.ingest(corpus.source(f"{bucket}/clicks", "whole.parquet"))
+        assert_equals_whole(corpus, parts, whole)
+
+    def test_an_object_that_is_gone_is_named(self, corpus: Corpus, bucket: str) -> None:
+        """The objects are those that the request found."""
+        source = corpus.source(f"{bucket}/clicks/parts")
+        fsspec.filesystem("s3", skip_instance_cache=True).rm(f"{bucket}/clicks/parts/part-3.parquet")
+        problem = corpus.ingest(source).problem
+        assert problem is not None
+        assert "part-3.parquet: expected an object below RANKERY_DATA_ROOTS" in problem["detail"]
+
+    def test_nothing_outside_the_roots_is_read(self, corpus: Corpus, bucket: str) -> None:
+        """A worker whose setting lacks the bucket refuses it, whatever the API recorded."""
+        source = corpus.source(f"{bucket}/clicks/parts")
+        corpus.workshop.settings.data_roots.clear()
+        dataset = corpus.ingest(source)
+        assert dataset.status == "invalid"
+        assert "expected an object below RANKERY_DATA_ROOTS" in str(dataset.problem)

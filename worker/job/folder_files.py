@@ -1,0 +1,108 @@
+"""Datasets of several files of a folder, which is on the disk or in a bucket."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+from core.data.options import Limits, reading_options
+from core.data.part_files.joining import join_parts
+from core.data.part_files.part import Part
+from core.data.part_files.spool import PartSpool
+from core.data.reading import FileForm, JudgedFile, form_of_file
+from core.data.result import Reading
+from core.store import Dataset
+from worker.job.digests import files_digest
+from worker.job.part_reading import LocalReader, PartReader, PartTask
+from worker.job.run import JobRun
+
+Progress = Callable[[int, int], None]
+
+_STEPS = 1_000  # of progress, for all files
+_READING_STEPS = 900  # of these; the others are for the joining
+
+
+class FolderFiles:
+    """Several files of a folder, read where they are and joined; see `DatasetSource`.
+
+    Args:
+        row: The dataset, whose source names the files in their order.
+        run: The job that reads them.
+    """
+
+    def __init__(self, row: Dataset, run: JobRun) -> None:
+        self._folder: str = row.source["folder"]
+        self._names: list[str] = row.source["filenames"]
+        self._json = options_json(row.source)
+        self._options = reading_options(self._json)
+        self._run = run
+        self._spool = PartSpool()
+        self._parts: list[Part] = []
+
+    def __enter__(self) -> "FolderFiles":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._parts.clear()
+        self._spool.__exit__(kind, error, trace)
+
+    def digest(self, on_progress: Progress) -> str:
+        """Read all files, and return the digest of their checksums and of the options.
+
+        Raises:
+            DatasetError: A file is gone or cannot be read, or its columns are not those of the first.
+            StoreUnavailable: The storage of a bucket or the Dask cluster does not answer.
+        """
+        self._run.phase("reading")
+        form = self._form()
+        limits = self._run.limits
+        tasks = [PartTask(self._folder, name, form, self._json, limits) for name in self._names]
+        with self._reader() as reader:
+            reader.read(tasks, self._spool.add, _Fractions(len(tasks), on_progress).report)
+        self._parts = self._spool.parts()
+        return files_digest([part.sha256 for part in self._parts], self._options)
+
+    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+        """Join the files.
+
+        Raises:
+            DatasetError: They do not fit together, or are too large together.
+        """
+
+        def joined(done: int, total: int) -> None:
+            on_progress(_READING_STEPS + (_STEPS - _READING_STEPS) * done // total, _STEPS)
+
+        return join_parts(self._parts, self._options, limits, joined)
+
+    def _form(self) -> FileForm:
+        """Return the format and the columns of the first file."""
+        with self._run.data_files.opened(self._folder, self._names[0], self._check) as path:
+            return form_of_file(JudgedFile(path, self._names[0]), self._options, self._run.limits)
+
+    def _check(self, done: int, total: int) -> None:
+        self._run.check()
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[PartReader]:
+        yield LocalReader(self._run.data_files, self._run.threads)
+
+
+class _Fractions:
+    """The progress of all files, of which several are read at a time."""
+
+    def __init__(self, n_files: int, on_progress: Progress) -> None:
+        self._fractions = [0.0] * n_files
+        self._on_progress = on_progress
+
+    def report(self, place: int, fraction: float) -> None:
+        """Take how much of a file is done; a file is read in several passes, so less is not believed."""
+        self._fractions[place] = max(self._fractions[place], fraction)
+        mean = sum(self._fractions) / len(self._fractions)
+        self._on_progress(int(_READING_STEPS * mean), _STEPS)
+
+
+def options_json(source: dict[str, Any]) -> dict[str, Any]:
+    """Return how the files of a source are to be read, as JSON."""
+    return {**(source.get("options") or {}), "format": source.get("format") or "auto"}
