@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from core.data.hold_out import HoldOut
     from core.training import TrainingSpec
     from core.training.automatic import AutomaticChoice
+    from core.training.distribution import Distribution
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class BoostingJob(SubmittedJob):
         training: Everything else that decides the model.
         automatic: Which hyperparameters were chosen by the size of the dataset, or None.
         bootstrap: Whether it learns from as many training queries drawn with replacement.
+        distribution: How many ranks train it together, or None for one process.
     """
 
     lane: ClassVar[Lane] = Lane.TRAINING
@@ -55,6 +57,7 @@ class BoostingJob(SubmittedJob):
     training: "TrainingSpec"
     automatic: "AutomaticChoice | None" = None
     bootstrap: bool = False
+    distribution: "Distribution | None" = None
 
     @property
     def measures(self) -> Measures:
@@ -98,16 +101,18 @@ class BoostingJob(SubmittedJob):
         from core.training import training_spec
         from core.training.automatic import AutomaticChoice
 
+        spec, validation = training_spec(stored, stored=True), _validation(stored)
         return SubmittedJob._shared(stored) | {
-            "validation": _validation(stored),
+            "validation": validation,
             "test": _hold_out(stored, "test"),
             "label_map": dict(stored.get("label_map") or {}),
             "features": _features(stored),
             "init_model": stored.get("init_model"),
             "labels_from": stored.get("labels_from"),
-            "training": training_spec(stored, stored=True),
+            "training": spec,
             "automatic": AutomaticChoice.from_json(stored.get("automatic")),
             "bootstrap": bool(stored.get("bootstrap")),
+            "distribution": _distribution(stored, spec, validation),
         }
 
     def _shared_json(self) -> Json:
@@ -119,6 +124,7 @@ class BoostingJob(SubmittedJob):
         later = {
             "automatic": self.automatic and self.automatic.as_json(),
             "bootstrap": self.bootstrap,
+            "distribution": self.distribution and self.distribution.as_json(),
             "labels_from": self.labels_from,
         }
         return super()._shared_json() | {
@@ -160,6 +166,21 @@ def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds | None":
     except InvalidInput as invalid:
         raise invalid.below("/validation") from invalid
     return folds or _hold_out(stored, "validation")
+
+
+def _distribution(
+    stored: Stored, spec: "TrainingSpec", validation: "HeldOutDataset | HoldOut | Folds | None"
+) -> "Distribution | None":
+    from core.data.folds import FoldColumn, RandomFolds
+    from core.training.distribution import Distribution, check_distribution
+
+    try:
+        distribution = Distribution.from_json(stored.get("distribution"))
+    except InvalidInput as invalid:
+        raise invalid.below("/distribution") from invalid
+    if distribution is not None:
+        check_distribution(spec, has_folds=isinstance(validation, RandomFolds | FoldColumn))
+    return distribution
 
 
 def _hold_out(stored: Stored, role: str) -> "HoldOut | None":

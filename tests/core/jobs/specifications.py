@@ -58,6 +58,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             **TRAINING,
             "validation": {"folds": 5, "fold": 1},
             "bootstrap": True,
+            "distribution": {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 3},
             "model_id": "mdl_1",
             "system": "web:3",
         },

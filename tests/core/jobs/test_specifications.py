@@ -19,6 +19,7 @@ from core.jobs.reproduce import ReproduceJob
 from core.jobs.train import TrainJob
 from core.losses import make_loss
 from core.metrics import DEFAULT
+from core.training.distribution import Distribution
 from tests.core.jobs.specifications import CURRENT, EARLIER
 
 
@@ -134,8 +135,34 @@ def test_a_bootstrap_sample_is_random() -> None:
 def test_a_training_without_choices_stores_what_earlier_releases_stored() -> None:
     """A digest over the specification stays the same."""
     without = {name: value for name, value in CURRENT["train"].items() if name != "automatic"}
-    stored = parse("train", without | {"bootstrap": False, "automatic": None}).to_json()
+    stored = parse("train", without | {"bootstrap": False, "automatic": None, "distribution": None}).to_json()
     assert json.loads(json.dumps(stored)) == without
+
+
+def test_a_distribution_is_read_with_its_defaults() -> None:
+    """A reproduction takes it from the training, whose stored JSON names all of it."""
+    asked = EARLIER["train"] | {"distribution": {"ranks": {"at_most": 3}}}
+    train = parse("train", asked)
+    assert isinstance(train, TrainJob)
+    assert train.distribution == Distribution(least_ranks=2, most_ranks=3, threads_per_rank=1)
+    again = parse("reproduce", {**as_stored(train), "model_id": "mdl_1"})
+    assert isinstance(again, ReproduceJob)
+    assert again.distribution == train.distribution
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"distribution": {"ranks": {"at_most": 1}}}, "/distribution/ranks/at_most"),
+        ({"distribution": {}, "validation": {"folds": 5}}, "/validation"),
+        ({"distribution": {}, "hyperparameters": {"boosting": "dart"}}, "/hyperparameters/boosting"),
+    ],
+)
+def test_a_job_that_cannot_be_distributed_is_refused(changes: dict[str, Any], pointer: str) -> None:
+    """The job fails with the place in its specification, before any rank starts."""
+    with pytest.raises(InvalidInput) as invalid:
+        parse("train", EARLIER["train"] | changes)
+    assert [problem.pointer for problem in invalid.value.problems] == [pointer]
 
 
 def test_a_dataset_is_named_where_its_job_was_queued() -> None:

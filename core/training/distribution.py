@@ -1,0 +1,170 @@
+"""How one training is spread over several processes, its ranks, and what cannot be."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.scorers import Trees
+from core.training.hyperparameters import Hyperparameters
+from core.training.spec import TrainingSpec
+
+# One rank is an ordinary training.
+LEAST_RANKS = 2
+MOST_RANKS = 64
+DEFAULT_MOST_RANKS = 8
+MOST_THREADS = 256
+
+_NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its own queries alone"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How many ranks train a model together. Their number does not change the model.
+
+    Attributes:
+        least_ranks: Ranks without which no training starts or goes on, from 2 to 64.
+        most_ranks: Ranks at most, from `least_ranks` to 64.
+        threads_per_rank: Threads of each rank, from 1 to 256.
+
+    Example:
+        >>> Distribution(most_ranks=4).as_json()
+        {'ranks': {'at_least': 2, 'at_most': 4}, 'threads_per_rank': 1}
+    """
+
+    least_ranks: int = LEAST_RANKS
+    most_ranks: int = DEFAULT_MOST_RANKS
+    threads_per_rank: int = 1
+
+    def __post_init__(self) -> None:
+        if problems := list(self._out_of_bounds()):
+            raise InvalidInput(*problems)
+        if self.most_ranks < self.least_ranks:
+            raise InvalidInput.at("/ranks/at_most", f"must be at least {self.least_ranks}, as at_least is")
+
+    def _out_of_bounds(self) -> Iterator[InputProblem]:
+        yield from _outside("/ranks/at_least", self.least_ranks, LEAST_RANKS, MOST_RANKS)
+        yield from _outside("/ranks/at_most", self.most_ranks, LEAST_RANKS, MOST_RANKS)
+        yield from _outside("/threads_per_rank", self.threads_per_rank, 1, MOST_THREADS)
+
+    @classmethod
+    def from_json(cls, stored: Any) -> "Distribution | None":
+        """Read `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 1}`, None for None.
+
+        Args:
+            stored: The JSON; entries that are missing have their defaults.
+
+        Raises:
+            InvalidInput: With a pointer for each number out of bounds.
+        """
+        if stored is None:
+            return None
+        _only("", stored, ("ranks", "threads_per_rank"))
+        ranks = stored.get("ranks", {})
+        _only("/ranks", ranks, ("at_least", "at_most"))
+        return cls(
+            ranks.get("at_least", LEAST_RANKS),
+            ranks.get("at_most", DEFAULT_MOST_RANKS),
+            stored.get("threads_per_rank", 1),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON to store."""
+        return {
+            "ranks": {"at_least": self.least_ranks, "at_most": self.most_ranks},
+            "threads_per_rank": self.threads_per_rank,
+        }
+
+
+def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
+    """Return what a training asks for that several ranks cannot do, or not alike on any number of them.
+
+    Args:
+        spec: What is to be trained.
+        has_folds: Whether it is cross-validated.
+
+    Returns:
+        Problems with pointers into the JSON of the job, `/hyperparameters/boosting`; none where it can be
+        distributed.
+    """
+    if not isinstance(spec.scorer, Trees):
+        return [
+            InputProblem("/distribution", f"is for trees; a {spec.scorer.kind} is trained by one process")
+        ]
+    problems = [
+        InputProblem(f"/hyperparameters/{name}", f"cannot be distributed: {reason}")
+        for name, reason in _of_hyperparameters(spec.hyperparameters)
+    ]
+    if spec.diagnostics is not None:
+        problems.append(
+            InputProblem(
+                "/diagnostics", "cannot be distributed: one process looks at all queries; leave it out"
+            )
+        )
+    if has_folds:
+        problems.append(
+            InputProblem(
+                "/validation",
+                "folds cannot be distributed; hold a part of the queries or another dataset out",
+            )
+        )
+    return problems
+
+
+def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
+    """Refuse what `undistributable` returns.
+
+    Raises:
+        InvalidInput: With a pointer for each.
+    """
+    if problems := undistributable(spec, has_folds=has_folds):
+        raise InvalidInput(*problems)
+
+
+def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
+    """Return names and reasons of hyperparameters by which ranks would differ from one process."""
+    if values.boosting != "gbdt":
+        yield "boosting", f"{values.boosting} cannot go on from a checkpoint when a rank is lost; use gbdt"
+    if values.data_sample_strategy == "goss":
+        yield (
+            "data_sample_strategy",
+            f"goss needs the largest gradients of all documents, {_NEEDS_ALL_DOCUMENTS}; use query_fraction",
+        )
+    if values.bagging_freq > 0 and values.bagging_fraction < 1.0:
+        yield (
+            "bagging_fraction",
+            "each rank draws from its own documents, so that the model would depend on the number of ranks;"
+            " use query_fraction",
+        )
+    if values.use_quantized_grad:
+        yield "use_quantized_grad", "gradients are rounded already, to a grid of all ranks; leave it out"
+    if values.linear_tree:
+        yield "linear_tree", f"a leaf's linear model is fitted to all its documents, {_NEEDS_ALL_DOCUMENTS}"
+    if values.extra_trees:
+        yield (
+            "extra_trees",
+            "each rank draws thresholds of the features that it searches, so that the model would depend on"
+            " the number of ranks; leave it out",
+        )
+    if values.monotone_constraints_method != "basic":
+        yield (
+            "monotone_constraints_method",
+            f"{values.monotone_constraints_method} needs the histograms of all features, which no rank has;"
+            " use basic",
+        )
+
+
+def _outside(pointer: str, value: Any, least: int, most: int) -> Iterator[InputProblem]:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or not least <= value <= most:
+        yield InputProblem(pointer, f"must be a whole number from {least} to {most}")
+
+
+def _only(pointer: str, values: Any, known: tuple[str, ...]) -> None:
+    """Refuse what is no object, and names that are not known."""
+    if not isinstance(values, Mapping):
+        raise InvalidInput.at(pointer, f"must be an object with {' and '.join(known)}")
+    if unknown := [name for name in values if name not in known]:
+        raise InvalidInput(
+            *(InputProblem(f"{pointer}/{name}", f"unknown; known: {', '.join(known)}") for name in unknown)
+        )

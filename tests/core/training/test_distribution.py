@@ -1,0 +1,117 @@
+"""Distribution of a training: bounds, JSON, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput
+from core.losses import LOSSES
+from core.training import TrainingSpec, training_spec
+from core.training.distribution import MOST_RANKS, Distribution, check_distribution, undistributable
+
+LAMBDARANK = {"loss": {"name": "lambdarank"}}
+
+
+def spec(**values: Any) -> TrainingSpec:
+    """Return a specification of trees with some values."""
+    return training_spec(LAMBDARANK | values)
+
+
+def refused(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
+    """Return the places that are refused."""
+    return [problem.pointer for problem in undistributable(training, has_folds=has_folds)]
+
+
+def test_a_distribution_has_defaults() -> None:
+    """An empty object asks for 2 to 8 ranks of one thread."""
+    assert Distribution.from_json(None) is None
+    assert Distribution.from_json({}) == Distribution(2, 8, 1)
+    assert Distribution.from_json({"ranks": {"at_most": 3}, "threads_per_rank": 4}) == Distribution(2, 3, 4)
+
+
+@pytest.mark.parametrize("distribution", [Distribution(), Distribution(3, 5, 7), Distribution(64, 64, 256)])
+def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution) -> None:
+    """To JSON and back."""
+    assert Distribution.from_json(distribution.as_json()) == distribution
+
+
+@pytest.mark.parametrize(
+    ("values", "pointers"),
+    [
+        ({"ranks": {"at_least": 1}}, ["/ranks/at_least"]),
+        ({"ranks": {"at_most": MOST_RANKS + 1}}, ["/ranks/at_most"]),
+        ({"ranks": {"at_least": 4, "at_most": 3}}, ["/ranks/at_most"]),
+        ({"ranks": {"at_least": 9}}, ["/ranks/at_most"]),
+        ({"ranks": {"at_least": 2.5, "at_most": True}}, ["/ranks/at_least", "/ranks/at_most"]),
+        ({"threads_per_rank": 0}, ["/threads_per_rank"]),
+        ({"threads_per_rank": 257}, ["/threads_per_rank"]),
+        ({"ranks": 4}, ["/ranks"]),
+        ({"machines": 4, "threads": 2}, ["/machines", "/threads"]),
+        (4, [""]),
+    ],
+)
+def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> None:
+    """Each with its place."""
+    with pytest.raises(InvalidInput) as invalid:
+        Distribution.from_json(values)
+    assert [problem.pointer for problem in invalid.value.problems] == pointers
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_can_be_distributed(loss: str) -> None:
+    """A loss is computed a query at a time."""
+    assert not undistributable(training_spec({"loss": {"name": loss}}), has_folds=False)
+
+
+@pytest.mark.parametrize(
+    "hyperparameters",
+    [
+        {"query_fraction": 0.5, "feature_fraction": 0.5, "feature_fraction_bynode": 0.5},
+        {"monotone_constraints": {"bm25": 1}, "monotone_penalty": 1.0},
+        {"interaction_constraints": [["bm25", "pagerank"]], "feature_contri": {"bm25": 0.5}},
+        {"bagging_fraction": 0.5},
+        {"bagging_freq": 5},
+        {"path_smooth": 1.0, "max_delta_step": 1.0, "lambda_l1": 1.0},
+    ],
+)
+def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict[str, Any]) -> None:
+    """Such as queries drawn from all of them; bagging_fraction alone draws nothing."""
+    assert not refused(spec(hyperparameters=hyperparameters))
+
+
+@pytest.mark.parametrize(
+    "hyperparameters",
+    [
+        {"boosting": "dart"},
+        {"data_sample_strategy": "goss"},
+        {"bagging_fraction": 0.5, "bagging_freq": 1},
+        {"use_quantized_grad": True},
+        {"linear_tree": True},
+        {"extra_trees": True},
+        {"monotone_constraints_method": "intermediate"},
+        {"monotone_constraints_method": "advanced"},
+    ],
+)
+def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict[str, Any]) -> None:
+    """The place is that of the first hyperparameter."""
+    (problem,) = undistributable(spec(hyperparameters=hyperparameters), has_folds=False)
+    assert problem.pointer == f"/hyperparameters/{next(iter(hyperparameters))}"
+    assert problem.detail.startswith("cannot be distributed: ")
+
+
+@pytest.mark.parametrize("kind", ["mlp", "linear"])
+def test_networks_are_refused(kind: str) -> None:
+    """Only trees have ranks."""
+    (problem,) = undistributable(spec(scorer={"kind": kind}), has_folds=False)
+    assert problem.pointer == "/distribution"
+    assert problem.detail == f"is for trees; a {kind} is trained by one process"
+
+
+def test_diagnostics_and_folds_are_refused() -> None:
+    """Together with all else that is wrong."""
+    training = spec(diagnostics={"interval": 1}, hyperparameters={"boosting": "dart", "linear_tree": True})
+    pointers = ["/hyperparameters/boosting", "/hyperparameters/linear_tree", "/diagnostics", "/validation"]
+    assert refused(training, has_folds=True) == pointers
+    with pytest.raises(InvalidInput) as invalid:
+        check_distribution(training, has_folds=True)
+    assert [problem.pointer for problem in invalid.value.problems] == pointers
