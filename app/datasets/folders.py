@@ -8,6 +8,7 @@ from app.settings import ApiSettings
 from core.data.folders import DataRoots, JudgedFolder
 from core.errors import InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
+from core.store.data_files import DataFiles
 
 _LONGEST_NAME = 180  # with the part behind it
 _MOST_OF_A_NAME = 50  # of which the newest are looked at
@@ -83,6 +84,61 @@ class FolderDatasets:
             return self._name
         called = self._name or self._folder.folder.removeprefix(".")
         return dataset_name(f"{called[-_LONGEST_NAME:]} {part}".strip())
+
+
+class JoinedFiles:
+    """The one dataset that a request asks for of several files of a folder, which may be in a bucket.
+
+    Raises:
+        InvalidInput: The folder may not be read, no file matches, or the options do not fit together.
+        StoreUnavailable: The storage of the bucket does not answer.
+    """
+
+    def __init__(self, settings: ApiSettings, request: FolderDatasetRequest) -> None:
+        files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
+        self._request = request
+        self._options = request.options()
+        self._found = files.find(request.folder, request.files or "")
+
+    def allow(self, tx: Transaction, settings: ApiSettings, key_id: str | None) -> None:
+        """Check the quotas of the API key.
+
+        Raises:
+            ByteQuotaExceeded: It may not have so many bytes.
+            JobQuotaExceeded: It may not have so many jobs.
+        """
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, self._found.size_bytes)
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs, 1)
+
+    def add(self, tx: Transaction, key_id: str | None) -> list[Dataset]:
+        """Record the dataset, owned by the API key of the request."""
+        found, request = self._found, self._request
+        source: dict[str, Any] = {
+            "kind": "folder",
+            "folder": found.folder,
+            "files": request.files,
+            "filenames": list(found.names),
+            "modified": found.modified,
+            "format": request.format or "auto",
+        }
+        if self._options:
+            source["options"] = self._options
+        called = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
+        name = request.name or dataset_name(called[-_LONGEST_NAME:])
+        return [tx.datasets.add(name, source, size_bytes=found.size_bytes, key_id=key_id)]
+
+
+def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
+    """Look at the files that a request asks for.
+
+    Raises:
+        InvalidInput: They may not be read, or the request contradicts itself.
+        StoreUnavailable: The storage of the bucket does not answer.
+    """
+    if request.files is not None:
+        return JoinedFiles(settings, request)
+    request.options()
+    return FolderDatasets(DataRoots(settings.data_roots), request)
 
 
 def add_folder(

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.datasets.browsing import DatasetFiles
 from app.datasets.corpus import corpus_of
 from app.datasets.fits import DatasetFits
-from app.datasets.folders import FolderDatasets
+from app.datasets.folders import asked_datasets
 from app.datasets.ingestion import queue_ingestion
 from app.datasets.schemas import (
     Corpus,
@@ -173,6 +173,18 @@ _FOLDER_EXAMPLES: Any = {
         "summary": "One part of Yahoo's first set",
         "value": {"folder": "Yahoo/set1", "part": "train", "name": "yahoo 1"},
     },
+    "files": {
+        "summary": "Several files as one dataset",
+        "value": {
+            "folder": "clicks/2026-05",
+            "files": "part-*.parquet",
+            "columns": {"label": "clicked", "query": "search"},
+        },
+    },
+    "bucket": {
+        "summary": "Objects of a bucket as one dataset",
+        "value": {"folder": "s3://clicks/2026-05", "files": "part-*.parquet", "name": "clicks of May"},
+    },
 }
 
 
@@ -294,14 +306,18 @@ def create_folder_datasets(
 ) -> Response:
     """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
 
-    The folder is below `RANKERY_DATA_ROOTS` on the disks of the API and of the workers. The first part's
-    dataset is returned; `parts` names them all.
+    The folder is below `RANKERY_DATA_ROOTS` on the disks of the API and of the workers, or in a bucket named
+    there. The first part's dataset is returned; `parts` names them all. With `files`, all files that match
+    are read, on several machines where a Dask cluster is set up, and become one dataset.
     """
     settings = services.settings
     with services.store.begin() as tx:
         if answer := idempotency.replay(tx, body_sha256):
             return answer
-        asked = FolderDatasets(DataRoots(settings.data_roots), body)
+    asked = asked_datasets(settings, body)  # a bucket takes its time, for which no transaction waits
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
         asked.allow(tx, settings, caller.key_id)
         datasets = asked.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]

@@ -110,7 +110,10 @@ def upload_datasets(
 def read_folder(
     session: ServiceConnection,
     folder: Annotated[
-        str, typer.Argument(help="Below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1.")
+        str,
+        typer.Argument(
+            help="Below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
+        ),
     ],
     part: Annotated[
         Literal["train", "validation", "test"] | None,
@@ -119,6 +122,11 @@ def read_folder(
     name: Annotated[
         str | None, typer.Option(help="What to call them.", show_default="the folder and the part")
     ] = None,
+    files: Annotated[
+        str | None,
+        typer.Option(help="Pattern of names of several files that become one dataset.", show_default=False),
+    ] = None,
+    columns: ColumnsOption = None,
 ) -> None:
     """Make datasets of the files in a folder of the service, which are read in place, without an upload.
 
@@ -126,8 +134,16 @@ def read_folder(
     names of their files.
 
     Example: `rankery datasets read MSLR-WEB30K/Fold1`
+
+    Example: `rankery datasets read s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
     client = session.client
+    if files is not None:
+        dataset = client.read_folder(folder, part, name, files=files, columns=columns_of(columns))
+        _show_all(session, [read(session, dataset)])
+        return
+    if columns is not None:
+        raise WrongUsage("--columns goes with --files")
     first = client.read_folder(folder, part, name)
     made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
     say(made[0].corpus().sentence)
@@ -317,12 +333,17 @@ def _properties(session: ServiceConnection, dataset: "Dataset") -> Table:
             ("problem", dataset.problem and dataset.problem.detail),
             *((unit, statistics.get(unit)) for unit in ("queries", "documents", "features")),
             ("documents by label", labels or None),
-            ("source", ", ".join(f"{name} {value}" for name, value in dataset.source.items())),
+            ("source", ", ".join(_source_words(dataset.source))),
             ("bytes", dataset.size_bytes),
             ("made", f"{moment(dataset.created_at)} UTC"),
             ("doctor", _doctors_word(session, dataset)),
         ]
     )
+
+
+def _source_words(source: dict[str, Any]) -> list[str]:
+    shown = {name: f"{len(value):,}" if name == "filenames" else value for name, value in source.items()}
+    return [f"{name} {value}" for name, value in shown.items()]
 
 
 def _doctors_word(session: ServiceConnection, dataset: "Dataset") -> str | None:

@@ -180,22 +180,54 @@ class AsyncDatasetCalls(AsyncCalls):
         return self._bound(AsyncDataset, document)
 
     async def read_folder(
-        self, folder: str, part: Literal["train", "validation", "test"] | None = None, name: str | None = None
+        self,
+        folder: str,
+        part: Literal["train", "validation", "test"] | None = None,
+        name: str | None = None,
+        *,
+        files: str | None = None,
+        columns: Columns | None = None,
+        format: Literal["letor", "csv", "parquet"] | None = None,
+        non_contiguous_queries: Literal["regroup", "error"] | None = None,
+        repeated_features: Literal["last", "reject"] | None = None,
+        feature_names: Mapping[str, str] | Sequence[str] | None = None,
     ) -> AsyncDataset:
         """Make datasets of the files in a folder of the service, which it reads in place.
 
         Args:
-            folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`.
+            folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`, or `s3://bucket/prefix`.
             part: Only this part; all parts that the folder has if None.
             name: What people will call them, followed by the part where there are several.
+            files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
+            columns: Which columns of `files` are what, as in `upload_dataset`; likewise the following.
+            format: Told by the content if None.
+            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            feature_names: Names by feature id, or a list of them.
 
         Returns:
             The first part's dataset, which is still being read; `wait` on it. Its `parts` names them all.
 
         Raises:
-            RankeryApiError: The service may not read the folder, or it has no such part.
+            RankeryApiError: The service may not read the folder, or it has no such part or files.
+
+        Example:
+            ```python
+            dataset = await client.read_folder("s3://clicks/2026-05", files="part-*.parquet", name="May")
+            await dataset.wait()
+            ```
         """
-        body = {"folder": folder, "part": part, "name": name}
+        body = {
+            "folder": folder,
+            "part": part,
+            "name": name,
+            "files": files,
+            "columns": columns,
+            "format": format,
+            "non_contiguous_queries": non_contiguous_queries,
+            "repeated_features": repeated_features,
+            "feature_names": feature_names,
+        }
         return self._bound(AsyncDataset, await self.transport.create("/v1/datasets/folders", given(body)))
 
     async def folder(self, folder: str = ".") -> DataFolder:

@@ -17,7 +17,7 @@ export function sourceWords({ source: from, size_bytes: bytes }) {
     const kind = from.generator === "sparse" ? "sparse" : "synthetic";
     return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
   }
-  const file = from?.kind === "folder" ? `${from.folder}/${from.filename}` : from?.filename;
+  const file = from?.kind === "folder" ? `${from.folder}/${from.files ?? from.filename}` : from?.filename;
   return [file, bytes && size(bytes), FORMATS[String(from?.format)]].filter(Boolean).join(", ") || "upload";
 }
 
