@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.http.schemas import FailureReason, Id, Json, NextCursor, RequestModel, ResponseModel
+from app.jobs.distribution_schemas import UndistributedRequest
 
 Scale = Literal["quick", "paper"]
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
@@ -24,7 +25,7 @@ class ExperimentDatasets(RequestModel):
     test: Id = Field(examples=["ds_01k9x2m4q7c8v5n3b6r3"])
 
 
-class ExperimentRequest(RequestModel):
+class ExperimentRequest(UndistributedRequest):
     """Tables of a paper to train and measure again."""
 
     paper: PaperName = Field(description="As `GET /v1/papers` lists them")

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from app.datasets.schemas import HoldOut, LabelMap, Validation
 from app.http.schemas import Id, ModelName, ModelReference, ModelTags, RequestModel
 from app.jobs.contract_schemas import Contract
+from app.jobs.distribution_schemas import DistributionRequest
 from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
 from core.errors import InvalidInput
 from core.metrics import metric_name
@@ -219,6 +220,11 @@ class TrainRequest(QueuedRequest):
         1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
     )
     allow_absent_features: AllowAbsentFeatures = False
+    distribution: DistributionRequest | None = Field(
+        None,
+        description="Grow the trees on several ranks together; in one process when null. For trees without"
+        " folds and `diagnostics`",
+    )
 
     @field_validator("loss")
     @classmethod
@@ -433,6 +439,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "validation": {"folds": 5},
             "loss": {"name": "lambdarank"},
             "early_stopping": {"metric": "ndcg@5", "rounds": 30},
+        },
+    },
+    "train-distributed": {
+        "summary": "Train on up to eight machines",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "loss": {"name": "lambdarank"},
+            "distribution": {"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 4},
         },
     },
     "train-constrained": {

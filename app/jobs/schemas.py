@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
 from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
+from app.jobs.distribution_schemas import RankProgress
 from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
@@ -55,6 +56,18 @@ class Progress(ResponseModel):
         exclude_if=lambda batches: batches is None,
     )
     eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
+    ranks: list[RankProgress] | None = Field(
+        None,
+        description="The ranks of a distributed training; left out for others",
+        exclude_if=lambda ranks: ranks is None,
+    )
+    restarts: int | None = Field(
+        None,
+        description="How often this attempt started its ranks again after one was lost; left out where there"
+        " are none",
+        examples=[0],
+        exclude_if=lambda restarts: restarts is None,
+    )
 
 
 class Phase(ResponseModel):

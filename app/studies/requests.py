@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue
 from app.datasets.schemas import HoldOut, LabelMap, RandomFolds, Validation
 from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
+from app.jobs.distribution_schemas import UndistributedRequest
 from app.jobs.parameter_schemas import LossRequest, ScorerRequest
 from app.jobs.requests import (
     MAX_ROUNDS,
@@ -89,7 +90,7 @@ class BudgetRequest(RequestModel):
     )
 
 
-class StudyBaseRequest(RequestModel):
+class StudyBaseRequest(UndistributedRequest):
     """The training that trials vary; with these values it is trial 0, the default."""
 
     loss: LossRequest
@@ -112,7 +113,7 @@ class StudyBaseRequest(RequestModel):
     contract: Contract = "default"
 
 
-class StudyRequest(RequestModel):
+class StudyRequest(UndistributedRequest):
     """Tune a training: many trials, one conclusion on held-out queries."""
 
     name: NameForPeople = Field(description="For people; need not be unique", examples=["leaves and rate"])

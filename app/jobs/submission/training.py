@@ -24,6 +24,7 @@ from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice, DatasetSize
 from core.training.distillation import PREFIX, teacher_reference
+from core.training.distribution import Distribution, undistributable
 from core.training.spec import scorer_json
 
 
@@ -108,6 +109,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
     problems += idle_problems(parsed.loss, "/loss") if parsed.learns else ()
+    problems += _distribution_problems(request, parsed)
     if problems:
         raise InvalidInput(*problems)
     return parsed, contract
@@ -207,6 +209,16 @@ def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
             "folds are trained on and validated in turn, and a teacher's labels would measure them; hold a"
             " part or another dataset out",
         )
+
+
+def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Iterable[InputProblem]:
+    if request.distribution is None:
+        return ()
+    try:
+        Distribution.from_json(request.distribution.model_dump())
+    except InvalidInput as invalid:
+        return invalid.below("/distribution").problems
+    return undistributable(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:

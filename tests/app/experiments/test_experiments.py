@@ -61,6 +61,7 @@ def test_drawn_datasets_are_made_once(client: TestClient) -> None:
         ),
         ({"folds": [1]}, "/folds"),
         ({"scale": "huge"}, "/scale"),
+        ({"distribution": {}}, "/distribution"),
         ({"data": "nowhere"}, "/data"),
         ({"data": "lacking"}, "/data"),
         ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),

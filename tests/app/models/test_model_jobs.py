@@ -88,7 +88,12 @@ def test_a_model_must_come_and_be_bounded(client: TestClient, settings: ApiSetti
     assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))
 
 
-_SCORERS: Any = {"trees": {}, "mlp": {"scorer": scorer_values(Mlp(hidden=(7, 3)))}}
+_DISTRIBUTION = {"ranks": {"at_least": 2, "at_most": 3}, "threads_per_rank": 2}
+_SCORERS: Any = {
+    "trees": {},
+    "ranks": {"distribution": _DISTRIBUTION, "diagnostics": None},
+    "mlp": {"scorer": scorer_values(Mlp(hidden=(7, 3))), "hyperparameters": {}, "categorical_feature": []},
+}
 
 
 @pytest.mark.parametrize("scorer", _SCORERS.values(), ids=_SCORERS)
@@ -98,8 +103,7 @@ def test_a_training_is_queued_again(
     """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
-    of_trees: dict[str, Any] = {"hyperparameters": {}, "categorical_feature": []} if scorer else {}
-    asked = {**CURRENT["train"], **changed, **scorer, **of_trees}
+    asked = {**CURRENT["train"], **changed, **scorer}
     with store.begin() as tx:
         tx.models.get(model.id).lineage = {
             "job_id": model.job_id,

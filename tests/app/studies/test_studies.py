@@ -128,6 +128,23 @@ def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) 
     assert pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]
 
 
+def test_trials_are_not_distributed(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """Wherever it is asked for, the reason is given; null asks for nothing."""
+    asked = {"ranks": {"at_most": 4}}
+    base = {"loss": {"name": "lambdarank"}, "distribution": asked}
+    for body, pointer in (
+        (request_of(base=base), "/base/distribution"),
+        (request_of(distribution=asked), "/distribution"),
+    ):
+        refused = client.post("/v1/studies", json=body)
+        assert pointers(refused) == [pointer]
+        assert refused.json()["errors"][0]["detail"].startswith("is for single trainings")
+    base["distribution"] = None
+    study = client.post("/v1/studies", json=request_of(base=base))
+    assert study.status_code == 202, study.text
+    assert "distribution" not in study.json()["base"]
+
+
 def test_mistakes_of_a_scorer_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
     """Those of the base stand below it."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {"num_leaves": 4}}

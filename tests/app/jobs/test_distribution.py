@@ -1,0 +1,147 @@
+"""Distributed trainings over HTTP: asked for, refused with the reason, and followed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+ASKED = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 3}
+
+
+def refused(client: TestClient, request: dict[str, Any]) -> dict[str, str]:
+    """Return the reasons why a job is refused, by place."""
+    response = client.post("/v1/jobs", json=request)
+    assert response.status_code == 422, response.text
+    return {error["pointer"]: error["detail"] for error in response.json()["errors"]}
+
+
+def submitted(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
+    """Return a job that was queued."""
+    response = client.post("/v1/jobs", json=request)
+    assert response.status_code == 202, response.text
+    job: dict[str, Any] = response.json()
+    return job
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (ASKED, ASKED),
+        ({}, {"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 1}),
+        ({"ranks": {"at_most": 2}}, {"ranks": {"at_least": 2, "at_most": 2}, "threads_per_rank": 1}),
+    ],
+)
+def test_a_distribution_is_stored_whole(
+    client: TestClient, train_request: dict[str, Any], given: dict[str, Any], stored: dict[str, Any]
+) -> None:
+    """What was left out has its default."""
+    assert submitted(client, train_request | {"distribution": given})["spec"]["distribution"] == stored
+
+
+def test_an_ordinary_training_stores_none(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Its specification is that of releases that could not distribute."""
+    assert "distribution" not in submitted(client, train_request | {"distribution": None})["spec"]
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        ({"ranks": {"at_least": 1}}, "/distribution/ranks/at_least"),
+        ({"ranks": {"at_most": 65}}, "/distribution/ranks/at_most"),
+        ({"ranks": {"at_least": 5, "at_most": 4}}, "/distribution/ranks/at_most"),
+        ({"ranks": 4}, "/distribution/ranks"),
+        ({"threads_per_rank": 0}, "/distribution/threads_per_rank"),
+        ({"machines": 4}, "/distribution/machines"),
+        (4, "/distribution"),
+    ],
+)
+def test_numbers_out_of_bounds_are_named(
+    client: TestClient, train_request: dict[str, Any], given: Any, pointer: str
+) -> None:
+    """Each with its place."""
+    assert list(refused(client, train_request | {"distribution": given})) == [pointer]
+
+
+def test_what_cannot_be_distributed_is_named_at_once(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
+    """With all that has no distributed form, and with what else is wrong."""
+    request = train_request | {
+        "distribution": ASKED,
+        "hyperparameters": {"boosting": "dart", "bagging_fraction": 0.5, "bagging_freq": 1},
+        "diagnostics": {"interval": 5},
+        "validation": {"folds": 2},
+        "metrics": ["ndcg@5", "ndcg@5"],
+    }
+    reasons = refused(client, request)
+    assert list(reasons) == [
+        "/metrics/1",
+        "/hyperparameters/boosting",
+        "/hyperparameters/bagging_fraction",
+        "/diagnostics",
+        "/validation",
+    ]
+    assert "use query_fraction" in reasons["/hyperparameters/bagging_fraction"]
+
+
+def test_networks_are_not_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
+    """The reason names what is trained."""
+    request = train_request | {"distribution": ASKED, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
+    assert refused(client, request) == {"/distribution": "is for trees; a mlp is trained by one process"}
+
+
+def test_a_grid_is_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Each of its trainings; a mistake has its place in the list."""
+    jobs = [train_request | {"distribution": ASKED, "seed": seed} for seed in (1, 2)]
+    queued = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["jobs"]
+    assert [job["spec"]["distribution"] for job in queued] == [ASKED, ASKED]
+    jobs[1]["hyperparameters"] = {"linear_tree": True}
+    errors = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["errors"]
+    assert [error["pointer"] for error in errors] == ["/jobs/1/hyperparameters/linear_tree"]
+
+
+def test_ranks_are_shown_while_they_train(
+    client: TestClient,
+    store: Store,
+    train_request: dict[str, Any],
+    ready_dataset: Callable[[], str],
+) -> None:
+    """As the driver told of them last; ordinary jobs have neither ranks nor restarts."""
+    rank = {
+        "rank": 0,
+        "host": "10.0.0.12",
+        "queries": 30,
+        "documents": 900,
+        "memory_bytes": 2**28,
+        "waiting_share": 0.125,
+        "stage": "training",
+    }
+    counts = {"phase": "training", "iteration": 3, "total": 10, "eta_seconds": 1.5}
+    asked = [counts | {"ranks": [rank, rank | {"rank": 1}], "restarts": 1}, counts]
+    for progress in asked:
+        job_id = submitted(client, train_request | {"dataset_id": ready_dataset()})["id"]
+        with store.begin() as tx:
+            job = tx.jobs.claim(job_id, "w1", 15)
+            assert job is not None
+            tx.jobs.record(job_id, job.token, progress=progress, metrics={})
+        assert client.get(f"/v1/jobs/{job_id}").json()["progress"] == progress
+
+
+def test_the_schema_has_bounds_and_examples(client: TestClient) -> None:
+    """Forms and clients read them."""
+    schemas = client.get("/v1/job-schemas").json()["schemas"]
+    ranks = schemas["RanksRequest"]["properties"]
+    assert {
+        name: (field["minimum"], field["maximum"], field["default"]) for name, field in ranks.items()
+    } == {
+        "at_least": (2, 64, 2),
+        "at_most": (2, 64, 8),
+    }
+    assert schemas["DistributionRequest"]["properties"]["threads_per_rank"]["maximum"] == 256
+    assert "distribution" in schemas["TrainRequest"]["properties"]
+    document = client.get("/openapi.json").json()
+    for name in ("StudyRequest", "StudyBaseRequest", "ExperimentRequest"):
+        assert "distribution" not in document["components"]["schemas"][name]["properties"]
