@@ -137,11 +137,14 @@ def _progress(job: "Job") -> str:
 
 
 def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
+    from rankery.client.display.texts import ranks
+
     yield "id", job.id
     yield "kind", job.kind
     yield "status", job.status
     yield "title", job.title or None
     yield "progress", _progress(job) or None
+    yield "ranks", plain(ranks(job)) or None
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
     for name, value in (job.result or {}).items():
         yield name.replace("_", " "), value

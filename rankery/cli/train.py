@@ -10,6 +10,7 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.distribution_options import RanksOption, ThreadsPerRankOption, distribution_of
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
@@ -162,6 +163,8 @@ def train(
             help="What the seeds draw: bootstrap samples of the queries, or what the settings draw anyway.",
         ),
     ] = RepeatBy.BOOTSTRAP,
+    ranks: RanksOption = None,
+    threads_per_rank: ThreadsPerRankOption = None,
     from_json: Annotated[
         Path | None,
         file_option(
@@ -187,6 +190,8 @@ def train(
     Example: `rankery train train.txt --test test.txt --repeats 5`
 
     Example: `rankery train train.txt --scorer mlp --hidden 128,64 --epochs 50 --set scorer.dropout=0.1`
+
+    Example: `rankery train train.txt --ranks 2-8 --threads-per-rank 4`
     """
     options = (
         data,
@@ -210,6 +215,8 @@ def train(
         preset,
         early_stopping,
         seed,
+        ranks,
+        threads_per_rank,
     )
     if from_json is not None:
         if any(option is not None for option in options):
@@ -221,6 +228,9 @@ def train(
         sources = Sources(data, held_out, test, columns_of(columns))
         refuse_idle_columns(sources.columns, data, validation, test)
         choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+        distribution = distribution_of(ranks, threads_per_rank)
+        if distribution and (choice.scorer or cross_validation):
+            raise WrongUsage("--ranks is for trees without folds; leave it out")
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
@@ -234,6 +244,7 @@ def train(
             "contract": preset,
             "early_stopping": _early_stopping(early_stopping, metric, validation),
             "seed": seed,
+            "distribution": distribution,
         }
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")

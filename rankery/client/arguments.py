@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from rankery.client.references import HasId, id_of
-from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Scorer, Validation
+from rankery.client.schemas.requests import (
+    DistributionRequest,
+    EarlyStoppingRequest,
+    HoldOut,
+    Loss,
+    Scorer,
+    Validation,
+)
 from rankery.errors import InvalidArgument
 
 
@@ -104,6 +111,13 @@ def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]
     if held is None:
         return {}
     return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
+
+
+def spelled_distribution(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:
+    """Return how a training is distributed; a number is that of ranks at most."""
+    if distribution is None:
+        return None
+    return {"ranks": {"at_most": distribution}} if isinstance(distribution, int) else dict(distribution)
 
 
 def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:

@@ -56,6 +56,25 @@ def test_a_job_is_one_line_until_it_is_looked_at() -> None:
     assert printed(Listing([])) == "There is nothing here.\n"
 
 
+def test_a_distributed_training_shows_its_ranks() -> None:
+    """A line each: where it is, what it holds, and how much of its time it waits."""
+    rank = {
+        "rank": 1,
+        "host": "10.0.0.12",
+        "queries": 3784,
+        "documents": 453_120,
+        "memory_bytes": 412_000_000,
+        "waiting_share": 0.125,
+        "stage": "histograms",
+    }
+    progress = RUNNING["progress"] | {"ranks": [rank, {"rank": 2, "host": "10.0.0.13"}], "restarts": 1}
+    shown = printed(job_of(**RUNNING | {"progress": progress}))
+    assert "2 on 10.0.0.12, 10.0.0.13, restarted once" in shown
+    (line,) = (line for line in shown.splitlines() if "histograms" in line)
+    assert line.split() == ["1", "10.0.0.12", "3,784", "453,120", "412.0", "MB", "12%", "histograms"]
+    assert "waiting" not in printed(job_of(**RUNNING))
+
+
 def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

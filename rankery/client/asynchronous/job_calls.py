@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from rankery.client.arguments import (
+    spelled_distribution,
     spelled_early_stopping,
     spelled_loss,
     spelled_scorer,
@@ -22,6 +23,7 @@ from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas.requests import (
     Contract,
     DiagnosticsRequest,
+    DistributionRequest,
     EarlyStoppingRequest,
     FeatureChoiceRequest,
     HoldOut,
@@ -67,6 +69,7 @@ class AsyncJobCalls(AsyncCalls):
         metric_interval: int | None = None,
         seed: int | None = None,
         bootstrap: bool | None = None,
+        distribution: int | DistributionRequest | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
@@ -100,6 +103,8 @@ class AsyncJobCalls(AsyncCalls):
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
             bootstrap: Learn from as many training queries drawn with replacement by the seed.
+            distribution: Grow the trees on several ranks together, at most so many; or
+                `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 4}`.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
@@ -135,6 +140,7 @@ class AsyncJobCalls(AsyncCalls):
             "metric_interval": metric_interval,
             "seed": seed,
             "bootstrap": bootstrap,
+            "distribution": spelled_distribution(distribution),
             "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,

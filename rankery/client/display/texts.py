@@ -53,6 +53,17 @@ def counts_share(job: answers.Job) -> bool:
     return job.kind == "ingest" or (job.progress is not None and job.progress.phase in _SHARED_PHASES)
 
 
+def ranks(job: answers.Job) -> str:
+    """Return how many ranks train a job and where, empty for others: "3 on node-1, node-2, restarted once"."""
+    progress = job.progress
+    if progress is None or not progress.ranks:
+        return ""
+    hosts = ", ".join(dict.fromkeys(rank.host for rank in progress.ranks))
+    times = progress.restarts or 0
+    again = "once" if times == 1 else f"{times} times"
+    return f"{len(progress.ranks)} on {hosts}{f', restarted {again}' if times else ''}"
+
+
 def milliseconds(parts: Mapping[str, float]) -> str:
     """Return times by what they were spent on: "tree 92 ms, objective 8.1 ms"."""
     return ", ".join(

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from rankery.client.display.card import Card, CardTable, Shown
-from rankery.client.display.texts import loss, moment, number, seconds, size, steps
+from rankery.client.display.texts import count, loss, moment, number, ranks, seconds, size, steps
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
@@ -72,13 +72,16 @@ class JobView(Shown, answers.Job):
             "title": self.title,
             "loss": loss(self.spec.get("loss")),
             "progress": self._steps(),
+            "ranks": ranks(self),
             "made": ", ".join(
                 str(value) for name, value in (self.result or {}).items() if name.endswith("_id")
             ),
             "created": moment(self.created_at),
             "ended": moment(self.finished_at),
         }
-        return Card(f"{self.kind} job {self.id}", facts, tables=[*self._metrics(), *self._phases()])
+        return Card(
+            f"{self.kind} job {self.id}", facts, tables=[*self._metrics(), *self._ranks(), *self._phases()]
+        )
 
     def _steps(self) -> str:
         eta_seconds = self.progress and self.progress.eta_seconds
@@ -88,6 +91,22 @@ class JobView(Shown, answers.Job):
     def _phases(self) -> list[CardTable]:
         rows = [[one.phase, seconds(one.seconds), size(one.peak_memory_bytes)] for one in self.phases]
         return [CardTable(["phase", "#took", "#peak memory"], rows)] if rows else []
+
+    def _ranks(self) -> list[CardTable]:
+        columns = ["rank", "host", "#queries", "#documents", "#memory", "#waiting", "stage"]
+        rows = [
+            [
+                str(one.rank),
+                one.host,
+                count(one.queries),
+                count(one.documents),
+                size(one.memory_bytes),
+                "" if one.waiting_share is None else f"{one.waiting_share:.0%}",
+                one.stage or "",
+            ]
+            for one in (self.progress and self.progress.ranks) or []
+        ]
+        return [CardTable(columns, rows)] if rows else []
 
     def _metrics(self) -> list[CardTable]:
         data = {name: values for name, values in (self.metrics or {}).items() if values}

@@ -210,6 +210,35 @@ def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) 
     assert sorted((spec["seed"], spec["bootstrap"]) for spec in specs) == [(5, True), (6, True)]
 
 
+def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """On the command line and by the client; for networks and folds they are refused before an upload."""
+    data = trained["job"]["spec"]["dataset_id"]
+    options = (
+        "--name",
+        "spread",
+        *QUICK,
+        "--ranks",
+        "2-3",
+        "--threads-per-rank",
+        "2",
+        "--no-watch",
+        "--json",
+    )
+    done = rankery(stack, "train", data, *options)
+    assert done.code == 0, done.errors
+    stored = {"ranks": {"at_least": 2, "at_most": 3}, "threads_per_rank": 2}
+    assert done.document["job"]["spec"]["distribution"] == stored
+    rankery(stack, "jobs", "cancel", done.document["job"]["id"])
+    with Client(stack.url) as client:
+        job = client.train("spread", data, "mse", distribution=4, priority="low")
+        job.cancel()
+    assert job.spec["distribution"]["ranks"] == {"at_least": 2, "at_most": 4}
+    for other in (("--scorer", "mlp"), ("--folds", "5")):
+        done = rankery(stack, "train", "no-such-file.txt", "--ranks", "4", *other)
+        assert (done.code, done.output) == (2, "")
+        assert "--ranks is for trees without folds" in done.errors
+
+
 def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """All its points are checked before the first is queued."""
     with Client(stack.url) as client:

@@ -1,0 +1,58 @@
+"""Distributed trainings on the command line: options, and what is shown of the ranks."""
+
+from typing import Any
+
+import pytest
+
+from rankery.cli.distribution_options import distribution_of
+from rankery.cli.endings import WrongUsage
+from rankery.cli.texts import NotUnderstood
+from rankery.client.arguments import spelled_distribution
+from rankery.client.display.texts import ranks
+from tests.rankery.answers import job_of
+
+
+@pytest.mark.parametrize(
+    ("options", "distribution"),
+    [
+        ((None, None), None),
+        (("4", None), {"ranks": {"at_most": 4}}),
+        (("2-8", None), {"ranks": {"at_least": 2, "at_most": 8}}),
+        (("3-16", 4), {"ranks": {"at_least": 3, "at_most": 16}, "threads_per_rank": 4}),
+    ],
+)
+def test_ranks_are_a_number_or_two(options: Any, distribution: dict[str, Any] | None) -> None:
+    """One number is that of ranks at most; what is not given is the service's default."""
+    assert distribution_of(*options) == distribution
+
+
+@pytest.mark.parametrize("ranks", ["", "four", "2-", "-8", "2-4-8", "2.5", "2 - 4"])
+def test_other_ranks_are_not_understood(ranks: str) -> None:
+    """The sentence says what is."""
+    with pytest.raises(NotUnderstood, match=r"--ranks takes 8, or 2-8"):
+        distribution_of(ranks, None)
+
+
+def test_threads_need_ranks() -> None:
+    """They would have no effect."""
+    with pytest.raises(WrongUsage, match="--ranks"):
+        distribution_of(None, 4)
+
+
+def test_the_client_takes_a_number() -> None:
+    """Of ranks at most; a dictionary is sent as it is."""
+    assert spelled_distribution(None) is None
+    assert spelled_distribution(4) == {"ranks": {"at_most": 4}}
+    assert spelled_distribution({"threads_per_rank": 2}) == {"threads_per_rank": 2}
+
+
+def test_ranks_are_told_by_their_hosts() -> None:
+    """Each machine once, and how often they began again."""
+    progress = {"phase": "training", "restarts": 0}
+    places = [{"rank": rank, "host": host} for rank, host in enumerate(["node-1", "node-1", "node-2"])]
+    assert ranks(job_of()) == ranks(job_of(progress=progress)) == ""
+    assert ranks(job_of(progress=progress | {"ranks": places})) == "3 on node-1, node-2"
+    once = progress | {"ranks": places[:2], "restarts": 1}
+    assert ranks(job_of(progress=once)) == "2 on node-1, restarted once"
+    often = once | {"restarts": 3}
+    assert ranks(job_of(progress=often)) == "2 on node-1, restarted 3 times"
