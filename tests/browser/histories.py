@@ -91,5 +91,18 @@ def binning(store: Store) -> Job:
     return claimed
 
 
+def distributed(store: Store, ranks: list[dict[str, Any]], *, restarts: int) -> Job:
+    """Record a training that several ranks are at."""
+    distribution = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 4}
+    with store.begin() as tx:
+        job_id = _training(tx, "over-ranks", {"distribution": distribution})
+        claimed = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
+        assert claimed is not None
+        progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}
+        told = {"ranks": ranks, "restarts": restarts}
+        tx.jobs.record(job_id, claimed.token, progress=progress | told)
+    return claimed
+
+
 def _training(tx: Transaction, name: str, spec: dict[str, Any] | None = None) -> str:
     return tx.jobs.add("train", {"model_name": name, "loss": {"name": "lambdarank"}, **(spec or {})}).id

@@ -54,7 +54,7 @@ def counts_share(job: answers.Job) -> bool:
 
 
 def ranks(job: answers.Job) -> str:
-    """Return how many ranks train a job and where, empty for others: "3 on node-1, node-2, restarted once"."""
+    """Return how many ranks train a job and where: "3 on node-1, node-2, restarted once"."""
     progress = job.progress
     if progress is None or not progress.ranks:
         return ""

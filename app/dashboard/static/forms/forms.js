@@ -70,6 +70,7 @@ function ticked(control) {
 /** @param {string} text @param {string | undefined} type @param {string} [unit] @returns {Json | undefined} */
 function read(text, type, unit) {
   if (type === "boolean" && text) return text === "true";
+  if (type === "object") return {};
   if (type === "lines") return text ? pairsOf(text) : undefined;
   if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
   if (type === "numbers")

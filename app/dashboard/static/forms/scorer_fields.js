@@ -104,6 +104,10 @@ function showTrees(form, on) {
   const boosting = find(form, 'fieldset[data-pointer="/hyperparameters"]', HTMLFieldSetElement);
   boosting.hidden = !on;
   boosting.disabled = !on;
+  for (const part of findAll(form, "fieldset[data-trees-only]", HTMLFieldSetElement)) {
+    part.disabled = !on;
+    find(part, "[data-trees-only-words]").hidden = on;
+  }
   for (const pointer of OF_TREES)
     for (const control of findAll(form, `[data-pointer="${pointer}"]`, HTMLElement)) {
       control.toggleAttribute("disabled", !on);

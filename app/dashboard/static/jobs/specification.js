@@ -105,10 +105,16 @@ function shrinker(schemas) {
       if (content === null || content === undefined) return [];
       if (!required.includes(name) && same(content, property.default)) return [];
       const less = shrink(content, property);
-      return isEmpty(less) && !required.includes(name) ? [] : [[name, less]];
+      const isAsked = isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
+      return isEmpty(less) && !required.includes(name) && !isAsked ? [] : [[name, less]];
     });
     return Object.fromEntries(kept);
   };
+}
+
+/** Check whether null means something else than an empty object: without a distribution there are no ranks. @param {Schema} property */
+function isNullable({ anyOf = [] }) {
+  return anyOf.some(({ type }) => type === "null");
 }
 
 /** @param {unknown} value @returns {value is Record<string, unknown>} */

@@ -18,6 +18,7 @@ import {
   statusWord,
   trains,
 } from "../jobs/labels.js";
+import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
@@ -331,6 +332,7 @@ async function build(first) {
   const detail = jobDetail(first);
   const actions = jobActions(() => again(), { page: false });
   const [asked, submitted] = await Promise.all([specification(first), isSubmitted(first.kind).catch(() => false)]);
+  const ranks = ranksPanel();
   const attempts = attemptsPanel();
   const phases = phasesPanel();
   const log = jobLog();
@@ -343,6 +345,7 @@ async function build(first) {
     meta,
     bar.node,
     inside,
+    ranks.node,
     attempts.node,
     found,
     asked,
@@ -366,6 +369,7 @@ async function build(first) {
     bar.update(job);
     inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
     actions.update(job);
+    ranks.update(job);
     attempts.update(job);
     phases.update(job);
     log.update(job);

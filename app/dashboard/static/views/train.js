@@ -113,18 +113,24 @@ function fillForm(form, request) {
 }
 
 /**
- * Choose what is trained, the ways to hold out, whether to stop early, and no sizes: an earlier job has its own.
+ * Choose what is trained, the ways to hold out, whether to stop early and on ranks, and no sizes: an earlier job has its own.
  *
  * @param {HTMLFormElement} form
  * @param {Request} request
  */
-function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, early_stopping: early }) {
+function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, ...request }) {
   chooseScorer(form, scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
   tick(form, "sizes", "defaults");
   tick(form, "validation", wayOf(validation));
   tick(form, "test", dataset ? "dataset" : wayOf(test));
-  const box = find(form, '[name="early"]', HTMLInputElement);
-  box.checked = Boolean(early);
+  turn(form, "early", Boolean(request.early_stopping));
+  turn(form, "distributed", Boolean(request.distribution));
+}
+
+/** Tick a box, or take its tick away. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
+function turn(form, name, on) {
+  const box = find(form, `[name="${name}"]`, HTMLInputElement);
+  box.checked = on;
   box.dispatchEvent(new Event("change", { bubbles: true }));
 }
 

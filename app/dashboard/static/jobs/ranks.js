@@ -1,0 +1,86 @@
+/**
+ * The ranks of a distributed training: where each runs, what it holds, and how long it waits for the others.
+ * @module
+ */
+import { isActive } from "./labels.js";
+import { h, replace, setText } from "../page/dom.js";
+import { count, percent, size } from "../page/format.js";
+
+/** @typedef {import("./labels.js").Job} Job */
+/** @typedef {Schemas["RankProgress"]} Rank */
+
+/** @type {[words: string, title: string | null][]} */
+const COLUMNS = [
+  ["Queries", "Training queries that the rank holds"],
+  ["Documents", null],
+  ["Memory", null],
+  ["Waiting", "Share of its time that the rank waited for others"],
+];
+
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
+export function ranksPanel() {
+  const words = h("p", { class: "hint" });
+  const rows = h("tbody");
+  const node = h(
+    "section",
+    { class: "panel ranks", hidden: true },
+    h("h2", {}, "Ranks"),
+    words,
+    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, heading()), rows)),
+  );
+  let shown = "";
+
+  /** @param {Job} job */
+  function update(job) {
+    const ranks = job.progress?.ranks ?? [];
+    node.hidden = ranks.length === 0;
+    const state = JSON.stringify([ranks, job.progress?.restarts, job.status]);
+    if (node.hidden || state === shown) return;
+    shown = state;
+    setText(words, ranksWords(job));
+    replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
+  }
+  return { node, update };
+}
+
+function heading() {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "col" }, "Rank"),
+    h("th", { scope: "col" }, "Host"),
+    ...COLUMNS.map(([words, title]) => h("th", { scope: "col", class: "number", title }, words)),
+    h("th", { scope: "col" }, "Stage"),
+  );
+}
+
+/** "Started again once after a rank was lost. These are the last values before the end." @param {Job} job */
+function ranksWords(job) {
+  const restarts = job.progress?.restarts ?? 0;
+  const times = restarts === 1 ? "once" : `${count(restarts)} times`;
+  const sentences = [
+    "Each rank holds whole queries and grows the same trees.",
+    restarts > 0 && `All were started again ${times} after one was lost.`,
+    !isActive(job) && "These are the last values before the end.",
+  ];
+  return sentences.filter(Boolean).join(" ");
+}
+
+/** @param {Rank} rank @param {boolean} active whether the job goes on */
+function row(rank, active) {
+  const { queries, documents, memory_bytes: bytes, waiting_share: waiting } = rank;
+  const numbers = [
+    count(queries),
+    count(documents),
+    typeof bytes === "number" ? size(bytes) : "–",
+    typeof waiting === "number" ? percent(waiting, 1) : "–",
+  ];
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, rank.rank),
+    h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
+    ...numbers.map((words) => h("td", { class: "number" }, words)),
+    h("td", { class: "stage" }, active ? rank.stage : "ended"),
+  );
+}

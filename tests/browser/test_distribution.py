@@ -1,0 +1,202 @@
+"""Distributed trainings: the form that asks for ranks, and the page that shows them."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.store import Job, Store, StoreSettings
+from tests.browser import histories
+from tests.browser.actions import fill_training, start_training
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+DATA = "judged over ranks.csv"
+MODEL = "over-ranks"
+LOOKS: list[tuple[Literal["light", "dark"], int]] = [
+    (scheme, width) for scheme in ("light", "dark") for width in (1280, 390)
+]
+RANKS: list[dict[str, Any]] = [
+    {
+        "rank": rank,
+        "host": f"trainer-{rank // 2 + 1}.search.example",
+        "queries": 6_306 + rank,
+        "documents": 755_201 - rank,
+        "memory_bytes": 412_000_000 + 1_000_000 * rank,
+        "waiting_share": 0.12 + rank / 100,
+        "stage": "histograms" if rank else "checkpoint",
+    }
+    for rank in range(3)
+]
+
+
+@pytest.fixture(scope="module")
+def store(service_url: str, service_folder: Path) -> Iterator[Store]:
+    """The store of the running service."""
+    store = Store.open(StoreSettings(data_dir=service_folder))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def running(store: Store) -> Iterator[Job]:
+    """A training that three ranks are at, until the test ends."""
+    job = histories.distributed(store, RANKS, restarts=1)
+    yield job
+    with store.begin() as tx:
+        if tx.jobs.get(job.id).status == "running":
+            tx.jobs.cancelled(job.id, job.token)
+
+
+def filled(visit: Visit, prepared: Prepared) -> Page:
+    """Fill in the form for a training."""
+    prepared.dataset(DATA, 11)
+    return fill_training(visit, dataset=DATA, model=MODEL, iterations=3)
+
+
+def cancelled(visit: Visit, job_id: str) -> dict[str, Any]:
+    """Return what a job was asked for, and let it go."""
+    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
+    visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
+    return spec
+
+
+def photograph(visit: Visit, name: str) -> None:
+    """Keep a picture in each colour scheme and width; nothing may scroll sideways."""
+    page = visit.page
+    size = page.viewport_size
+    assert size is not None
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        visit.photograph(f"distribution-{name}-{scheme}-{width}")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(size)
+
+
+def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared) -> None:
+    """It is off at first; the numbers are sent as typed, and an earlier job fills them in again."""
+    page = filled(visit, prepared)
+    part = page.get_by_role("group", name="Distribution")
+    box = part.get_by_role("checkbox")
+    expect(box).not_to_be_checked()
+    expect(part.get_by_label("Ranks, at most")).to_be_hidden()
+    box.check()
+    expect(part.get_by_label("Ranks, at most")).to_have_value("8")
+    part.get_by_label("Ranks, at most").fill("4")
+    part.get_by_label("Threads per rank").fill("3")
+    assert visit.barriers() == []
+    photograph(visit, "form")
+    job_id = start_training(page)
+    assert cancelled(visit, job_id)["distribution"] == {
+        "ranks": {"at_least": 2, "at_most": 4},
+        "threads_per_rank": 3,
+    }
+
+    page = visit.open(f"/train?from={job_id}")
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(part.get_by_role("checkbox")).to_be_checked()
+    expect(part.get_by_label("Ranks, at most")).to_have_value("4")
+    expect(part.get_by_label("Threads per rank")).to_have_value("3")
+
+
+def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> None:
+    """The training is distributed all the same, also when its page submits it again."""
+    page = filled(visit, prepared)
+    part = page.get_by_role("group", name="Distribution")
+    part.get_by_role("checkbox").check()
+    for label in ("Ranks, at most", "Ranks, at least", "Threads per rank"):
+        part.get_by_label(label).fill("")
+    job_id = start_training(page)
+    assert cancelled(visit, job_id)["distribution"] == {
+        "ranks": {"at_least": 2, "at_most": 8},
+        "threads_per_rank": 1,
+    }
+    page.locator(".as-code summary").click()
+    code = page.locator(".as-code .snippet", has_text="curl").locator("pre").inner_text()
+    request = json.loads(code[code.index("{") : code.rindex("}") + 1])
+    assert request["distribution"] == {}
+
+    page = visit.open(f"/train?from={job_id}")
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(part.get_by_role("checkbox")).to_be_checked()
+
+
+def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
+    """Nothing is sent where the box is not ticked, nor where its tick was taken away."""
+    page = filled(visit, prepared)
+    box = page.get_by_role("group", name="Distribution").get_by_role("checkbox")
+    box.check()
+    box.uncheck()
+    assert "distribution" not in cancelled(visit, start_training(page))
+
+
+def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
+    """The box is disabled and says why; it comes back with trees."""
+    page = filled(visit, prepared)
+    part = page.get_by_role("group", name="Distribution")
+    reason = part.get_by_text("Only trees are distributed.")
+    part.get_by_role("checkbox").check()
+    expect(reason).to_be_hidden()
+    page.get_by_label("a network").check()
+    expect(part.get_by_role("checkbox")).to_be_disabled()
+    expect(reason).to_be_visible()
+    expect(part.get_by_label("Ranks, at most")).to_be_hidden()
+    assert visit.barriers() == []
+    photograph(visit, "form-of-a-network")
+    page.get_by_label("trees", exact=True).check()
+    expect(part.get_by_role("checkbox")).to_be_enabled()
+    expect(part.get_by_label("Ranks, at most")).to_be_visible()
+
+
+def test_what_cannot_be_distributed_stands_at_its_field(visit: Visit, prepared: Prepared) -> None:
+    """The service refuses it, and the form shows the reason where it is changed."""
+    visit.refusals_expected = True
+    page = filled(visit, prepared)
+    part = page.get_by_role("group", name="Distribution")
+    part.get_by_role("checkbox").check()
+    part.get_by_label("Ranks, at most").fill("65")
+    page.get_by_role("button", name="Start training").click()
+    expect(part.locator(".field-error")).to_have_text(re.compile("64"))
+    part.get_by_label("Ranks, at most").fill("4")
+    page.locator("fieldset", has_text="Boosting").locator("summary", has_text="More").last.click()
+    page.get_by_label("Boosting", exact=True).select_option("dart")
+    page.get_by_label("Stop early").uncheck()
+    page.get_by_role("button", name="Start training").click()
+    expect(page.locator(".field-error")).to_contain_text("cannot be distributed: dart")
+
+
+def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Store) -> None:
+    """A row each; the specification has what was asked for, and the last values stay when the job ends."""
+    page = visit.open(f"/jobs/{running.id}")
+    panel = page.locator(".ranks")
+    rows = panel.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    cells = rows.nth(1).locator("th, td").all_inner_texts()
+    assert cells == ["1", "trainer-1.search.example", "6,307", "755,200", "413 MB", "13%", "histograms"]
+    expect(panel.locator(".hint")).to_contain_text("All were started again once after one was lost.")
+    facts = page.locator("#job .facts").first
+    expect(facts).to_contain_text(re.compile(r"distribution ranks at most\s*4"))
+    expect(facts).to_contain_text(re.compile(r"distribution threads per rank\s*4"))
+    assert visit.barriers() == []
+    photograph(visit, "job")
+
+    with store.begin() as tx:
+        tx.jobs.cancelled(running.id, running.token)
+    expect(page.locator(".job-heading .status")).to_have_text("cancelled")
+    expect(panel.locator(".hint")).to_contain_text("These are the last values before the end.")
+    expect(rows.first.locator(".stage")).to_have_text("ended")
+
+
+def test_other_jobs_show_no_ranks(visit: Visit, store: Store) -> None:
+    """One process has none."""
+    page = visit.open(f"/jobs/{histories.timed(store)}")
+    expect(page.locator(".phases")).to_be_visible()
+    expect(page.locator(".ranks")).to_be_hidden()
