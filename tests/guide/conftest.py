@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from core.data import synthetic_dataset, write_letor
@@ -20,6 +22,7 @@ def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the service that the pages talk to, at another port than theirs."""
     roots = tmp_path_factory.mktemp("corpora")
     _make_fold(roots / "MSLR-WEB30K" / "Fold1")
+    _make_parts(roots / "clicks" / "2026-05")
     environment = {"RANKERY_DATA_ROOTS": str(roots)}
     folder = tmp_path_factory.mktemp("guide")
     with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
@@ -33,6 +36,20 @@ def _make_fold(folder: Path) -> None:
         dataset = synthetic_dataset(9, seed=seed, documents_per_query=8, n_features=136)
         with (folder / name).open("wb") as file:
             write_letor(dataset, file)
+
+
+def _make_parts(folder: Path) -> None:
+    """Write three files of 12 queries with 8 documents; two queries have rows in two files."""
+    folder.mkdir(parents=True)
+    rows = pa.table(
+        {
+            "query_id": [f"q{row // 8}" for row in range(96)],
+            "label": [row % 3 for row in range(96)],
+            "bm25": [row / 7 for row in range(96)],
+        }
+    )
+    for number, (first, last) in enumerate([(0, 30), (30, 61), (61, 96)]):
+        pq.write_table(rows.slice(first, last - first), folder / f"part-{number}.parquet")
 
 
 @pytest.fixture(scope="session")

@@ -128,10 +128,12 @@ class DelimitedTable:
                     check_utf8=False,
                 ),
             )
+            done = 0
             for batch in reader:
                 yield [batch.column(place) for place in range(len(wanted))]
-                if on_progress is not None:
-                    on_progress(self._start + source.tell(), self._text.size)
+                done += batch.num_rows
+                if on_progress is not None:  # rows, as pyarrow reads bytes far ahead
+                    on_progress(min(done, self.n_rows), self.n_rows)
         except pa.ArrowInvalid as error:
             if not problems:
                 raise self._refusal(str(error)) from error

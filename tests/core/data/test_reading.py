@@ -132,6 +132,19 @@ def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
     assert dataset.feature_names == ("bm25",)
 
 
+def test_progress_of_delimited_text_rises(tmp_path: Path) -> None:
+    """It counts the rows of each block, not the bytes that are read ahead."""
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,a\n" + f"1,q,{'0' * 100}\n" * 250_000)
+    told: list[tuple[int, int]] = []
+    read_file(JudgedFile(path, "t.csv"), on_progress=lambda done, total: told.append((done, total)))
+    assert {total for _, total in told} == {250_000}
+    rows = [done for done, _ in told]
+    assert rows == sorted(set(rows))
+    assert len(rows) > 2
+    assert rows[-1] == 250_000
+
+
 def test_progress_may_stop_a_reading(tmp_path: Path) -> None:
     """What the listener raises ends the reading of a table, too."""
     path = tmp_path / "t.csv"
