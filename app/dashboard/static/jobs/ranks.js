@@ -10,11 +10,11 @@ import { count, percent, size } from "../page/format.js";
 /** @typedef {Schemas["RankProgress"]} Rank */
 
 /** @type {[words: string, title: string | null][]} */
-const COLUMNS = [
+const NUMBERS = [
+  ["Waiting", "Share of its time that the rank waited for others"],
   ["Queries", "Training queries that the rank holds"],
   ["Documents", null],
   ["Memory", null],
-  ["Waiting", "Share of its time that the rank waited for others"],
 ];
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
@@ -49,8 +49,8 @@ function heading() {
     {},
     h("th", { scope: "col" }, "Rank"),
     h("th", { scope: "col" }, "Host"),
-    ...COLUMNS.map(([words, title]) => h("th", { scope: "col", class: "number", title }, words)),
     h("th", { scope: "col" }, "Stage"),
+    ...NUMBERS.map(([words, title]) => h("th", { scope: "col", class: "number", title }, words)),
   );
 }
 
@@ -66,21 +66,26 @@ function ranksWords(job) {
   return sentences.filter(Boolean).join(" ");
 }
 
-/** @param {Rank} rank @param {boolean} active whether the job goes on */
+/**
+ * Return the row of a rank. What changes comes first, so that it is in sight where the table is cut off.
+ *
+ * @param {Rank} rank
+ * @param {boolean} active whether the job goes on
+ */
 function row(rank, active) {
   const { queries, documents, memory_bytes: bytes, waiting_share: waiting } = rank;
   const numbers = [
+    typeof waiting === "number" ? percent(waiting, 1) : "–",
     count(queries),
     count(documents),
     typeof bytes === "number" ? size(bytes) : "–",
-    typeof waiting === "number" ? percent(waiting, 1) : "–",
   ];
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, rank.rank),
     h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
-    ...numbers.map((words) => h("td", { class: "number" }, words)),
     h("td", { class: "stage" }, active ? rank.stage : "ended"),
+    ...numbers.map((words) => h("td", { class: "number" }, words)),
   );
 }

@@ -184,6 +184,7 @@ function facts(entries, job) {
 export function plainName(name) {
   return name
     .replace(/dataset_id$/, "dataset")
+    .replace(/^distribution /, "")
     .replace(/ (name|kind)$/, "")
     .replaceAll("_", " ");
 }
