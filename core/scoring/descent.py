@@ -98,11 +98,18 @@ def score_in_parallel(features: FloatArray, forest: FlatForest, scores: Float64A
 
 @exact_inlined
 def _score_block(features: FloatArray, forest: FlatForest, codes: UInt16Array, scores: Float64Array) -> None:
+    width = encode_block(features, forest, codes)
+    _descend(codes, width, forest.nodes, forest.values, forest.roots, scores)
+
+
+@exact_inlined
+def encode_block(features: FloatArray, forest: FlatForest, codes: UInt16Array) -> int:
+    """Write the codes of up to `BLOCK` documents, row by row; return how many each has."""
     width = len(forest.columns) + len(forest.sets)
     _encode(features, forest.columns, forest.thresholds, width, codes)
     if len(forest.sets):
         _encode_categories(features, forest.sets, forest.words, width, codes)
-    _descend(codes, width, forest.nodes, forest.values, forest.roots, scores)
+    return width
 
 
 @exact_inlined
@@ -203,7 +210,7 @@ def _below(node: np.uint64, nodes: UInt64Array, codes: UInt16Array, row: np.uint
 
 
 @exact_inlined
-def _leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) -> Eight:
+def leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) -> Eight:
     """Return which nodes the eight descents from these roots with these rows of codes end at."""
     r0, r1, r2, r3, r4, r5, r6, r7 = roots
     c0, c1, c2, c3, c4, c5, c6, c7 = rows
@@ -245,7 +252,7 @@ def _descend(
             row = np.uint64(first) * n
             rows = (row, row + n, row + n * np.uint64(2), row + n * np.uint64(3), row + n * np.uint64(4),
                     row + n * np.uint64(5), row + n * np.uint64(6), row + n * np.uint64(7))  # fmt: skip
-            ends = _leaves(nodes, (root, root, root, root, root, root, root, root), codes, rows)
+            ends = leaves(nodes, (root, root, root, root, root, root, root, root), codes, rows)
             for lane in range(LANES):
                 scores[first + lane] += values[ends[lane]]
     for document in range(n_whole, len(scores)):
@@ -254,7 +261,7 @@ def _descend(
         for tree in range(0, len(roots), LANES):
             trees = (roots[tree], roots[tree + 1], roots[tree + 2], roots[tree + 3], roots[tree + 4],
                      roots[tree + 5], roots[tree + 6], roots[tree + 7])  # fmt: skip
-            ends = _leaves(nodes, trees, codes, (row, row, row, row, row, row, row, row))
+            ends = leaves(nodes, trees, codes, (row, row, row, row, row, row, row, row))
             for lane in range(LANES):
                 total += values[ends[lane]]
         scores[document] = total

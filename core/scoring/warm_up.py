@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from core.scoring.arrivals import count_arrivals
+from core.scoring.flat_forest import flatten
 from core.scoring.forest import LEAST_DOCUMENTS, Forest
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
@@ -23,7 +25,18 @@ def datasets() -> None:
     forest.score(features, threads=2)
 
 
+def leaves() -> None:
+    """Count the documents at the leaves of a forest."""
+    flat = flatten((_tree(),))
+    if flat is None:
+        raise TypeError("a tree of one split is left to LightGBM")
+    count_arrivals(np.zeros((1, 1), np.float32), flat, np.zeros((1, len(flat.nodes)), np.int64))
+
+
 def _forest() -> Forest:
+    return Forest(ModelText(("feature",), (_tree(),)))
+
+
+def _tree() -> Tree:
     split, no, leaves = np.zeros(1, np.int64), np.zeros(1), (np.array([-1]), np.array([-2]))
-    tree = Tree(split, no, split, *leaves, np.array([0.0, 1.0]), no, split, np.zeros(2, np.int64))
-    return Forest(ModelText(("feature",), (tree,)))
+    return Tree(split, no, split, *leaves, np.array([0.0, 1.0]), no, split, np.zeros(2, np.int64))

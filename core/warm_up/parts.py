@@ -59,6 +59,7 @@ PARTS = (
     Part("metrics", "others", after=("metrics.ranked",)),
     Part("metrics", "binary", after=("metrics.ranked",)),
     Part("scoring", "datasets", after=("scoring.requests",)),
+    Part("scoring", "leaves", after=("scoring.requests",)),
     Part("diagnostics", "losses", after=("losses.layout",)),
     Part("export", "parity"),
     Part("doctor", "comparison", after=("doctor.examination",)),

@@ -1,0 +1,51 @@
+"""How many documents end at each leaf of a forest."""
+
+import numba
+import numpy as np
+
+from core.jit import exact_bare, parallel
+from core.scoring.descent import BLOCK, LANES, FlatForest, encode_block, leaves
+from core.types import FloatArray, Int64Array, UInt16Array, UInt64Array
+
+
+@parallel
+def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Array) -> None:
+    """Count documents, with as many threads as `use_threads` allows and `arrivals` has rows.
+
+    Args:
+        features: (n_documents, n_features).
+        forest: What to walk; its values are not read.
+        arrivals: (n_parts, n_nodes) documents at each node that is a leaf, added up over parts of the
+            documents; the counts are added to what stands there.
+    """
+    n_blocks, n_parts = (len(features) + BLOCK - 1) // BLOCK, len(arrivals)
+    for part in numba.prange(n_parts):
+        codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
+        for block in range(part * n_blocks // n_parts, (part + 1) * n_blocks // n_parts):
+            own = features[block * BLOCK : (block + 1) * BLOCK]
+            width = encode_block(own, forest, codes)
+            _count(codes, len(own), width, forest.nodes, forest.roots, arrivals[part])
+
+
+@exact_bare
+def _count(
+    codes: UInt16Array, n: int, width: int, nodes: UInt64Array, roots: UInt64Array, arrivals: Int64Array
+) -> None:
+    step = np.uint64(width)
+    n_whole = n // LANES * LANES
+    for tree in range(len(roots)):
+        root = roots[tree]
+        for first in range(0, n_whole, LANES):
+            row = np.uint64(first) * step
+            rows = (row, row + step, row + step * np.uint64(2), row + step * np.uint64(3),
+                    row + step * np.uint64(4), row + step * np.uint64(5), row + step * np.uint64(6),
+                    row + step * np.uint64(7))  # fmt: skip
+            for end in leaves(nodes, (root, root, root, root, root, root, root, root), codes, rows):
+                arrivals[end] += 1
+    for document in range(n_whole, n):
+        row = np.uint64(document) * step
+        for tree in range(0, len(roots), LANES):
+            trees = (roots[tree], roots[tree + 1], roots[tree + 2], roots[tree + 3], roots[tree + 4],
+                     roots[tree + 5], roots[tree + 6], roots[tree + 7])  # fmt: skip
+            for end in leaves(nodes, trees, codes, (row, row, row, row, row, row, row, row)):
+                arrivals[end] += 1

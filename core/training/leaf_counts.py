@@ -1,0 +1,130 @@
+"""How many documents a model was grown from at each leaf and split, counted again and written into its text.
+
+LightGBM estimates these numbers from sums of hessians where several machines train together.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import lightgbm
+import numpy as np
+
+from core.jit import use_threads
+from core.scoring.arrivals import count_arrivals
+from core.scoring.flat_forest import flatten
+from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
+from core.types import Float32Array, Int64Array
+
+_BLOCK_CELLS = 2**22  # 16 MB of features
+_END = "\nend of trees\n"
+
+
+class Rows(Protocol):
+    """Features that are read a range of rows at a time."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Float32Array: ...
+
+
+def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
+    """Count the documents that end at each leaf of a model, whatever its text says of them.
+
+    Args:
+        model_text: In LightGBM's form.
+        features: (n_documents, n_features) in the model's order, read a block of rows at a time.
+        threads: Threads to use.
+
+    Returns:
+        (n_leaves,) documents of the leaves of all trees, one tree behind the other. Those of several parts of
+        a dataset add up to those of the whole.
+
+    Raises:
+        ModelError: When the text is no model.
+
+    Example:
+        >>> text = ModelText(("f",), (Tree.leaf(0.5),)).write()
+        >>> leaf_counts(text, np.zeros((3, 1), np.float32), threads=1).tolist()
+        [3]
+    """
+    text = ModelText.read(model_text)
+    step = max(1, _BLOCK_CELLS // max(len(text.feature_names), len(text.trees)))
+    blocks = (features[first : first + step] for first in range(0, len(features), step))
+    trees = _numbered(text.trees)
+    flat = flatten(trees)
+    if flat is None:
+        return _counted_by_lightgbm(replace(text, trees=trees), blocks, threads)
+    use_threads(threads)
+    arrivals = np.zeros((threads, len(flat.nodes)), np.int64)
+    for block in blocks:
+        count_arrivals(np.ascontiguousarray(block), flat, arrivals)
+    is_leaf = flat.values > 0.0
+    counts = np.zeros(np.count_nonzero(is_leaf), np.int64)
+    counts[flat.values[is_leaf].astype(np.int64) - 1] = arrivals.sum(axis=0)[is_leaf]
+    return counts
+
+
+def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str:
+    """Write documents of leaves, and of splits as sums over their subtrees, into a model's text.
+
+    Weights of leaves, which are sums of hessians, stay as they are.
+
+    Args:
+        model_text: In LightGBM's form.
+        counts: (n_leaves,) as `leaf_counts` returns them.
+        first_tree: The first tree to write them to; those before keep theirs.
+
+    Raises:
+        ModelError: When the text is no model.
+        ValueError: When there are not as many counts as leaves.
+    """
+    trees = ModelText.read(model_text).trees
+    before, end, tail = model_text.partition(_END)
+    head, *blocks = before.split("\nTree=")
+    ends = np.cumsum([len(tree.leaf_values) for tree in trees])
+    if len(counts) != (ends[-1] if len(ends) else 0):
+        raise ValueError(f"there are {len(counts)} counts, and not one for each leaf")
+    for index in range(first_tree, len(blocks)):
+        of_leaves = counts[ends[index] - len(trees[index].leaf_values) : ends[index]]
+        block = _with_line(blocks[index], "leaf_count", of_leaves)
+        blocks[index] = _with_line(block, "internal_count", _of_splits(trees[index], of_leaves))
+    # LightGBM reads each tree from where these sizes say that it begins.
+    sizes = " ".join(str(len(f"Tree={block}\n".encode())) for block in blocks)
+    head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", head)
+    return "\nTree=".join([head, *blocks]) + end + tail
+
+
+def _with_line(block: str, name: str, counts: Int64Array) -> str:
+    return re.sub(rf"(?m)^{name}=.*$", f"{name}={' '.join(map(str, counts.tolist()))}", block)
+
+
+def _of_splits(tree: Tree, of_leaves: Int64Array) -> Int64Array:
+    of_splits = np.zeros(len(tree.left), np.int64)
+    for split in reversed(range(len(tree.left))):  # a child has a greater number than its parent
+        for child in (tree.left[split], tree.right[split]):
+            of_splits[split] += of_splits[child] if child >= 0 else of_leaves[-child - 1]
+    return of_splits
+
+
+def _numbered(trees: Sequence[Tree]) -> tuple[Tree, ...]:
+    """Replace the values of the leaves by their numbers, from 1 on, through all trees."""
+    ends = np.cumsum([len(tree.leaf_values) for tree in trees]).tolist()
+    # Linear leaves do not decide where a document ends.
+    return tuple(
+        replace(tree, leaf_values=np.arange(end + 1.0 - len(tree.leaf_values), end + 1.0), linear=None)
+        for tree, end in zip(trees, ends, strict=True)
+    )
+
+
+def _counted_by_lightgbm(text: ModelText, blocks: Iterator[Float32Array], threads: int) -> Int64Array:
+    booster = lightgbm.Booster(model_str=text.write())
+    sizes = [len(tree.leaf_values) for tree in text.trees]
+    firsts = np.cumsum(sizes) - sizes
+    counts = np.zeros(sum(sizes), np.int64)
+    for block in blocks:
+        ends: Any = booster.predict(block, pred_leaf=True, num_threads=threads)
+        counts += np.bincount((ends.astype(np.int64) + firsts).ravel(), minlength=len(counts))
+    return counts
