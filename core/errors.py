@@ -174,6 +174,10 @@ class LeaseLost(RankeryError):
         super().__init__(f"the lease on {job_id} was lost")
 
 
+class RanksLost(RankeryError):
+    """The processes of a training were lost again and again."""
+
+
 class JobCancelled(RankeryError):
     """The user asked for the job to stop."""
 
@@ -204,6 +208,10 @@ class KernelsNotReady(RankeryError):
 
 class StoreUnavailable(RankeryError):
     """The database or the artifact store cannot be opened or reached."""
+
+
+class ClusterUnavailable(StoreUnavailable):
+    """The Dask cluster cannot be reached, or has no workers for what is asked of it."""
 
 
 class ExtraMissing(RankeryError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 _MEMORY = Path("/proc/meminfo")
+_STATUS = Path("/proc/self/status")
 _KIBIBYTE = 1024
 
 
@@ -113,3 +114,11 @@ def _lines(file: Path) -> list[str]:
         return file.read_text().splitlines()
     except OSError:
         return []
+
+
+def process_memory_bytes() -> int | None:
+    """Return the anonymous memory of this process, or None if unknown."""
+    for line in _lines(_STATUS):
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * _KIBIBYTE
+    return None

@@ -60,6 +60,12 @@ class RankProgress(ResponseModel):
     queries: int | None = Field(None, description="Training queries that it holds", examples=[3784])
     documents: int | None = Field(None, description="Their documents", examples=[453_120])
     memory_bytes: int | None = Field(None, description="Memory that it takes", examples=[412_090_368])
+    peak_memory_bytes: int | None = Field(
+        None, description="Most memory that its process had, with what it shares", examples=[498_073_600]
+    )
+    sent_bytes: int | None = Field(
+        None, description="Bytes that it has sent to the other ranks", examples=[31_457_280]
+    )
     waiting_share: float | None = Field(
         None, description="Share of its time that it waited for other ranks, from 0 to 1", examples=[0.12]
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.categories import Categories, categories_of
-from core.data.features import Features, select_rows
+from core.data.features import Features, SelectedFeatures, select_rows
 from core.data.options import QUERY_TEXT
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
@@ -153,7 +153,11 @@ class RankingDataset:
         if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
             span = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
             rows: Any = span
-            features: Features = self.features[span]
+            features: Features = (
+                select_rows(self.features, np.arange(span.start, span.stop))
+                if isinstance(self.features, SelectedFeatures)
+                else self.features[span]
+            )
 
             def taken(texts: Texts) -> Texts:
                 return texts[span]

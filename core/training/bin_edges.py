@@ -48,8 +48,33 @@ class FeatureBlocks(lightgbm.Sequence):
         return self._features[rows]
 
 
+class SampledRows:
+    """Features of which only a sample of the documents is at hand, in the form in which edges are found.
+
+    Args:
+        n_documents: Documents of the whole.
+        rows: (n_sampled,) documents of the sample, rising.
+        values: (n_sampled, n_features).
+    """
+
+    def __init__(self, n_documents: int, rows: Int32Array, values: Float32Array) -> None:
+        self._rows = rows
+        self._values = values
+        self.shape = n_documents, values.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: tuple[Int32Array, Any]) -> Float32Array:
+        rows, columns = key
+        if not np.array_equal(rows, self._rows):
+            raise IndexError("only the documents of the sample are at hand")
+        found: Float32Array = self._values[:, columns]
+        return found
+
+
 def bin_edges(
-    features: Features,
+    features: Features | SampledRows,
     binning: Mapping[str, Any],
     parameters: Mapping[str, Any],
     categorical: Collection[int] = (),
@@ -64,7 +89,7 @@ def bin_edges(
         parameters: All parameters of the training, which the dataset is to have.
         categorical: The columns whose values are categories.
     """
-    sample = _sample(len(features), binning)
+    sample = sampled_documents(len(features), binning)
     edges = lightgbm.Dataset(None, params=dict(parameters))
     first = 0
     for columns in _column_blocks(features, sample):
@@ -84,8 +109,8 @@ def bin_edges(
 _Column = tuple[Float64Array, Int32Array]
 
 
-def _sample(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
-    """Return the documents, (n,) rising, that LightGBM would draw."""
+def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
+    """Return the documents, (n,) rising, from which LightGBM finds the bins of so many."""
     count, found = ctypes.c_int(), ctypes.c_int32()
     library, parameters = _LIBRARY._LIB, _text(binning)
     n = ctypes.c_int32(n_documents)
@@ -96,7 +121,7 @@ def _sample(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
     return rows[: found.value]
 
 
-def _column_blocks(features: Features, sample: Int32Array) -> Iterator[list[_Column]]:
+def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iterator[list[_Column]]:
     """Yield the sampled values other than 0, and their places in the sample, of neighbouring columns."""
     block: list[_Column] = []
     held = 0

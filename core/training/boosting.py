@@ -160,7 +160,8 @@ class _Training:
 
     def run(self, on_iteration: Callable[[IterationReport, Snapshot], None] | None) -> TrainedRanker:
         while not self._history.is_complete and self._grower.grow():
-            report = self._history.add(self._measured(), self._grower.diagnosed, self._grower.stopwatch)
+            values = self._measured()
+            report = self._history.add(values, self._grower.stopwatch.lap(), self._grower.diagnosed)
             if on_iteration is not None:
                 on_iteration(report, self._checkpoint)
         self._grower.finish()

@@ -8,7 +8,6 @@ from core.metrics import parse_metric
 from core.training.checkpoint import Checkpoint
 from core.training.report import IterationReport, Values
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import Stopwatch
 from core.types import Float64Array
 
 
@@ -55,20 +54,23 @@ class History:
         return self._best_iteration or len(self.reports)
 
     def add(
-        self, values: Values, diagnosed: Mapping[str, float | None] | None, stopwatch: Stopwatch
+        self,
+        values: Values,
+        milliseconds: Mapping[str, float],
+        diagnosed: Mapping[str, float | None] | None = None,
     ) -> IterationReport:
         """Note an iteration.
 
         Args:
             values: Its means by dataset, none where it is not measured.
+            milliseconds: Its wall time by part.
             diagnosed: What was found of the gradient that its tree follows, or None.
-            stopwatch: What its time was spent on.
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)
         found = dict(values) if diagnosed is None else {**values, "diagnostics": diagnosed}
         best = max(self._best_iteration, 1)
-        report = IterationReport(iteration, self._total, found, best, stopwatch.lap())
+        report = IterationReport(iteration, self._total, found, best, milliseconds)
         self.reports.append(report)
         return report
 

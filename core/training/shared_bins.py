@@ -5,37 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import lightgbm
-import numpy as np
 from lightgbm import basic
 
-from core.types import Float32Array, Int32Array
-
 _LIBRARY: Any = basic
-
-
-class SampledRows:
-    """Features of which only a sample of the documents is at hand, in the form in which edges are found.
-
-    Args:
-        n_documents: Documents of the whole.
-        rows: (n_sampled,) documents of the sample, rising.
-        values: (n_sampled, n_features).
-    """
-
-    def __init__(self, n_documents: int, rows: Int32Array, values: Float32Array) -> None:
-        self._rows = rows
-        self._values = values
-        self.shape = n_documents, values.shape[1]
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, key: tuple[Int32Array, Any]) -> Float32Array:
-        rows, columns = key
-        if not np.array_equal(rows, self._rows):
-            raise IndexError("only the documents of the sample are at hand")
-        found: Float32Array = self._values[:, columns]
-        return found
 
 
 def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
@@ -50,7 +22,9 @@ def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
         content = bytearray(size.value)
         byte = ctypes.c_uint8()
         for place in range(size.value):  # LightGBM gives out no more than a byte at a time
-            _LIBRARY._safe_call(library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(place), ctypes.byref(byte)))
+            _LIBRARY._safe_call(
+                library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(place), ctypes.byref(byte))
+            )
             content[place] = byte.value
         return bytes(content)
     finally:

@@ -9,7 +9,7 @@ import pytest
 from core.data import synthetic_dataset
 from core.store import Store
 from tests.worker.workshop import Workshop
-from worker.job.limits import memory_bytes
+from core.machine import process_memory_bytes
 from worker.job.phases import Phases
 from worker.job.run import JobRun
 
@@ -48,7 +48,7 @@ def test_time_outside_of_phases_does_not_count() -> None:
     assert phases.as_json() == [before]
 
 
-@pytest.mark.skipif(memory_bytes() is None, reason="memory is known on Linux only")
+@pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None:
     """What was taken and given back before the phase ended counts; files mapped into it do not."""
     run = claim_job()

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from core.data import RankingDataset, read_parquet
 from core.data.categories import Categories, values_by_feature
+from core.data.features import SelectedFeatures, select_rows
 from core.data.fitting import fit_features, with_categories
 from core.data.hold_out import HoldOut
 from core.data.splits import bootstrap_queries
@@ -23,10 +26,13 @@ class NamedDataset:
     Attributes:
         dataset: The judged documents.
         features: The same text for the same matrix with the same names only, whatever the labels.
+        data_key: The stored content of which the features are rows and columns; None where they were made
+            from it in another way.
     """
 
     dataset: RankingDataset
     features: str
+    data_key: str | None = None
 
     def part(self, hold_out: HoldOut, seed: int) -> "tuple[NamedDataset, NamedDataset]":
         """Split the dataset into the kept and the held-out part.
@@ -36,7 +42,17 @@ class NamedDataset:
         """
         kept, held_out = hold_out.split(self.dataset, seed)
         name = f"{self.features} by {hold_out} with seed {seed}"
-        return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
+        return (
+            NamedDataset(kept, f"{name}: kept", self.data_key),
+            NamedDataset(held_out, f"{name}: held out", self.data_key),
+        )
+
+    def as_selection(self) -> "NamedDataset":
+        """Return the dataset with features of which the rows and columns of the stored content are known."""
+        dataset = self.dataset
+        selected = select_rows(dataset.features, np.arange(dataset.n_documents))
+        features = dataset.with_features(selected, dataset.feature_names, dataset.categories)
+        return replace(self, dataset=features)
 
     def bootstrapped(self, seed: int) -> "NamedDataset":
         """Return the dataset with the query weights of a bootstrap sample; see `bootstrap_queries`."""
@@ -61,7 +77,9 @@ class NamedDataset:
         decisive: list[Any] = (
             [feature_names, values_by_feature(categories)] if categories else list(feature_names)
         )
-        return NamedDataset(dataset, f"{self.features} fitted to {_digest(decisive)}")
+        is_selection = isinstance(dataset.features, SelectedFeatures)
+        data_key = self.data_key if is_selection else None
+        return NamedDataset(dataset, f"{self.features} fitted to {_digest(decisive)}", data_key)
 
     def judged(self, dataset: RankingDataset) -> "NamedDataset":
         """Return the dataset with other labels."""
@@ -90,4 +108,4 @@ def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
         with store.verified.local(row.data_key) as path:
             dataset = read_parquet(path)
         caches.keep_dataset(key, dataset)
-    return NamedDataset(dataset, key)
+    return NamedDataset(dataset, key, row.data_key)

@@ -13,6 +13,7 @@ from core.training.bin_edges import OnProgress
 from core.training.binning import SharedBins
 from core.training.boosting import bin_features
 from core.training.checkpoint import Checkpoint
+from core.training.distribution import Distribution
 from core.types import Int64Array
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
@@ -43,6 +44,7 @@ def fit_model(
     watch: TrainingWatch,
     resume: TrainingCheckpoint | None,
     bins: SharedBins | None = None,
+    distribution: Distribution | None = None,
 ) -> TrainedModel:
     """Train a model of a job.
 
@@ -53,6 +55,7 @@ def fit_model(
         watch: Told of each iteration.
         resume: Where an earlier attempt was, or None.
         bins: The documents in bins, where several trainings of trees share them.
+        distribution: The ranks that train trees together, or None for this process alone.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -62,6 +65,12 @@ def fit_model(
         return fit_sum(run, spec, data.members, data.training, data.validation)
     if spec.scorer.is_network:
         return _fit_network(run, spec, training, validation, watch, resume)
+    start = cast("Checkpoint | None", resume) or data.start(run.threads)
+    if distribution is not None:
+        from worker.ranks.training import train_on_ranks  # Dask's connections take a third of a second
+
+        ranker = train_on_ranks(run, spec, distribution, data, watch, start)
+        return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
     on_binning = None
     if bins is None:
         run.phase("binning")
@@ -73,7 +82,7 @@ def fit_model(
         on_iteration=watch.on_iteration,
         threads=run.threads,
         kept_bins=data.kept_bins(run) if bins is None else None,
-        resume=cast("Checkpoint | None", resume) or data.start(run.threads),
+        resume=start,
         on_binning=on_binning,
         bins=bins,
     )

@@ -1,13 +1,10 @@
 """Time and memory limits of a job."""
 
 import time
-from pathlib import Path
 
 from core.jobs import JobLimits
+from core.machine import process_memory_bytes
 from worker.settings import WorkerSettings
-
-_STATUS = Path("/proc/self/status")
-_KIBIBYTE = 1024
 
 
 class LimitReached(Exception):
@@ -46,7 +43,7 @@ class Bounds:
         self.seconds = _least(asked.seconds, settings.job_seconds)
         self.memory_bytes = _least(asked.memory_bytes, settings.memory_per_job(kind))
         self._started_at = time.monotonic() - spent_seconds
-        self._memory_before = memory_bytes() or 0
+        self._memory_before = process_memory_bytes() or 0
 
     def check(self) -> None:
         """Raise if the job exceeds its time or memory limit.
@@ -65,7 +62,7 @@ class Bounds:
 
     def taken_bytes(self) -> int | None:
         """Return the memory that the job has added to this process, or None if unknown."""
-        now = memory_bytes()
+        now = process_memory_bytes()
         return None if now is None else max(0, now - self._memory_before)
 
     def require_memory(self, needed_bytes: int, what: str) -> None:
@@ -85,15 +82,6 @@ class Bounds:
             f"{what}, the job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
             " the job's own limit, or train on fewer documents or features.",
         )
-
-
-def memory_bytes() -> int | None:
-    """Return the anonymous memory of this process, or None if unknown."""
-    try:
-        lines = _STATUS.read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * _KIBIBYTE for line in lines if line.startswith("RssAnon:")), None)
 
 
 def _least(*bounds: float | None) -> float | None:

@@ -55,6 +55,8 @@ class JobRun:
         bounds: How long it may run, and with how much memory.
         phases: What it has done so far, how long that took, and with how much memory.
         checkpoint_seconds: Time from one checkpoint to the next.
+        settings: Those of the worker.
+        progress_details: What else to show with the progress, of the ranks of a training.
         on_iterations: Called with the points of the learning curves as they are reported, or None.
         ending: How it ends where nothing goes wrong: `succeeded`, or `failed` for a job that found why.
     """
@@ -84,9 +86,10 @@ class JobRun:
         self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)
         self.phases = Phases(self.bounds.taken_bytes)
         self.checkpoint_seconds = settings.checkpoint_seconds
+        self.progress_details: Values = {}
         self.on_iterations: Callable[[Sequence[tuple[int, Values]]], None] | None = None
         self.ending = "succeeded"
-        self._settings = settings
+        self.settings = settings
         self._reported_at = -math.inf
         self._progress: Values | None = self._where_it_was()
         self._metrics: Values | None = None
@@ -163,7 +166,7 @@ class JobRun:
         self.check()
         if self.on_iterations is not None and iterations:
             self.on_iterations(iterations)
-        if at_once or time.monotonic() - self._reported_at >= self._settings.report_seconds:
+        if at_once or time.monotonic() - self._reported_at >= self.settings.report_seconds:
             try:
                 self.flush()
             except StoreUnavailable:
@@ -176,7 +179,7 @@ class JobRun:
         self.check()
         with self.store.begin() as tx:
             self._record(tx)
-            cancelled = tx.jobs.renew(self.id, self.token, self._settings.lease_seconds)
+            cancelled = tx.jobs.renew(self.id, self.token, self.settings.lease_seconds)
         self._recorded()
         self._reported_at = time.monotonic()
         if cancelled:
@@ -198,7 +201,7 @@ class JobRun:
     def ignored_interruption(self) -> Exception | None:
         """Return an interruption that the job has ignored for too long, or None."""
         stopping = isinstance(self._interruption, WorkerStopping)
-        grace = self._settings.stop_grace_seconds if stopping else self._settings.cancel_grace_seconds
+        grace = self.settings.stop_grace_seconds if stopping else self.settings.cancel_grace_seconds
         return self._interruption if time.monotonic() - self._interrupted_at > grace else None
 
     def renew(self) -> None:
@@ -208,7 +211,7 @@ class JobRun:
             LeaseLost: It was given to another worker.
         """
         with self.store.begin() as tx:
-            if tx.jobs.renew(self.id, self.token, self._settings.lease_seconds):
+            if tx.jobs.renew(self.id, self.token, self.settings.lease_seconds):
                 self.interrupt(JobCancelled(self.id))
 
     def look(self) -> None:
@@ -245,7 +248,7 @@ class JobRun:
 
     def put_off(self, problem: Values) -> str:
         """Requeue the job after a transient error, or fail it after its last attempt."""
-        if self.attempt >= self._settings.attempts:
+        if self.attempt >= self.settings.attempts:
             self.fail(problem)
             return "failed"
         with self.store.begin() as tx:
@@ -352,7 +355,7 @@ class JobRun:
         tx.jobs.record(
             self.id,
             self.token,
-            progress=self._progress,
+            progress=self._progress and {**self._progress, **self.progress_details},
             metrics=self._metrics,
             findings=self._findings,
             iterations=list(self._iterations),

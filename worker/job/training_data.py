@@ -133,14 +133,19 @@ class TrainingData:
                 cannot be held out, or loss or metrics cannot use the labels.
         """
         spec = job.training
-        whole = load_dataset(run.store, run.caches, job.dataset_id)
+
+        def loaded(dataset_id: str) -> NamedDataset:
+            found = load_dataset(run.store, run.caches, dataset_id)
+            return found.as_selection() if job.distribution is not None else found
+
+        whole = loaded(job.dataset_id)
         training = _chosen(whole, job)
         training, test = _apart(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = load_dataset(run.store, run.caches, test_id)
+            test = loaded(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: NamedDataset | None = load_dataset(run.store, run.caches, job.validation.dataset_id)
+            validation: NamedDataset | None = loaded(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assigned(training, job.validation, spec.seed)
         else:
@@ -283,6 +288,8 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
     if not job.allows_absent_features:
         loaded.require_features()
     data = loaded.fitted()
+    if job.distribution is not None:
+        return loaded, data  # each rank's shard is checked where it is to be
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
     # Each document of a fold is in the bins of all folds as well.
     need = memory_need(job.training, training, training if data.folds else validation)

@@ -10,6 +10,7 @@ import structlog
 
 from core.errors import (
     ArtifactDamaged,
+    ClusterUnavailable,
     DatasetError,
     ExtraMissing,
     FeaturesAbsent,
@@ -17,6 +18,7 @@ from core.errors import (
     ModelError,
     NotFound,
     RankeryError,
+    RanksLost,
     RunError,
     StoreFull,
     StoreUnavailable,
@@ -34,7 +36,9 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         WrongState: "Wrong state",
         ExtraMissing: "Package not installed",
         ArtifactDamaged: "Stored bytes damaged",
+        RanksLost: "Ranks lost",
         StoreFull: "Storage full",
+        ClusterUnavailable: "Cluster unavailable",
         StoreUnavailable: "Storage unavailable",
         RankeryError: "Job failed",
     }

@@ -113,7 +113,7 @@ def _trained(
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
     watch = TrainingWatch(run, checkpoints if job.training.is_resumable else None, after_first)
     resume = checkpoints.read(checkpoint_reader(job.training))
-    return fit_model(run, job.training, data, watch, resume), watch
+    return fit_model(run, job.training, data, watch, resume, distribution=job.distribution), watch
 
 
 def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:

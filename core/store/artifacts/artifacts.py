@@ -128,6 +128,24 @@ class Artifacts:
         with self._at(key) as path:
             return self._files.run(lambda files: int(files.size(path)))
 
+    def readable_url(self, key: str, seconds: int) -> str:
+        """Return a URL by which a process without credentials reads an artifact, and nothing else.
+
+        Args:
+            key: Of the artifact.
+            seconds: How long a URL of an object storage is good for.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._at(key) as path:
+            if not self.is_local:
+                return self._files.run(lambda files: str(files.sign(path, expiration=seconds)))
+            file = Path(path)
+            if not file.is_file():
+                raise NotFound("artifact", key)
+            return file.absolute().as_uri()
+
     def version(self, key: str) -> str:
         """Return a version of an artifact that changes whenever it is rewritten.
 

@@ -1,0 +1,94 @@
+"""Ranks that die, freeze or come too late: the training goes on, or ends with a word; nothing hangs."""
+
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.store import Job
+from tests.worker.ranks.processes import Strike, rank_commands
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
+
+THREE = {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1}
+MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
+
+
+@pytest.fixture(scope="module")
+def larger() -> RankingDataset:
+    """Queries enough that every stage of a tree takes a while."""
+    return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
+
+
+@pytest.fixture
+def settings(settings: WorkerSettings) -> WorkerSettings:
+    """Little patience, and a checkpoint after each tree."""
+    return settings.model_copy(update={"rank_silence_seconds": 2.0, "checkpoint_seconds": 0.0})
+
+
+@pytest.fixture
+def undisturbed(workshop: Workshop, larger: RankingDataset) -> str:
+    """The model of the same training in peace."""
+    return workshop.model_text(_train(workshop, larger).result or {})
+
+
+def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
+    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": THREE}
+    return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
+
+
+def _is_alone_within(seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while rank_commands() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not rank_commands()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("stage", ["sketch", "gradients", "histograms", "metrics"])
+def test_a_rank_is_lost_at_a_stage(
+    workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
+) -> None:
+    """Killed or frozen, once the others have noticed the training goes on to the same bytes."""
+    strike = Strike(f"rank 1 {stage}", number)
+    strike.start()
+    job = _train(workshop, larger)
+    assert job.status == "succeeded", job.problem
+    assert strike.struck_at
+    assert job.progress is not None
+    assert job.progress["restarts"] == 1
+    assert workshop.model_text(job.result or {}) == undisturbed
+    assert _is_alone_within(1.0)
+
+
+def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
+    """Before the first tree, four times: the job fails with the rank and what became of it."""
+    strike = Strike("rank 2 binning", signal.SIGKILL, times=4)
+    strike.start()
+    job = _train(workshop, larger)
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert job.problem["title"] == "Ranks lost"
+    assert "ranks were lost 4 times without another tree" in job.problem["detail"]
+    assert _is_alone_within(1.0)
+
+
+def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: RankingDataset) -> None:
+    """Each rank needs a query to learn from and one to validate on."""
+    dataset_id = workshop.add(larger.select_queries(range(4)), "four")
+    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=THREE)
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert job.problem["errors"][0]["pointer"] == "/distribution/ranks/at_least"
+
+
+def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
+    """Before anything is read; the message names the rank, the need and the limit."""
+    job = _train(workshop, larger, limits={"memory_bytes": 2**20})
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert job.problem["title"] == "Memory limit"
+    assert "The shard of rank 0" in job.problem["detail"]
+    assert _is_alone_within(1.0)

@@ -1,0 +1,171 @@
+"""Connections between the processes of one training: Dask's TLS, each end proving which rank it is."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from distributed.comm.core import Comm, Listener, connect, listen
+
+from worker.ranks.identity import Identity, new_nonce
+
+T = TypeVar("T")
+Message = Mapping[str, Any]
+
+_CONNECT_SECONDS = 5.0
+_PROOF_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """The other end is no process of this training, or not the one that was expected."""
+
+
+class Connection:
+    """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled.
+
+    Attributes:
+        peer: The rank at the other end.
+    """
+
+    def __init__(self, comm: Comm, peer: int) -> None:
+        self._comm = comm
+        self.peer = peer
+
+    @property
+    def peer_host(self) -> str:
+        """The address of the other end, without its port."""
+        return self._comm.peer_address.rpartition("://")[2].rpartition(":")[0]
+
+    async def send(self, message: Message) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: The connection is gone.
+        """
+        await self._comm.write(dict(message))
+
+    async def receive(self) -> dict[str, Any]:
+        """Wait for the next message.
+
+        Raises:
+            OSError: The connection is gone.
+        """
+        message: dict[str, Any] = await self._comm.read()
+        return message
+
+    def abort(self) -> None:
+        """Close at once; to be called in the loop."""
+        self._comm.abort()
+
+
+class Endpoint:
+    """All connections of one process, served by an event loop in a thread of its own.
+
+    Args:
+        identity: The training.
+        rank: Which of its processes this is.
+    """
+
+    def __init__(self, identity: Identity, rank: int) -> None:
+        self._identity = identity
+        self._rank = rank
+        self._security = identity.security()
+        self._listener: Listener | None = None
+        self._comms: list[Comm] = []
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="rank-connections", daemon=True)
+        self._thread.start()
+
+    def listen(self, host: str, on_connection: Callable[[Connection], Awaitable[None]]) -> str:
+        """Accept connections; returns the address to connect to.
+
+        Args:
+            host: Address of this machine at which the others reach it.
+            on_connection: Called in the loop with each connection whose other end has proved its rank.
+        """
+
+        async def accept(comm: Comm) -> None:
+            try:
+                connection = await self._prove(comm)
+            except (TimeoutError, OSError, Refused) as error:
+                _log.warning("a connection from %s was refused: %s", comm.peer_address, error)
+                comm.abort()
+                return
+            await on_connection(connection)
+
+        async def start() -> str:
+            arguments = self._security.get_listen_args("worker")
+            self._listener = await listen(f"tls://{host}:0", accept, deserialize=False, **arguments)
+            address: str = self._listener.contact_address
+            return address
+
+        return self.run(start())
+
+    async def connect(self, address: str, peer: int) -> Connection:
+        """Connect to a process of the training.
+
+        Raises:
+            OSError: It cannot be reached.
+            Refused: Somebody else answers.
+        """
+        arguments = self._security.get_connection_args("worker")
+        comm = await connect(address, timeout=_CONNECT_SECONDS, deserialize=False, **arguments)
+        connection = await self._prove(comm)
+        if connection.peer != peer:
+            comm.abort()
+            raise Refused(f"rank {connection.peer} answered instead of rank {peer}")
+        return connection
+
+    def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Do work in the loop and wait for it; to be called from other threads.
+
+        Raises:
+            TimeoutError: It takes longer.
+        """
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result(seconds)
+        except concurrent.futures.TimeoutError:
+            future.cancel()
+            raise TimeoutError(f"no end after {seconds} s") from None
+
+    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do work in the loop without waiting for it."""
+        asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def close(self) -> None:
+        """End all work and connections."""
+
+        async def stop() -> None:
+            if self._listener is not None:
+                self._listener.stop()
+            for comm in self._comms:
+                comm.abort()
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        with contextlib.suppress(TimeoutError):
+            self.run(stop(), _CONNECT_SECONDS)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+    async def _prove(self, comm: Comm) -> Connection:
+        """Show which rank this is, and see which one the other end is."""
+        self._comms.append(comm)
+        async with asyncio.timeout(_PROOF_SECONDS):
+            nonce = new_nonce()
+            await comm.write({"nonce": nonce})
+            asked = await comm.read()
+            proof = self._identity.proof(self._rank, asked["nonce"])
+            await comm.write({"rank": self._rank, "proof": proof})
+            shown = await comm.read()
+        if not self._identity.proves(shown["rank"], nonce, shown["proof"]):
+            raise Refused("it does not know the secret of the training")
+        return Connection(comm, shown["rank"])

@@ -1,0 +1,79 @@
+"""Who belongs to a training: certificates made for it alone, and proofs of job, token and rank."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+DRIVER = -1  # the driver's number among the ranks
+_NONCE_BYTES = 16
+
+
+@dataclass(frozen=True, repr=False)
+class Identity:
+    """What every process of one attempt at a training knows, and nobody else.
+
+    Attributes:
+        job_id: The job.
+        token: The fencing number of the claim.
+        secret: Key of the proofs, in hexadecimal digits.
+        certificate: Self-signed certificate of all its processes, PEM.
+        key: Private key of the certificate, PEM.
+    """
+
+    job_id: str
+    token: int
+    secret: str
+    certificate: str
+    key: str
+
+    @classmethod
+    def new(cls, job_id: str, token: int) -> "Identity":
+        """Make a certificate and a secret; a certificate takes a tenth of a second.
+
+        Raises:
+            ImportError: A package of the extra `distributed` is missing.
+        """
+        from distributed import Security
+
+        made = Security.temporary()
+        return cls(job_id, token, secrets.token_hex(32), str(made.tls_ca_file), str(made.tls_worker_key))
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Identity":
+        """Read what `as_json` returned."""
+        return cls(**values)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a process that is to belong to the training."""
+        return asdict(self)
+
+    def security(self) -> "Security":
+        """Return the settings of Dask's connections: both ends show the certificate."""
+        from distributed import Security
+
+        return Security(
+            require_encryption=True,
+            tls_ca_file=self.certificate,
+            tls_worker_cert=self.certificate,
+            tls_worker_key=self.key,
+        )
+
+    def proof(self, rank: int, nonce: bytes) -> bytes:
+        """Return what a rank answers to a nonce of the other end."""
+        message = f"{self.job_id}\n{self.token}\n{rank}\n".encode() + nonce
+        return hmac.digest(bytes.fromhex(self.secret), message, hashlib.sha256)
+
+    def proves(self, rank: int, nonce: bytes, proof: bytes) -> bool:
+        """Tell whether an answer to our nonce is that of a rank of this training."""
+        return hmac.compare_digest(self.proof(rank, nonce), proof)
+
+
+def new_nonce() -> bytes:
+    """Return random bytes that are used once."""
+    return secrets.token_bytes(_NONCE_BYTES)

@@ -1,0 +1,37 @@
+"""What a rank is told when it is started."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worker.ranks.identity import Identity
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """A rank's place in a training.
+
+    Attributes:
+        identity: The training, with its secret and its certificate.
+        rank: The number of the rank, from 0.
+        driver: Address of the driver.
+        host: Address of the rank's own machine at which the other ranks reach it.
+        threads: Threads of the rank.
+        silence_seconds: Silence of the driver after which the rank ends.
+    """
+
+    identity: Identity
+    rank: int
+    driver: str
+    host: str
+    threads: int
+    silence_seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for the standard input of the rank's process."""
+        return {**vars(self), "identity": self.identity.as_json()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Invitation":
+        """Read what `as_json` returned."""
+        return cls(**{**values, "identity": Identity.from_json(values["identity"])})

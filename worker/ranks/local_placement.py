@@ -1,0 +1,91 @@
+"""Ranks as processes of this machine."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+
+from core.machine import available_cpus
+from core.subprocesses import module_command, module_environment
+from worker.ranks.invitation import Invitation
+
+_HOST = "127.0.0.1"
+_MODULE = "worker.ranks"
+# Of these a rank has no use; it reads what its driver names, with the URLs that it is given.
+_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "PGPASSWORD")
+
+
+class LocalPlacement:
+    """Starts ranks beside the driver.
+
+    Args:
+        threads_per_rank: Threads of each.
+    """
+
+    driver_host = _HOST
+
+    def __init__(self, threads_per_rank: int) -> None:
+        self._threads = threads_per_rank
+
+    def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
+        """Return as many ranks as there are processors for, and never fewer than are asked for."""
+        check()
+        return min(at_most, max(at_least, available_cpus() // self._threads))
+
+    def start(self, rank: int, invite: Callable[[str], Invitation]) -> "RankSubprocess":
+        """Start a rank."""
+        return RankSubprocess(invite(_HOST))
+
+    def close(self) -> None:
+        """Do nothing: every rank is a child that was ended."""
+
+
+class RankSubprocess:
+    """A rank as a child of this process; it dies with the thread that starts it.
+
+    Args:
+        invitation: Goes to its standard input, where no other process can read it.
+    """
+
+    def __init__(self, invitation: Invitation) -> None:
+        reading, writing = os.pipe()
+        self._process = subprocess.Popen(  # noqa: S603 - the command is our own
+            module_command(_MODULE, os.getpid()),
+            stdin=reading,
+            stdout=subprocess.DEVNULL,
+            env=rank_environment(invitation.threads),
+            start_new_session=True,  # Ctrl-C is for the driver
+        )
+        os.close(reading)
+        with os.fdopen(writing, "wb") as stdin:
+            stdin.write(json.dumps(invitation.as_json()).encode() + b"\n")
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the process ended, None while it runs."""
+        return self._process.poll()
+
+    def has_ended(self) -> bool:
+        """Tell whether the process has ended."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """Kill the process and wait until it has gone."""
+        self._process.kill()
+        self._process.wait()
+
+
+def rank_environment(threads: int) -> dict[str, str]:
+    """Return the environment of a rank: without credentials, and with its number of threads."""
+    kept = {
+        name: value
+        for name, value in module_environment().items()
+        if name not in _WITHHELD and not name.startswith("AWS_")
+    }
+    count = str(threads)
+    return {**kept, "OMP_NUM_THREADS": count, "NUMBA_NUM_THREADS": count, "OMP_WAIT_POLICY": "passive"}

@@ -1,0 +1,118 @@
+"""The part of a dataset that one rank works on: its judgments, and where its features are stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.categories import categories_of
+from core.data.features import SelectedFeatures
+from core.data.stored_features import StoredFeatures
+from core.data.texts import Texts
+from core.types import Float32Array, Float64Array, Int32Array, Int64Array
+from worker.ranks.arrays import packed, packed_texts, unpacked, unpacked_texts
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Neighbouring queries of a dataset.
+
+    Attributes:
+        url: The stored Parquet that holds the features.
+        rows: (n_documents,) rows of the file.
+        columns: (n_features,) columns of the file's features, -1 for one that it does not have.
+        absent: The value of those.
+        labels: (n_documents,) float32.
+        query_boundaries: (n_queries + 1,) from 0.
+        document_ids: (n_documents,).
+        query_weights: (n_queries,), or None.
+        document_weights: (n_documents,), or None.
+        first_query: Position of the first query in the whole dataset.
+        all_queries: Queries of the whole dataset.
+    """
+
+    url: str
+    rows: Int64Array
+    columns: Int64Array
+    absent: float
+    labels: Float32Array
+    query_boundaries: Int64Array
+    document_ids: Texts
+    query_weights: Float64Array | None
+    document_weights: Float64Array | None
+    first_query: int
+    all_queries: int
+
+    @classmethod
+    def of(cls, dataset: RankingDataset, features: SelectedFeatures, url: str, queries: slice) -> "Part":
+        """Cut a part out of a dataset.
+
+        Args:
+            dataset: The whole.
+            features: Which rows and columns of the stored file are its features.
+            url: Of the file.
+            queries: Which queries.
+        """
+        first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
+        rows = slice(first, last)
+        weights, of_documents = dataset.query_weights, dataset.document_weights
+        return cls(
+            url,
+            features.rows[rows],
+            features.columns,
+            features.absent,
+            dataset.labels[rows],
+            dataset.query_boundaries[queries.start : queries.stop + 1] - first,
+            dataset.document_ids[rows],
+            None if weights is None else weights[queries],
+            None if of_documents is None else of_documents[rows],
+            queries.start,
+            dataset.n_queries,
+        )
+
+    def as_message(self) -> dict[str, Any]:
+        """Return it as part of a message."""
+        arrays = ("rows", "columns", "labels", "query_boundaries", "query_weights", "document_weights")
+        return {
+            "url": self.url,
+            "absent": self.absent,
+            "document_ids": packed_texts(self.document_ids),
+            "first_query": self.first_query,
+            "all_queries": self.all_queries,
+            **{name: packed(getattr(self, name)) for name in arrays},
+        }
+
+    @classmethod
+    def from_message(cls, message: Mapping[str, Any]) -> "Part":
+        """Read what `as_message` returned."""
+        given: dict[str, Any] = {"document_ids": unpacked_texts(message["document_ids"])}
+        plain = ("url", "absent", "first_query", "all_queries")
+        arrays = message.keys() - {*plain, "document_ids"}
+        return cls(
+            **given,
+            **{name: message[name] for name in plain},
+            **{name: unpacked(message[name]) for name in arrays},
+        )
+
+    def dataset(self, feature_names: tuple[str, ...], categories: Mapping[str, list[str]]) -> RankingDataset:
+        """Return the part as a dataset whose features are read from the file when they are asked for."""
+        features: Any = StoredFeatures(self.url, self.rows, self.columns, self.absent)
+        return RankingDataset(
+            features=features,
+            labels=self.labels,
+            query_boundaries=self.query_boundaries,
+            query_ids=("",) * (len(self.query_boundaries) - 1),
+            document_ids=self.document_ids,
+            feature_names=feature_names,
+            query_weights=self.query_weights,
+            document_weights=self.document_weights,
+            categories=categories_of(categories),
+        )
+
+
+def sample_within(sample: Int32Array, first: int, last: int) -> Int64Array:
+    """Return the places, from 0, of those documents of a rising sample that lie in first:last."""
+    begin, end = np.searchsorted(sample, [first, last])
+    return sample[begin:end].astype(np.int64) - first

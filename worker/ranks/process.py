@@ -1,0 +1,267 @@
+"""The process of one rank.
+
+It holds no state that could not be made again. Without its driver, or without one of the other ranks, it ends
+at once.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import logging
+import os
+import queue
+import resource
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from core.errors import InvalidInput
+from core.machine import available_memory_bytes, process_memory_bytes
+from core.subprocesses import die_with_parent
+from core.training.memory import memory_need
+from core.training.spec import training_spec
+from worker.ranks.arrays import packed, unpacked
+from worker.ranks.collectives import Collectives, Traffic
+from worker.ranks.connections import Connection, Endpoint
+from worker.ranks.identity import DRIVER
+from worker.ranks.invitation import Invitation
+from worker.ranks.parts import Part
+from worker.ranks.shard_training import ShardTraining
+
+LEFT, LOST = 0, 3  # exit codes: the driver is gone, or another rank
+_BEATS = 5  # in the time of silence after which a process counts as lost
+_PR_SET_NAME = 15
+_KIBIBYTE = 1024
+_log = logging.getLogger("rankery.ranks")
+
+
+class RankProcess:
+    """A rank: answers the driver's requests, one after the other, in the thread that runs it.
+
+    Args:
+        invitation: The training, and where its driver is.
+    """
+
+    def __init__(self, invitation: Invitation) -> None:
+        self._invitation = invitation
+        self._rank = invitation.rank
+        self._endpoint = Endpoint(invitation.identity, invitation.rank)
+        self._mesh: dict[int, Connection] = {}
+        self._meshed = asyncio.Event()
+        self._requests: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._heard_at = time.monotonic()
+        self._began_at = time.monotonic()
+        self._stage = "waiting"
+        self._progress = 0, 0
+        self._collectives: Collectives | None = None
+        self._training: ShardTraining | None = None
+        self._answers: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "load": self._load,
+            "sample": self._sample,
+            "bins": self._bins,
+            "start": self._start,
+            "grow": self._grow,
+            "state": self._state,
+            "model": self._model,
+            "leaf_counts": self._leaf_counts,
+            "ended": self._ended,
+        }
+
+    def run(self) -> None:
+        """Answer requests until the driver leaves."""
+        endpoint, invitation = self._endpoint, self._invitation
+        address = endpoint.listen(invitation.host, self._accept)
+        self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
+        hello = {"address": address, "host": socket.gethostname(), "pid": os.getpid()}
+        endpoint.run(self._driver.send({"hello": hello}))
+        endpoint.begin(self._listen())
+        endpoint.begin(self._beat())
+        while True:
+            request = self._requests.get()
+            reply = self._answer(request)
+            self._enter("waiting")
+            endpoint.run(self._driver.send(reply))
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"reply": self._answers[request["do"]](request)}
+        except InvalidInput as invalid:
+            return {"invalid": [[problem.pointer, problem.detail] for problem in invalid.problems]}
+        except Exception as error:  # noqa: BLE001 - the driver tells it
+            traceback.print_exc()
+            return {"failed": f"{type(error).__name__}: {error}"}
+
+    async def _listen(self) -> None:
+        """Take the driver's messages; end when it has gone or is silent."""
+        silence = self._invitation.silence_seconds
+        with contextlib.suppress(OSError, TimeoutError):
+            while True:
+                async with asyncio.timeout(silence):
+                    message = await self._driver.receive()
+                if "do" in message:
+                    self._requests.put(message)
+        os._exit(LEFT)
+
+    async def _beat(self) -> None:
+        """Tell the driver, again and again, that the rank is alive and what it does."""
+        pause = self._invitation.silence_seconds / _BEATS
+        with contextlib.suppress(OSError):
+            while True:
+                await self._driver.send({"beat": self._condition()})
+                await asyncio.sleep(pause)
+
+    def _condition(self) -> dict[str, Any]:
+        traffic = self._collectives.traffic if self._collectives else Traffic()
+        done, total = self._progress
+        return {
+            "stage": self._stage,
+            "done": done,
+            "total": total,
+            "memory_bytes": process_memory_bytes() or 0,
+            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE,
+            "sent_bytes": traffic.sent_bytes,
+            "waiting_share": round(traffic.waiting_seconds / max(time.monotonic() - self._began_at, 1e-9), 4),
+        }
+
+    async def _accept(self, connection: Connection) -> None:
+        self._mesh[connection.peer] = connection
+        self._meshed.set()
+
+    def _enter(self, stage: str) -> None:
+        """Note what the rank does, for the driver and for whoever looks at the list of processes."""
+        self._stage = stage
+        if sys.platform.startswith("linux"):
+            ctypes.CDLL(None).prctl(_PR_SET_NAME, f"rank {self._rank} {stage}".encode()[:15], 0, 0, 0)
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("loading")
+        spec = training_spec(json.loads(request["spec"]), stored=True)
+        parts = {name: Part.from_message(part) for name, part in request["parts"].items()}
+        names = tuple(request["feature_names"])
+        categories = {name: list(values) for name, values in request["categories"].items()}
+        self._training = ShardTraining(spec, parts, names, categories, self._invitation.threads)
+        need = memory_need(spec, *self._training.datasets)
+        return {"needed_bytes": need.total, "need": str(need), "available_bytes": available_memory_bytes()}
+
+    def _sample(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("sketch")
+        return {"values": packed(self._shard.sample(unpacked(request["rows"])))}
+
+    def _bins(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("binning")
+
+        def on_progress(done: int, total: int) -> None:
+            self._progress = done, total
+
+        self._shard.put_into_bins(request["edges"], on_progress)
+        return {}
+
+    def _start(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("connecting")
+        addresses: dict[int, str] = {int(rank): address for rank, address in request["addresses"].items()}
+        self._endpoint.run(self._connect_all(addresses))
+        self._collectives = Collectives(self._rank, len(addresses), self._swap)
+        scores = {name: unpacked(values) for name, values in request["scores"].items()}
+        on_histograms = lambda: self._enter("histograms")  # noqa: E731
+        self._shard.start(self._collectives, request["text"], scores, request["grown"], on_histograms)
+        self._began_at = time.monotonic()
+        return {}
+
+    async def _connect_all(self, addresses: Mapping[int, str]) -> None:
+        """Connect to all ranks of a lower number, and wait for those of a higher one."""
+        for rank, address in addresses.items():
+            if rank < self._rank:
+                self._mesh[rank] = await self._endpoint.connect(address, rank)
+        while len(self._mesh) < len(addresses) - 1:
+            self._meshed.clear()
+            await self._meshed.wait()
+
+    def _swap(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
+        return self._endpoint.run(self._swapped(blocks))
+
+    async def _swapped(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
+        """Send a block to each other rank and take one from it; ends the process where that fails."""
+        peer = DRIVER
+        try:
+            for peer, block in blocks.items():
+                await self._mesh[peer].send({"block": block})
+            found = {}
+            for peer in blocks:
+                found[peer] = (await self._mesh[peer].receive())["block"]
+            return found
+        except OSError:
+            with contextlib.suppress(OSError):
+                await self._driver.send({"lost": peer})
+                await asyncio.sleep(0.1)  # the message leaves with the loop
+            os._exit(LOST)
+
+    def _grow(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("gradients")
+        traffic, grower = self._exchange.traffic, self._shard.grower
+        waited, sent, summed = traffic.waiting_seconds, traffic.sent_bytes, traffic.summed_bytes
+        has_grown = grower.grow()
+        reply: dict[str, Any] = {"has_grown": has_grown, "is_exhausted": grower.is_exhausted, "values": {}}
+        if has_grown and request["measures"]:
+            self._enter("metrics")
+            reply["values"] = {
+                name: {metric: packed(values) for metric, values in found.items()}
+                for name, found in self._shard.values().items()
+            }
+        milliseconds = grower.stopwatch.lap()
+        exchange = round(1e3 * (traffic.waiting_seconds - waited), 3)
+        milliseconds["exchange"] = exchange
+        milliseconds["tree"] = round(max(0.0, milliseconds.get("tree", 0.0) - exchange), 3)
+        sizes = {"sent_bytes": traffic.sent_bytes - sent, "summed_bytes": traffic.summed_bytes - summed}
+        return reply | {"milliseconds": milliseconds, **sizes}
+
+    def _state(self, _: dict[str, Any]) -> dict[str, Any]:
+        text = self._shard.grower.state_text() if self._rank == 0 else ""
+        return {
+            "text": text,
+            "scores": {name: packed(scores) for name, scores in self._shard.scores().items()},
+        }
+
+    def _model(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("model")
+        grower = self._shard.grower
+        grower.finish()
+        return {"text": grower.model_text(request["iterations"]) if self._rank == 0 else ""}
+
+    def _leaf_counts(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._enter("leaf counts")
+        return {"counts": packed(self._shard.leaf_counts(request["text"]))}
+
+    def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
+        grower = self._shard.grower
+        match request["what"]:
+            case "first_hessian_sum":
+                return {"value": grower.first_hessian_sum()}
+            case "has_gradient":
+                return {"value": grower.has_gradient()}
+            case _:
+                return {"value": grower.decisive_bound()}
+
+    @property
+    def _shard(self) -> ShardTraining:
+        if self._training is None:
+            raise RuntimeError("nothing was loaded")
+        return self._training
+
+    @property
+    def _exchange(self) -> Collectives:
+        if self._collectives is None:
+            raise RuntimeError("the rank has not been started")
+        return self._collectives
+
+
+def main() -> None:
+    """Read the invitation, and be a rank."""
+    if len(sys.argv) > 1:
+        die_with_parent(int(sys.argv[1]))
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    invitation = Invitation.from_json(json.loads(sys.stdin.buffer.readline()))
+    RankProcess(invitation).run()

@@ -1,0 +1,183 @@
+"""What one rank computes: gradients of its own queries, its part of each tree, and its metrics."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import lightgbm
+import numpy as np
+
+from core.data import RankingDataset
+from core.jit import use_threads
+from core.metrics import ideal_labels, measure_all, parse_metric
+from core.training.bin_edges import FeatureBlocks, OnProgress
+from core.training.checkpoint import Checkpoint
+from core.training.feature_names import writable_names
+from core.training.grower import Grower, lightgbm_parameters
+from core.training.leaf_counts import leaf_counts
+from core.training.shared_bins import edges_from_bytes
+from core.training.spec import TrainingSpec
+from core.training.stopwatch import METRICS
+from core.types import Float32Array, Float64Array, Int64Array
+from worker.ranks.collectives import Collectives
+from worker.ranks.parts import Part
+
+TRAIN = "train"
+
+
+class ShardTraining:
+    """The state of a rank, from its judgments to the last tree.
+
+    Args:
+        spec: What to train.
+        parts: Its queries by dataset, "train" and perhaps "validation".
+        feature_names: Names of the columns.
+        categories: Values of the features that are categories, by name.
+        threads: Threads to use.
+    """
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        parts: Mapping[str, Part],
+        feature_names: tuple[str, ...],
+        categories: Mapping[str, list[str]],
+        threads: int,
+    ) -> None:
+        use_threads(threads)
+        self._spec = spec
+        self._threads = threads
+        self._parts = parts
+        self._datasets = {name: part.dataset(feature_names, categories) for name, part in parts.items()}
+        self._binned: dict[str, lightgbm.Dataset] = {}
+        self._grower: Grower | None = None
+
+    def sample(self, rows: Int64Array) -> Float32Array:
+        """Return the features of some of the training documents, (n, n_features)."""
+        return np.asarray(self._datasets[TRAIN].features[rows], np.float32)
+
+    def put_into_bins(self, edges: bytes, on_progress: OnProgress) -> None:
+        """Read all features, a block after the other, into bins that all ranks share.
+
+        Args:
+            edges: The bins, see `core.training.shared_bins`.
+            on_progress: Told the documents read and those in all.
+        """
+        parameters = lightgbm_parameters(self._spec, self._datasets[TRAIN], self._threads)
+        reference = edges_from_bytes(edges, parameters)
+        total = sum(dataset.n_documents for dataset in self._datasets.values())
+        done = 0
+        for name, dataset in self._datasets.items():
+            blocks = FeatureBlocks(dataset.features, _counting(on_progress, done, total))
+            data = lightgbm.Dataset(
+                blocks,
+                reference=reference,
+                params=dict(parameters),
+                feature_name=writable_names(dataset.feature_names),
+            ).construct()
+            data.set_label(dataset.labels)
+            self._binned[name] = data
+            done += dataset.n_documents
+
+    def start(
+        self,
+        collectives: Collectives,
+        model_text: str,
+        scores: dict[str, Float64Array],
+        grown: int,
+        on_histograms: Callable[[], None],
+    ) -> None:
+        """Prepare for the first tree, or go on where another training stopped.
+
+        Args:
+            collectives: The exchange with the other ranks.
+            model_text: The trees so far, an empty text where there are none.
+            scores: Present scores by dataset; nothing where all are 0.
+            grown: Iterations of this training among the trees.
+            on_histograms: Called when the gradients of a tree are there and its histograms follow.
+        """
+        collectives.attach()
+        part = self._parts[TRAIN]
+        shard = _Place(collectives, part, on_histograms)
+        history: list[Any] = [None] * grown
+        resume = Checkpoint(model_text, scores, 0, -np.inf, history) if scores else None
+        training, validation = self._datasets[TRAIN], self._datasets.get("validation")
+        # LightGBM takes the ranks' number from the parameters of the data as well.
+        self._grower = Grower(
+            self._spec, training, validation, self._threads, _Made(self._binned), resume, shard
+        )
+        self._ideals = {
+            name: ideal_labels(data.labels, data.query_boundaries) for name, data in self._datasets.items()
+        }
+
+    @property
+    def datasets(self) -> list[RankingDataset]:
+        """Return the parts, the one to learn from first."""
+        return list(self._datasets.values())
+
+    @property
+    def grower(self) -> Grower:
+        """Return the booster on its way.
+
+        Raises:
+            RuntimeError: It has not been started.
+        """
+        if self._grower is None:
+            raise RuntimeError("the rank has not been started")
+        return self._grower
+
+    def values(self) -> dict[str, dict[str, Float64Array]]:
+        """Return loss and metrics of each query, (n_queries,), by dataset and name."""
+        grower, found = self.grower, {}
+        with grower.stopwatch.timing(METRICS):
+            for name, dataset in self._datasets.items():
+                scores = grower.scores(name)
+                losses = {"loss": np.array(grower.losses(scores))} if name == TRAIN else {}
+                found[name] = losses | self._metrics(name, dataset, scores)
+        return found
+
+    def scores(self) -> dict[str, Float64Array]:
+        """Return the present scores by dataset."""
+        return {name: self.grower.scores(name).copy() for name in self._datasets}
+
+    def leaf_counts(self, model_text: str) -> Int64Array:
+        """Count the training documents in each leaf of a model; see `core.training.leaf_counts`."""
+        return leaf_counts(model_text, self._datasets[TRAIN].features, self._threads)
+
+    def _metrics(self, name: str, dataset: RankingDataset, scores: Float64Array) -> dict[str, Float64Array]:
+        metrics = {each: parse_metric(each, self._spec.conventions) for each in self._spec.followed_metrics}
+        return measure_all(metrics, scores, self._ideals[name], dataset.document_ids)
+
+
+class _Place:
+    """The place of a shard in its training; see `core.training.grower.Shard`."""
+
+    def __init__(self, collectives: Collectives, part: Part, on_histograms: Callable[[], None]) -> None:
+        self.n_ranks = collectives.n_ranks
+        self.first_query = part.first_query
+        self.n_queries = part.all_queries
+        self._collectives = collectives
+        self._on_histograms = on_histograms
+
+    def largest(self, values: Float64Array) -> Float64Array:
+        found = self._collectives.largest(values)
+        self._on_histograms()
+        return found
+
+
+class _Made:
+    """Bins that are there already."""
+
+    def __init__(self, binned: dict[str, lightgbm.Dataset]) -> None:
+        self._binned = binned
+
+    def datasets(
+        self, _training: RankingDataset, _validation: RankingDataset | None = None
+    ) -> dict[str, lightgbm.Dataset]:
+        return self._binned
+
+    def silent(self) -> "_Made":
+        return self
+
+
+def _counting(on_progress: OnProgress, first: int, total: int) -> OnProgress:
+    return lambda done, _: on_progress(first + done, total)

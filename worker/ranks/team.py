@@ -1,0 +1,218 @@
+"""The ranks of one attempt, as the driver sees them: ask all of them, and notice when one is lost."""
+
+import asyncio
+import contextlib
+import queue
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput, RankeryError
+from worker.ranks.connections import Connection, Endpoint, Message
+from worker.ranks.identity import DRIVER, Identity
+from worker.ranks.invitation import Invitation
+from worker.ranks.placement import Placement, StartedRank
+
+_START_SECONDS = 60.0  # for a process to be started, to import what it needs, and to connect
+_LOOK_SECONDS = 0.1
+_BEATS = 5
+
+
+class RankLost(Exception):
+    """A rank has ended, is silent, or cannot be reached by another one.
+
+    Attributes:
+        rank: Its number.
+    """
+
+    def __init__(self, rank: int, host: str, why: str) -> None:
+        self.rank = rank
+        super().__init__(f"rank {rank}{f' on {host}' if host else ''} {why}")
+
+
+class RankFailed(RankeryError):
+    """A rank has met an error that it would meet again."""
+
+
+@dataclass
+class Member:
+    """One rank.
+
+    Attributes:
+        rank: Its number.
+        process: Its process.
+        heard_at: When it was last heard of.
+        host: Name of its machine, empty until it is there.
+        queries: Training queries of its shard.
+        documents: Those queries' documents.
+        address: Where the other ranks reach it.
+        condition: What it told of itself last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
+        connection: To it, None until it is there.
+    """
+
+    rank: int
+    process: StartedRank
+    heard_at: float
+    host: str = ""
+    address: str = ""
+    queries: int = 0
+    documents: int = 0
+    condition: dict[str, Any] = field(default_factory=dict)
+    connection: Connection | None = None
+
+
+class Team:
+    """Ranks that have been started together; a context that leaves no process behind.
+
+    Args:
+        placement: Where they run.
+        identity: The training.
+        n_ranks: How many.
+        threads: Threads of each.
+        silence_seconds: Silence after which a rank counts as lost.
+        on_wait: Called several times a second while the driver waits for ranks; what it raises ends that.
+    """
+
+    def __init__(
+        self,
+        placement: Placement,
+        identity: Identity,
+        n_ranks: int,
+        threads: int,
+        silence_seconds: float,
+        on_wait: Callable[[], None],
+    ) -> None:
+        self._placement = placement
+        self._identity = identity
+        self._n_ranks = n_ranks
+        self._threads = threads
+        self._silence_seconds = silence_seconds
+        self._on_wait = on_wait
+        self._inbox: queue.Queue[tuple[int, dict[str, Any] | None]] = queue.Queue()
+        self.members: list[Member] = []
+
+    def __enter__(self) -> "Team":
+        self._endpoint = Endpoint(self._identity, DRIVER)
+        try:
+            address = self._endpoint.listen(self._placement.driver_host, self._accept)
+            for rank in range(self._n_ranks):
+                self.members.append(self._started(rank, address))
+            self._await_all()
+            self._endpoint.begin(self._beat())
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._endpoint.close()
+        for member in self.members:
+            member.process.end()
+
+    def ask(
+        self, messages: Sequence[Message] | Message, *, on_wait: Callable[[], None] | None = None
+    ) -> list[dict[str, Any]]:
+        """Send each rank its request and wait for all answers, which are returned by rank.
+
+        Args:
+            messages: One a rank, or one for all.
+            on_wait: Called instead of the team's own.
+
+        Raises:
+            RankLost: A rank is lost, so that the team is of no use any more.
+            InvalidInput: A rank cannot do it with this specification.
+            RankFailed: A rank has met an error.
+        """
+        each = [messages] * len(self.members) if isinstance(messages, Mapping) else messages
+        for member, message in zip(self.members, each, strict=True):
+            self._send(member, message)
+        answers: dict[int, dict[str, Any]] = {}
+        while len(answers) < len(self.members):
+            self._look(on_wait or self._on_wait)
+            with contextlib.suppress(queue.Empty):
+                rank, heard = self._inbox.get(timeout=_LOOK_SECONDS)
+                if (answer := self._heard(self.members[rank], heard)) is not None:
+                    answers[rank] = answer
+        return [answers[member.rank] for member in self.members]
+
+    def _started(self, rank: int, address: str) -> Member:
+        def invite(host: str) -> Invitation:
+            return Invitation(self._identity, rank, address, host, self._threads, self._silence_seconds)
+
+        return Member(rank, self._placement.start(rank, invite), time.monotonic())
+
+    async def _accept(self, connection: Connection) -> None:
+        """Read what a rank sends, until it is gone."""
+        rank = connection.peer
+        if not 0 <= rank < len(self.members) or self.members[rank].connection is not None:
+            connection.abort()
+            return
+        self.members[rank].connection = connection
+        with contextlib.suppress(OSError):
+            while True:
+                message = await connection.receive()
+                self.members[rank].heard_at = time.monotonic()
+                self._inbox.put((rank, message))
+        self._inbox.put((rank, None))
+
+    async def _beat(self) -> None:
+        """Let the ranks know that the driver is alive."""
+        while True:
+            for member in self.members:
+                if member.connection is not None:
+                    with contextlib.suppress(OSError):
+                        await member.connection.send({"beat": True})
+            await asyncio.sleep(self._silence_seconds / _BEATS)
+
+    def _await_all(self) -> None:
+        """Wait until all ranks have come."""
+        deadline = time.monotonic() + _START_SECONDS
+        while any(not member.address for member in self.members):
+            self._on_wait()
+            for member in self.members:
+                if not member.address and (member.process.has_ended() or time.monotonic() > deadline):
+                    raise RankLost(member.rank, member.host, "did not start")
+            with contextlib.suppress(queue.Empty):
+                rank, message = self._inbox.get(timeout=_LOOK_SECONDS)
+                self._heard(self.members[rank], message)
+
+    def _send(self, member: Member, message: Message) -> None:
+        if member.connection is None:
+            raise RankLost(member.rank, member.host, "has not come")
+        try:
+            self._endpoint.run(member.connection.send(message))
+        except OSError:
+            raise RankLost(member.rank, member.host, "has gone") from None
+
+    def _look(self, on_wait: Callable[[], None]) -> None:
+        on_wait()
+        for member in self.members:
+            if member.process.has_ended():
+                raise RankLost(member.rank, member.host, "has ended")
+            if time.monotonic() - member.heard_at > self._silence_seconds:
+                raise RankLost(member.rank, member.host, f"was silent for {self._silence_seconds:g} s")
+
+    def _heard(self, member: Member, message: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Take a message of a rank in; returns the answer, if it is one."""
+        if message is None:
+            raise RankLost(member.rank, member.host, "has gone")
+        if "hello" in message:
+            hello = message["hello"]
+            member.host, member.address = hello["host"], hello["address"]
+        elif "beat" in message:
+            member.condition = message["beat"]
+        elif "lost" in message:
+            lost = self.members[message["lost"]]
+            raise RankLost(lost.rank, lost.host, f"was lost by rank {member.rank}")
+        elif "invalid" in message:
+            raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in message["invalid"]))
+        elif "failed" in message:
+            raise RankFailed(f"rank {member.rank} on {member.host} failed: {message['failed']}")
+        else:
+            reply: dict[str, Any] = message["reply"]
+            return reply
+        return None

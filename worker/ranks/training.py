@@ -1,0 +1,52 @@
+"""Train trees on ranks, wherever they run."""
+
+import json
+
+from core.training import Checkpoint, TrainedRanker, TrainingSpec
+from core.training.distribution import Distribution
+from worker.job.run import JobRun
+from worker.job.training_data import TrainingData
+from worker.job.watch import TrainingWatch
+from worker.ranks.driver import DistributedTraining, Plan
+from worker.ranks.local_placement import LocalPlacement
+
+
+def train_on_ranks(
+    run: JobRun,
+    spec: TrainingSpec,
+    distribution: Distribution,
+    data: TrainingData,
+    watch: TrainingWatch,
+    start: Checkpoint | None,
+) -> TrainedRanker:
+    """Train the trees of a job on several ranks.
+
+    The model is the same on any number of ranks, byte for byte.
+
+    Args:
+        run: The job.
+        spec: What to train.
+        distribution: How many ranks, and their threads.
+        data: The datasets, with the features of the training data.
+        watch: Told of each iteration.
+        start: Where the training goes on, None from its beginning.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        RanksLost: Ranks were lost again and again.
+        LimitReached: A rank would need more memory than it may take.
+    """
+    plan = Plan(
+        spec,
+        json.dumps(run.spec),
+        data,
+        distribution.least_ranks,
+        distribution.most_ranks,
+        distribution.threads_per_rank,
+        run.settings.rank_silence_seconds,
+    )
+    placement = LocalPlacement(distribution.threads_per_rank)
+    try:
+        return DistributedTraining(run, plan, placement, watch, start).train()
+    finally:
+        placement.close()
