@@ -8,12 +8,13 @@ from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
 from core.jobs import Lane, lane_of
 from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
+from worker.dask.settings import DaskSettings
 
 GIBIBYTE = 2**30
 _MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
 
 
-class WorkerSettings(StoreSettings):
+class WorkerSettings(DaskSettings, StoreSettings):
     """Settings of a worker, read from environment variables.
 
     Every field is also an environment variable: `lease_seconds` is `RANKERY_LEASE_SECONDS`.

@@ -1,0 +1,153 @@
+"""A Dask cluster of the tests' own: a scheduler and workers over TLS, each a process."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.process import START_SECONDS, ServerProcess, free_port, tied
+
+_HOST = "127.0.0.1"
+# Dask's own way, without the nanny that would start a worker again which a test has killed.
+_DASK = [sys.executable, "-W", "ignore", "-m"]
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """An authority, and a certificate that it has signed.
+
+    Attributes:
+        folder: Where `ca.pem`, `cert.pem` and `key.pem` are.
+    """
+
+    folder: Path
+
+    @classmethod
+    def made(cls, folder: Path) -> "Certificates":
+        """Make them with OpenSSL, as the guide does."""
+        folder.mkdir(parents=True)
+        elliptic = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        authority = ["req", "-x509", *elliptic, "-days", "1", "-subj", "/CN=ranks", "-keyout", "ca.key"]
+        request = ["req", *elliptic, "-subj", "/CN=rank", "-keyout", "key.pem", "-out", "rank.csr"]
+        signing = ["x509", "-req", "-in", "rank.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"]
+        for command in (
+            [*authority, "-out", "ca.pem"],
+            request,
+            [*signing, "-days", "1", "-out", "cert.pem"],
+        ):
+            subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
+        return cls(folder)
+
+    @property
+    def options(self) -> list[str]:
+        """The options of Dask's commands."""
+        ca, cert, key = (str(self.folder / name) for name in ("ca.pem", "cert.pem", "key.pem"))
+        return ["--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key]
+
+    @property
+    def settings(self) -> dict[str, Path]:
+        """The settings of a worker."""
+        return {f"dask_tls_{name}_file": self.folder / f"{name}.pem" for name in ("ca", "cert", "key")}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The same as variables."""
+        return {f"RANKERY_{name}".upper(): str(path) for name, path in self.settings.items()}
+
+
+class DaskCluster:
+    """A scheduler and its workers, over TLS.
+
+    Args:
+        folder: Where certificates and logs are.
+        n_workers: Workers to start, of one thread each.
+        environment: More variables of the workers.
+    """
+
+    def __init__(
+        self, folder: Path, n_workers: int = 2, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.certificates = Certificates.made(folder / "certificates")
+        self.port = free_port()
+        self.address = f"tls://{_HOST}:{self.port}"
+        self._folder = folder
+        self._environment = environment or {}
+        place = ["--host", _HOST, "--port", str(self.port)]
+        command = ["distributed.cli.dask_scheduler", *place, "--no-dashboard", *self.certificates.options]
+        self.scheduler = ServerProcess(tied([*_DASK, *command]), folder / "scheduler.log", self._answers)
+        self.workers = [self._worker(f"worker-{number}") for number in range(n_workers)]
+
+    @property
+    def settings(self) -> dict[str, Path | str]:
+        """The settings with which a worker of Rankery uses it."""
+        return {"dask_scheduler": self.address, **self.certificates.settings}
+
+    def start(self) -> None:
+        """Start all of it, and wait until the workers have joined."""
+        self.scheduler.start()
+        for worker in self.workers:
+            worker.start()
+
+    def kill(self) -> None:
+        """End all of it without warning."""
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+
+    def _worker(self, name: str) -> ServerProcess:
+        local = ["--name", name, "--host", _HOST, "--local-directory", str(self._folder / name)]
+        quiet = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
+        command = ["distributed.cli.dask_worker", self.address, *local, *quiet, *self.certificates.options]
+        log = self._folder / f"{name}.log"
+        return ServerProcess(
+            tied([*_DASK, *command]), log, lambda: has_joined(log), environment=self._environment
+        )
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection((_HOST, self.port), 0.2).close()
+        except OSError:
+            return False
+        return True
+
+
+def has_joined(log: Path) -> bool:
+    """Tell from its log whether a worker has registered with its scheduler."""
+    return log.exists() and "Registered to:" in log.read_text()
+
+
+@contextmanager
+def running_cluster(
+    folder: Path, n_workers: int = 2, environment: Mapping[str, str] | None = None
+) -> Iterator[DaskCluster]:
+    """Run a cluster until the block ends."""
+    cluster = DaskCluster(folder, n_workers, environment)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.kill()
+
+
+def processes_of(words: Sequence[str]) -> list[int]:
+    """Return the processes whose command line contains all of these words."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if all(word in command for word in words):
+            found.append(int(entry.parent.name))
+    return found
+
+
+def wait_until_gone(words: Sequence[str], seconds: float = START_SECONDS) -> list[int]:
+    """Wait until no process's command line contains all of these words; return those left."""
+    deadline = time.monotonic() + seconds
+    while (left := processes_of(words)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left

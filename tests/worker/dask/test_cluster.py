@@ -1,0 +1,156 @@
+"""Connections to a Dask cluster over TLS."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import ClusterUnavailable, ExtraMissing, StoreUnavailable
+from tests.servers.dask import Certificates, DaskCluster, running_cluster
+from tests.servers.process import free_port
+from worker import WorkerSettings
+from worker.dask.cluster import cluster_client, security_of
+from worker.dask.settings import DaskSettings
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def settings(dask_cluster: DaskCluster) -> WorkerSettings:
+    """The settings of a worker that uses the cluster."""
+    return WorkerSettings.model_validate(dask_cluster.settings)
+
+
+def sockets() -> set[str]:
+    """Return the sockets of this process."""
+    links = (entry.readlink().name for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink())
+    return {target for target in links if target.startswith("socket:")}
+
+
+def test_tasks_run_on_the_workers_and_nothing_is_left(settings: WorkerSettings) -> None:
+    """A client reaches both workers; after the block there is no thread and no socket of it."""
+    threads, before = set(threading.enumerate()), sockets()
+    with cluster_client(settings) as client:
+        client.wait_for_workers(2, timeout=20)
+        pids = set(client.run(os.getpid).values())
+        assert client.submit(os.getpid, pure=False).result(20) in pids
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+    assert set(threading.enumerate()) == threads
+    assert sockets() == before
+
+
+def test_a_client_without_a_certificate_is_refused(dask_cluster: DaskCluster) -> None:
+    """Neither an encrypted connection without a certificate nor a plain one gets to the scheduler."""
+    from distributed import Client, Security
+
+    authority = str(dask_cluster.certificates.folder / "ca.pem")
+    for security in (Security(tls_ca_file=authority, require_encryption=True), Security()):
+        with pytest.raises((OSError, TypeError)):
+            Client(dask_cluster.address, security=security, timeout=3, set_as_default=False)
+    plain = f"tcp://127.0.0.1:{dask_cluster.port}"
+    with pytest.raises(ClusterUnavailable), cluster_client(DaskSettings(dask_scheduler=plain)):
+        pass
+
+
+def test_a_certificate_of_another_authority_is_refused(dask_cluster: DaskCluster, tmp_path: Path) -> None:
+    """Whoever makes a certificate of their own does not get in; the reason is told."""
+    strange = Certificates.made(tmp_path / "strange").settings
+    settings = DaskSettings.model_validate({**dask_cluster.settings, **strange})
+    reason = f"{dask_cluster.address} cannot be used: .*certificate"
+    with pytest.raises(ClusterUnavailable, match=reason), cluster_client(settings):
+        pass
+
+
+def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> None:
+    """The job is put off, as when storage does not answer; and no thread is left."""
+    threads = set(threading.enumerate())
+    address = f"tls://127.0.0.1:{free_port()}"
+    settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_scheduler": address})
+    with (
+        pytest.raises(StoreUnavailable, match=f"the Dask scheduler at {address} cannot be used"),
+        cluster_client(settings),
+    ):
+        pass
+    assert set(threading.enumerate()) == threads
+
+
+def test_a_missing_certificate_file_is_named(dask_cluster: DaskCluster, tmp_path: Path) -> None:
+    """A file that is not there, or is no certificate, is no reason for a traceback."""
+    settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_tls_ca_file": tmp_path / "gone"})
+    with pytest.raises(ClusterUnavailable, match=r"cannot be used: .*No such file"), cluster_client(settings):
+        pass
+
+
+def test_a_server_that_does_not_answer_is_given_up(dask_cluster: DaskCluster) -> None:
+    """A connection that is taken and then served by nobody ends after the timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"tls://127.0.0.1:{mute.getsockname()[1]}"
+        settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_scheduler": address})
+        with pytest.raises(ClusterUnavailable), cluster_client(settings):
+            pass
+
+
+def test_a_lost_scheduler_leaves_nothing(tmp_path: Path) -> None:
+    """Futures are cancelled, the block raises a transient error, and no thread is left."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+
+    with running_cluster(tmp_path, n_workers=1) as cluster:
+        threads = set(threading.enumerate())
+        settings = DaskSettings.model_validate(cluster.settings)
+
+        def lose_it() -> None:
+            with cluster_client(settings) as client:
+                future = client.submit(time.sleep, 60, pure=False)
+                cluster.scheduler.kill()
+                with pytest.raises((CancelledError, OSError)):
+                    future.result(20)
+                raise CommClosedError("as calls of the client do")
+
+        with pytest.raises(ClusterUnavailable, match="was lost"):
+            lose_it()
+        assert set(threading.enumerate()) == threads
+
+
+_FORKED = """
+import os, sys, threading
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
+settings = DaskSettings()
+def ask():
+    with cluster_client(settings) as client:
+        return client.submit(os.getppid, pure=False).result(30)
+ask()  # the parent has had an event loop
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        threads = threading.active_count()
+        ask()
+        os._exit(0 if threading.active_count() == threads else 3)
+    _, status = os.waitpid(child, 0)
+    if status:
+        sys.exit(f"the child ended with {status}")
+print("done")
+"""
+
+
+def test_forked_processes_connect_by_themselves(dask_cluster: DaskCluster) -> None:
+    """A pool process uses no event loop of its parent, even where that has used the cluster before."""
+    named = {f"RANKERY_{name}".upper(): str(value) for name, value in dask_cluster.settings.items()}
+    command = [sys.executable, "-W", "ignore", "-c", _FORKED]
+    ended = subprocess.run(command, env={**os.environ, **named}, capture_output=True, text=True, timeout=120)
+    assert ended.stdout == "done\n", ended.stderr
+
+
+def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sets a scheduler is told what to install."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ExtraMissing, match=r"rankery-server\[distributed\]"):
+        security_of(DaskSettings(dask_scheduler="tcp://127.0.0.1:8786"))

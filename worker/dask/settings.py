@@ -1,0 +1,63 @@
+"""Settings of the connection to a Dask cluster."""
+
+from pathlib import Path
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from core.loopback import is_loopback
+
+_TLS = "tls://"
+
+
+class DaskSettings(BaseSettings):
+    """Where the scheduler is, and the certificate that is shown to it, read from `RANKERY_…` variables.
+
+    A scheduler runs the code of whoever connects to it, so that there is none without certificates, except
+    on this machine alone.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
+
+    dask_scheduler: str | None = Field(
+        None,
+        description="Dask scheduler of distributed work, `tls://HOST:PORT`, or `tcp://` to a loopback"
+        " address; unset: all work on this machine",
+    )
+    dask_tls_ca_file: Path | None = Field(
+        None,
+        validate_default=True,
+        description="Certificate of the authority of the Dask cluster, PEM; whoever has one signed by it may"
+        " run code there",
+    )
+    dask_tls_cert_file: Path | None = Field(
+        None, validate_default=True, description="Certificate shown to the Dask cluster, PEM"
+    )
+    dask_tls_key_file: Path | None = Field(
+        None, validate_default=True, description="Private key of that certificate, PEM"
+    )
+
+    @field_validator("dask_scheduler")
+    @classmethod
+    def _address(cls, address: str | None) -> str | None:
+        """Accept encrypted connections, and others to this machine alone."""
+        if address is None:
+            return None
+        scheme, separator, place = address.partition("://")
+        host, colon, port = place.rpartition(":")
+        if not (separator and colon and host and port.isdecimal() and scheme in ("tls", "tcp")):
+            raise ValueError(f"must be tls://HOST:PORT, or tcp:// to a loopback address; found {address}")
+        if scheme == "tcp" and not is_loopback(host):
+            raise ValueError(
+                f"must be tls:// beyond this machine, since a scheduler runs the code of whoever reaches it;"
+                f" found {address}"
+            )
+        return address
+
+    @field_validator("dask_tls_ca_file", "dask_tls_cert_file", "dask_tls_key_file")
+    @classmethod
+    def _given(cls, path: Path | None, known: ValidationInfo) -> Path | None:
+        """Ask for all files where connections are encrypted."""
+        if path is None and (known.data.get("dask_scheduler") or "").startswith(_TLS):
+            raise ValueError("must be set where the scheduler is at tls://")
+        return path
