@@ -55,12 +55,14 @@ class LabelledQueries:
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
         document_weights: (n_documents,) factors; empty where all are 1.
+        first_query: Position of the first query in the whole dataset, by which random numbers are drawn.
     """
 
     labels: Float64Array
     boundaries: Int64Array
     query_weights: Float64Array
     document_weights: Float64Array
+    first_query: int = 0
 
     def each_document_weight(self) -> Float64Array:
         """Return (n_documents,) factors, of which none is left out."""
@@ -116,8 +118,20 @@ class Loss(ABC):
         query_boundaries: Int64Array,
         query_weights: Float64Array | None = None,
         document_weights: Float64Array | None = None,
+        first_query: int = 0,
     ) -> Objective:
-        """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
+        """Bind the loss to a dataset: everything that labels alone decide is computed here, once.
+
+        Neighbouring queries of a dataset have bit for bit the terms that they have in the whole, also where
+        random numbers are drawn, if `first_query` is the position of the first of them.
+
+        Args:
+            labels: (n_documents,), as for all losses.
+            query_boundaries: (n_queries + 1,), from 0.
+            query_weights: (n_queries,), or None.
+            document_weights: (n_documents,), or None.
+            first_query: Position of the first query in the whole dataset, 0 where this is the whole.
+        """
         boundaries = np.ascontiguousarray(query_boundaries, np.int64)
         return self._bind(
             LabelledQueries(
@@ -125,6 +139,7 @@ class Loss(ABC):
                 boundaries,
                 _weights(query_weights, np.ones(len(boundaries) - 1)),
                 _weights(document_weights, np.empty(0)),
+                first_query,
             )
         )
 

@@ -346,11 +346,19 @@ def _draw_rankings(
 
 
 @bare
-def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, iteration: int, scratch: Scratch) -> int:
-    """Rank, select and lay out a query; return the number of documents in the selected segment."""
+def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scratch: Scratch) -> int:
+    """Rank, select and lay out a query; return the number of documents in the selected segment.
+
+    Args:
+        query: Which query of the plan.
+        plan: What stays the same between iterations.
+        scores: (n_documents,).
+        key: Key of the random numbers of the iteration.
+        scratch: Filled.
+    """
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
     n, n_levels = stop - start, plan.level_counts[query]
-    key = mix(mix(np.uint64(plan.seed), iteration), query)
+    query_key = mix(key, plan.first_query + query)
     soft = plan.samples > 0
     all_selected = soft or plan.truncation_level >= n
     needs_ranks = not soft and plan.weighting not in (BY_ROW, BY_LABELS)
@@ -360,12 +368,12 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, iteration: int
     if all_selected:
         _place_by_label(query, plan, start, n, n_levels, scores, scratch)
     else:
-        _select(plan, query, n, mix(key, _SELECTION_KEY), scratch)
+        _select(plan, query, n, mix(query_key, _SELECTION_KEY), scratch)
         inside = _place_by_rank(plan, start, n, n_levels, scores, scratch)
     _find_extremes(start, n, plan.sigma, scores, scratch)
     _clear_sums(plan, start, n, inside, scratch)
     if soft:
-        _draw_rankings(query, plan, scores, start, n, key, scratch)
+        _draw_rankings(query, plan, scores, start, n, query_key, scratch)
     elif needs_ranks:
         _take_ranking(plan, n, np.int64(0), scratch)
     return inside

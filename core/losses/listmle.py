@@ -81,6 +81,7 @@ def _listmle(
     betas: Float64Array,
     drawn: bool,
     key: int,
+    first_query: int,
     gradient: FloatArray,
     hessian: FloatArray,
     value: Float64Array,
@@ -94,7 +95,7 @@ def _listmle(
             rows = order[start:stop]
             if drawn:
                 rows = rows.copy()
-                _draw_ties(rows, ordered_labels[start:stop], mix(key, query))
+                _draw_ties(rows, ordered_labels[start:stop], mix(key, first_query + np.int64(query)))
             log_tails = np.empty(stop - start)
             value[query] = _likelihood(
                 rows, scores, betas[start:stop], document_weights, weight, log_tails, gradient, hessian
@@ -158,6 +159,7 @@ class ListMle(Loss):
                 betas,
                 self.is_random,
                 key,
+                queries.first_query,
                 *outputs,
             )
 

@@ -159,10 +159,10 @@ class PairwiseLoss(Loss):
             samples=self.samples if self.assignment == "soft" else 0,
             noise=self.noise,
             by_plackett_luce=self.ranking_model == "plackett-luce",
-            seed=self.seed or 0,
+            first_query=queries.first_query,
             **parts,
         )
-        return PairwiseObjective(plan)
+        return PairwiseObjective(plan, self.seed or 0)
 
     def parts(self) -> Mapping[str, Any]:
         """What distinguishes this loss in the plan: weighting, factors, link, kind of pairs."""

@@ -30,6 +30,7 @@ from core.losses.plan import (
     MRR_TARGET,
     PairwisePlan,
 )
+from core.losses.randomness import mix
 from core.losses.smooth_pairs import LongQueries, is_smooth
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
@@ -326,14 +327,14 @@ def _pairwise_query(
     query: int,
     plan: PairwisePlan,
     scores: Float64Array,
-    iteration: int,
+    key: int,
     scratch: Scratch,
     with_value: bool,
     exact: bool,
 ) -> tuple[float, float]:
     """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
-    inside = lay_out(query, plan, scores, iteration, scratch)
+    inside = lay_out(query, plan, scores, key, scratch)
     gradients, total = visit_pairs(query, plan, inside, n, scratch, with_value, exact)
     strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.by_strength and strength > 0.0 else 1.0
@@ -377,7 +378,7 @@ def _write_back(
 
 
 @parallel
-def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, output: Output) -> None:
+def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, key: int, output: Output) -> None:
     with_value = len(output.value) > 0
     for b in prange(len(plan.bin_boundaries) - 1):
         longest = np.int64(0)  # a literal would be compiled once more
@@ -389,7 +390,7 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
             if stop - start < 2 or (plan.level_counts[query] < 2 and not plan.all_pairs):
                 _write_zeros(query, start, stop, output)
                 continue
-            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, with_value, output.exact)
+            factor, total = _pairwise_query(query, plan, scores, key, scratch, with_value, output.exact)
             _write_value(query, plan.query_weights[query] * total, output)
             slope = factor * plan.query_weights[query] * plan.sigma
             curvature = slope * plan.sigma * plan.hessian_factor
@@ -399,12 +400,14 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
 class PairwiseObjective:
     """A pairwise loss bound to one dataset.
 
-    Attributes:
+    Args:
         plan: What the kernels need of it.
+        seed: Seed of all random numbers.
     """
 
-    def __init__(self, plan: PairwisePlan) -> None:
+    def __init__(self, plan: PairwisePlan, seed: int) -> None:
         self.plan = plan
+        self._seed = np.uint64(seed)
         self._long = LongQueries(plan) if is_smooth(plan) else None
         n_documents = int(plan.query_boundaries[-1])
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
@@ -435,9 +438,12 @@ class PairwiseObjective:
             level_counts = plan.level_counts.copy()
             level_counts[chosen] = 1
             plan = plan._replace(level_counts=level_counts)
-        _pairwise_terms(plan, scores, iteration, output)
+        _pairwise_terms(plan, scores, self._key(iteration), output)
         if self._long and len(chosen):
             self._long.fill(chosen, scores, output.gradient, output.hessian, output.value)
+
+    def _key(self, iteration: int) -> np.uint64:
+        return np.uint64(mix(self._seed, iteration))
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64, pair by pair."""
@@ -445,5 +451,5 @@ class PairwiseObjective:
         terms = Terms(np.zeros(n_queries), np.zeros(n_documents), np.zeros(n_documents))
         none = np.empty(0, np.float32)
         output = Output(none, none, terms.gradient, terms.hessian, terms.value, exact=True)
-        _pairwise_terms(self.plan, checked_scores(scores), iteration, output)
+        _pairwise_terms(self.plan, checked_scores(scores), self._key(iteration), output)
         return terms

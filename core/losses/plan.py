@@ -49,7 +49,7 @@ class PairwisePlan(NamedTuple):
         samples: Rankings drawn for a soft assignment; 0 for the hard one.
         noise: Scale of the noise on scores in a drawn ranking.
         by_plackett_luce: Whether the noise is Gumbel's, which draws from the Plackett–Luce model, or normal.
-        seed: Seed of all random numbers.
+        first_query: Position of the first query in the whole dataset, by which random numbers are drawn.
     """
 
     query_boundaries: Int64Array
@@ -80,7 +80,7 @@ class PairwisePlan(NamedTuple):
     samples: int
     noise: float
     by_plackett_luce: bool
-    seed: int
+    first_query: int
 
 
 def pairwise_plan(

@@ -62,6 +62,8 @@ class SquaredErrorObjective:
         """Return value, gradient and hessian in float64."""
         residual = np.asarray(scores, np.float64) - self._labels
         gradient = self._weights * residual
-        halves = np.concatenate(([0.0], np.cumsum(0.5 * gradient * residual)))
-        value = np.diff(halves[self._query_boundaries])
+        starts, has_documents = self._query_boundaries[:-1], np.diff(self._query_boundaries) > 0
+        value = np.zeros(len(starts))
+        if len(residual):
+            value[has_documents] = np.add.reduceat(0.5 * gradient * residual, starts[has_documents])
         return Terms(value, gradient, self._weights.copy())

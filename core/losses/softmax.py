@@ -75,6 +75,7 @@ def _xe_ndcg(
     powers: Float64Array,
     document_weights: Float64Array,
     key: int,
+    first_query: int,
     gradient: FloatArray,
     hessian: FloatArray,
     value: Float64Array,
@@ -85,7 +86,7 @@ def _xe_ndcg(
         if weight == 0.0:
             write_zeros(query, start, stop, gradient, hessian, value)
         else:
-            own_key = mix(key, query)
+            own_key = mix(key, first_query + np.int64(query))
             targets = np.empty(stop - start)
             for i in range(stop - start):
                 targets[i] = powers[start + i] - uniform(own_key, i)
@@ -191,6 +192,6 @@ class XeNdcg(Loss):
 
         def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
-            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, *outputs)
+            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, queries.first_query, *outputs)
 
         return ListwiseObjective(fill, len(weights), len(queries.labels))

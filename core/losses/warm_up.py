@@ -15,7 +15,7 @@ _BOUNDARIES = np.array([0, 3], np.int64)
 
 def layout() -> None:
     """Lay out a query, as the pairwise losses do."""
-    lay_out(0, _plan(), _SCORES, 0, make_scratch(len(_LABELS), 1))
+    lay_out(0, _plan(), _SCORES, np.uint64(0), make_scratch(len(_LABELS), 1))
 
 
 def pairs() -> None:

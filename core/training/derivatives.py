@@ -28,14 +28,26 @@ class TreeDerivatives:
 
     Args:
         hyperparameters: `query_fraction`, `data_sample_strategy` and quantisation.
-        query_boundaries: Of the training data.
+        query_boundaries: Of the training data, or of some neighbouring queries of it.
         seed: The seed of the training.
+        first_query: Position of the first of these queries in the whole training data.
+        n_queries: Queries of the whole training data; None where these are all.
     """
 
-    def __init__(self, hyperparameters: Hyperparameters, query_boundaries: Int64Array, seed: int) -> None:
+    def __init__(
+        self,
+        hyperparameters: Hyperparameters,
+        query_boundaries: Int64Array,
+        seed: int,
+        *,
+        first_query: int = 0,
+        n_queries: int | None = None,
+    ) -> None:
         self._asked = hyperparameters
         self._query_boundaries = query_boundaries
         self._seed = seed
+        self._own = slice(first_query, first_query + len(query_boundaries) - 1)
+        self._n_queries = self._own.stop if n_queries is None else n_queries
 
     def __call__(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
@@ -53,9 +65,9 @@ class TreeDerivatives:
         return gradient, hessian
 
     def _of_drawn_queries(self, iteration: int) -> npt.NDArray[np.bool_]:
-        boundaries = self._query_boundaries
-        drawn = drawn_queries(self._asked.query_fraction, len(boundaries) - 1, self._seed, iteration)
-        return np.repeat(drawn, np.diff(boundaries))
+        # Drawn from the whole, so that shards draw the same queries as one machine does.
+        drawn = drawn_queries(self._asked.query_fraction, self._n_queries, self._seed, iteration)
+        return np.repeat(drawn[self._own], np.diff(self._query_boundaries))
 
     def _of_sampled_documents(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int

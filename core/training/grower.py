@@ -111,12 +111,22 @@ class Grower:
         self._dataset = training
         self._shard = shard
         self._objective = spec.loss.prepare(
-            training.labels, training.query_boundaries, training.query_weights, training.document_weights
+            training.labels,
+            training.query_boundaries,
+            training.query_weights,
+            training.document_weights,
+            first_query=shard.first_query if shard is not None else 0,
         )
         self._total = spec.hyperparameters.num_iterations
         self._drops_trees = spec.hyperparameters.boosting == "dart"
         self._sampling = Sampling(spec.hyperparameters, spec.seed)
-        self._tree_derivatives = TreeDerivatives(spec.hyperparameters, training.query_boundaries, spec.seed)
+        self._tree_derivatives = TreeDerivatives(
+            spec.hyperparameters,
+            training.query_boundaries,
+            spec.seed,
+            first_query=shard.first_query if shard is not None else 0,
+            n_queries=shard.n_queries if shard is not None else None,
+        )
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
         self.grown = start.iteration if start else 0
         self.base_trees = start.base_trees if start else 0

@@ -1,5 +1,6 @@
 """What gradients become before a tree follows them."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -102,3 +103,21 @@ def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
         found, _ = derivatives(gradient, np.abs(gradient), 3)
         assert not np.array_equal(found, gradient)
         np.testing.assert_array_equal(gradient, before)
+
+
+def test_shards_follow_the_queries_that_the_whole_draws(gradient: Any) -> None:
+    """With `query_fraction` three uneven shards have together, bit for bit, the derivatives of the whole."""
+    asked, n_queries, cuts = Hyperparameters(query_fraction=0.3), len(BOUNDARIES) - 1, [0, 100, 101, 1_000]
+    whole = TreeDerivatives(asked, BOUNDARIES, 5)
+    hessian = np.abs(gradient)
+    for iteration in (0, 9):
+        expected = whole(gradient, hessian, iteration)
+        found: list[list[Any]] = [[], []]
+        for first, last in pairwise(cuts):
+            own = BOUNDARIES[first : last + 1]
+            shard = TreeDerivatives(asked, own - own[0], 5, first_query=first, n_queries=n_queries)
+            rows = slice(own[0], own[-1])
+            for part, array in zip(found, shard(gradient[rows], hessian[rows], iteration), strict=True):
+                part.append(array)
+        for parts, array in zip(found, expected, strict=True):
+            assert np.concatenate(parts).tobytes() == array.tobytes()
