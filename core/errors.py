@@ -214,10 +214,6 @@ class ClusterUnavailable(StoreUnavailable):
     """The Dask cluster cannot be reached, or has no workers for what is asked of it."""
 
 
-class ClusterUnavailable(StoreUnavailable):
-    """The Dask cluster cannot be reached, or has no workers for what is asked of it."""
-
-
 class ExtraMissing(RankeryError):
     """An optional package that something asked for needs is not installed."""
 

@@ -53,6 +53,9 @@ class WorkerSettings(DaskSettings, StoreSettings):
     stop_grace_seconds: float = Field(
         4.0, ge=0, description="Seconds for a job to save a checkpoint when the worker stops"
     )
+    rank_silence_seconds: float = Field(
+        6.0, gt=0, description="Silence after which a process of a distributed training counts as lost"
+    )
     job_seconds: float | None = Field(None, gt=0, description="Time limit of a job; unset: none")
     job_memory_bytes: int | None = Field(
         None,

@@ -11,7 +11,6 @@ import structlog
 from core.errors import (
     ArtifactDamaged,
     ClusterUnavailable,
-    ClusterUnavailable,
     DatasetError,
     ExtraMissing,
     FeaturesAbsent,
@@ -39,7 +38,6 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         ArtifactDamaged: "Stored bytes damaged",
         RanksLost: "Ranks lost",
         StoreFull: "Storage full",
-        ClusterUnavailable: "Cluster unavailable",
         ClusterUnavailable: "Cluster unavailable",
         StoreUnavailable: "Storage unavailable",
         RankeryError: "Job failed",

@@ -100,7 +100,7 @@ class DistributedTraining:
 
         Raises:
             RanksLost: Ranks are lost again and again before another tree is grown.
-            TooFewRanks: Not enough can be started.
+            ClusterUnavailable: Not enough can be started.
             InvalidInput: The specification does not fit the data.
             LimitReached: A rank needs more memory than it may take.
         """
@@ -120,6 +120,7 @@ class DistributedTraining:
     @contextmanager
     def _team(self) -> Iterator[Team]:
         run, plan = self._run, self._plan
+        self._selections()  # before any process is started for nothing
         run.phase("starting ranks")
         n_ranks = self._placement.room(plan.least_ranks, self._most_ranks(), run.check)
         identity = Identity.new(run.id, run.token)
@@ -127,6 +128,9 @@ class DistributedTraining:
         with team:
             self._tell(team)
             yield team
+
+    def _selections(self) -> dict[str, tuple[SelectedFeatures, str]]:
+        return {name: _stored_selection(self._run.store, named) for name, named in self._datasets.items()}
 
     def _most_ranks(self) -> int:
         queries = min(named.dataset.n_queries for named in self._datasets.values())
@@ -159,7 +163,7 @@ class DistributedTraining:
         cuts = {
             name: shards(named.dataset.query_boundaries, n_ranks) for name, named in self._datasets.items()
         }
-        selections = {name: _stored_selection(run.store, named) for name, named in self._datasets.items()}
+        selections = self._selections()
         common = {
             "do": "load",
             "spec": self._plan.spec_json,

@@ -36,7 +36,7 @@ class Placement(Protocol):
             check: Called while it waits; what it raises ends the waiting.
 
         Raises:
-            TooFewRanks: There is no room for so many in time.
+            ClusterUnavailable: There is no room for so many in time.
         """
         ...
 

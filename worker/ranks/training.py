@@ -1,14 +1,19 @@
 """Train trees on ranks, wherever they run."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from core.training import Checkpoint, TrainedRanker, TrainingSpec
 from core.training.distribution import Distribution
+from worker.dask.cluster import cluster_client
 from worker.job.run import JobRun
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 from worker.ranks.driver import DistributedTraining, Plan
 from worker.ranks.local_placement import LocalPlacement
+from worker.ranks.placement import Placement
+from worker.settings import WorkerSettings
 
 
 def train_on_ranks(
@@ -34,6 +39,7 @@ def train_on_ranks(
     Raises:
         InvalidInput: The specification does not fit the data.
         RanksLost: Ranks were lost again and again.
+        ClusterUnavailable: The Dask scheduler cannot be reached, or has too few workers.
         LimitReached: A rank would need more memory than it may take.
     """
     plan = Plan(
@@ -45,8 +51,19 @@ def train_on_ranks(
         distribution.threads_per_rank,
         run.settings.rank_silence_seconds,
     )
-    placement = LocalPlacement(distribution.threads_per_rank)
-    try:
+    with _placement(run.settings, distribution) as placement:
         return DistributedTraining(run, plan, placement, watch, start).train()
-    finally:
-        placement.close()
+
+
+@contextmanager
+def _placement(settings: WorkerSettings, distribution: Distribution) -> Iterator[Placement]:
+    """Place ranks on the Dask cluster of the settings, and on this machine where there is none."""
+    if settings.dask_scheduler is None:
+        with closing(LocalPlacement(distribution.threads_per_rank)) as local:
+            yield local
+        return
+    with cluster_client(settings) as client:
+        from worker.ranks.dask_placement import DaskPlacement
+
+        with closing(DaskPlacement(client)) as placement:
+            yield placement

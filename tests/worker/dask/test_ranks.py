@@ -12,14 +12,12 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job
-from tests.servers.dask import DaskCluster, running_cluster, wait_until_gone
-from tests.worker.ranks.processes import rank_commands
+from tests.servers.dask import DaskCluster, processes_of, running_cluster
 from tests.worker.workshop import Workshop
 
 pytestmark = pytest.mark.long
 
 MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
-_RANKS = ["worker.ranks"]
 _LEFT_SECONDS = 15.0
 
 
@@ -52,6 +50,19 @@ def text_of(workshop: Workshop, job: Job) -> str:
     return workshop.model_text(job.result or {})
 
 
+def ranks_of(cluster: DaskCluster) -> list[int]:
+    """Return the processes of ranks that the workers of a cluster have started."""
+    return [pid for worker in cluster.workers for pid in processes_of([f"worker.ranks {worker.pid}"])]
+
+
+def ranks_left(cluster: DaskCluster, seconds: float) -> list[int]:
+    """Wait until no rank is left; return those that are."""
+    deadline = time.monotonic() + seconds
+    while (left := ranks_of(cluster)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
+
+
 class Once(threading.Thread):
     """Does something once there are trees of a job that runs.
 
@@ -76,8 +87,8 @@ class Once(threading.Thread):
 
     def _has_trees(self) -> bool:
         with self._workshop.store.read() as tx:
-            found = [job.progress or {} for job in tx.jobs.page(limit=5)[0] if job.status == "running"]
-        return any(progress.get("iteration", 0) >= 3 for progress in found)
+            running = tx.jobs.running_on("w1")
+        return any((job.progress or {}).get("iteration", 0) >= 3 for job in running)
 
 
 def test_the_model_is_that_of_local_ranks(
@@ -91,4 +102,4 @@ def test_the_model_is_that_of_local_ranks(
     assert there.progress is not None
     assert [rank["rank"] for rank in there.progress["ranks"]] == [0, 1]
     assert there.progress["restarts"] == 0
-    assert wait_until_gone(_RANKS, 1.0) == []
+    assert ranks_left(dask_cluster, 1.0) == []

@@ -1,0 +1,132 @@
+"""Ranks as processes of a Dask worker, which starts them, watches them and kills them.
+
+All of it happens in the event loop of the Dask worker. A rank takes no thread of its pool, so that two
+trainings on the same Dask workers never wait for each other, nor for files that are read there.
+"""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, cast
+
+from distributed import WorkerPlugin
+from distributed.comm.addressing import get_address_host
+
+from worker.ranks.invitation import Invitation
+from worker.ranks.local_placement import RankSubprocess
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+TOPIC = "rankery-ranks"  # of the Dask events that tell of ranks that have ended
+_PLUGIN = "rankery-ranks"
+_PACKAGES = ("rankery-server", "lightgbm", "numpy")
+_LOOK_SECONDS = 0.2
+_END_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class HostReport:
+    """What a Dask worker tells of itself.
+
+    Attributes:
+        host: Address of its machine, at which other ranks reach the ranks that it starts.
+        n_ranks: Ranks that it runs now.
+        packages: Versions of the packages that decide the bytes of a model.
+    """
+
+    host: str
+    n_ranks: int
+    packages: dict[str, str]
+
+
+async def describe_host(dask_worker: "Worker") -> HostReport:
+    """Report what a driver must know before it starts ranks here; runs on a Dask worker."""
+    host = await _rank_host(dask_worker)
+    return HostReport(get_address_host(dask_worker.address), len(host.ranks), packages())
+
+
+async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") -> None:
+    """Start a rank; runs on a Dask worker.
+
+    Args:
+        key: A key of Dask with a value on this worker. The rank is killed when the value is gone: when the
+            driver's client releases it, or is lost by the scheduler.
+        invitation: The rank's. It is no dictionary, since Dask logs the arguments of a call that fails.
+        dask_worker: Where it runs.
+
+    Raises:
+        OSError: The process cannot be started.
+    """
+    host = await _rank_host(dask_worker)
+    host.start(key, invitation)
+
+
+async def end_rank(key: str, dask_worker: "Worker") -> None:
+    """Kill a rank and wait until its process has gone; runs on a Dask worker."""
+    host = await _rank_host(dask_worker)
+    await host.end(key)
+
+
+class RankHost(WorkerPlugin):
+    """The ranks of a Dask worker. They end with it: when it closes, and by the kernel when it is killed."""
+
+    name = _PLUGIN
+
+    def __init__(self) -> None:
+        self.ranks: dict[str, RankSubprocess] = {}
+
+    def setup(self, worker: "Worker") -> None:
+        """Begin to watch."""
+        self._worker = worker
+        self._watching = asyncio.create_task(self._watch())
+
+    async def teardown(self, worker: "Worker") -> None:
+        """Kill all ranks."""
+        self._watching.cancel()
+        await asyncio.gather(*map(self.end, list(self.ranks)))
+
+    def start(self, key: str, invitation: Invitation) -> None:
+        """Start a rank in this thread: the kernel kills the process when the thread that starts it ends."""
+        self.ranks[key] = RankSubprocess(invitation)
+
+    async def end(self, key: str) -> None:
+        """Kill a rank, whatever it does, and wait until it has gone."""
+        rank = self.ranks.pop(key, None)
+        if rank is not None:
+            await asyncio.wait_for(asyncio.to_thread(rank.end), _END_SECONDS)
+
+    async def _watch(self) -> None:
+        """Report ranks that have ended, and kill those that nobody wants any more."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            for key, rank in list(self.ranks.items()):
+                if rank.has_ended():
+                    del self.ranks[key]
+                    self._worker.log_event(TOPIC, {"key": key, "exit_code": rank.exit_code})
+                elif not self._is_wanted(key):
+                    with contextlib.suppress(TimeoutError):
+                        await self.end(key)
+
+    def _is_wanted(self, key: str) -> bool:
+        task = self._worker.state.tasks.get(key)
+        return task is not None and task.state == "memory"
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Return the versions of the packages on which the bytes of a model depend."""
+    found = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+async def _rank_host(dask_worker: "Worker") -> RankHost:
+    """Return the plugin of a Dask worker; the first driver that comes adds it."""
+    if _PLUGIN not in dask_worker.plugins:
+        await dask_worker.plugin_add(RankHost(), name=_PLUGIN, catch_errors=False)
+    return cast("RankHost", dask_worker.plugins[_PLUGIN])

@@ -1,0 +1,255 @@
+"""Ranks as processes of Dask workers, at most one of a training on each.
+
+Ranks are no tasks of Dask: those of two trainings, each waiting for threads that the other holds, would
+never begin. `Client.run` starts them beside all tasks; see `worker.ranks.dask_host`. For each rank the client
+holds the future of a value on its Dask worker. The scheduler deletes the value when the client releases the
+future or is gone, and then the Dask worker kills the rank.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
+from distributed.comm.addressing import get_address_host
+
+from core.errors import ClusterUnavailable
+from worker.ranks.dask_host import TOPIC, HostReport, describe_host, end_rank, packages, start_rank
+from worker.ranks.invitation import Invitation
+from worker.ranks.team import RankLost
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+T = TypeVar("T")
+
+ROOM_SECONDS = 10.0  # for Dask workers to join that start, or start again
+_ANSWER_SECONDS = 3.0
+_HURRIED_SECONDS = 0.5  # to answer a call, once another call of the same placement had no answer
+_PAUSE_SECONDS = 0.5
+_log = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class _Host:
+    """A Dask worker that can run a rank.
+
+    Attributes:
+        address: Dask's name for it.
+        report: What it tells of itself.
+    """
+
+    address: str
+    report: HostReport
+
+
+class DaskPlacement:
+    """Starts ranks on the workers of a Dask cluster.
+
+    Args:
+        client: The cluster's, open until the placement is closed.
+        room_seconds: How long to wait for enough Dask workers.
+    """
+
+    def __init__(self, client: "Client", room_seconds: float = ROOM_SECONDS) -> None:
+        self._client = client
+        self._room_seconds = room_seconds
+        self._hosts: list[_Host] = []
+        self._ranks: dict[str, DaskRank] = {}
+        self._answer_seconds = _ANSWER_SECONDS
+        # The address that reaches the scheduler is one that the machines of the cluster reach.
+        self.driver_host = _bracketed(_local_host(client))
+
+    def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
+        """Return how many Dask workers can each run a rank; those with the fewest ranks are taken first.
+
+        Raises:
+            ClusterUnavailable: There are too few after ten seconds, or the scheduler is lost.
+        """
+        deadline = time.monotonic() + self._room_seconds
+        while True:
+            check()
+            hosts, refusals = self._look_for_hosts()
+            if len(hosts) >= at_least:
+                break
+            if time.monotonic() > deadline:
+                others = "".join(f"; {refusal}" for refusal in refusals)
+                raise ClusterUnavailable(
+                    f"at least {at_least} Dask workers are needed, one for each rank, and {len(hosts)} can"
+                    f" run one{others}"
+                )
+            time.sleep(_PAUSE_SECONDS)
+        self._hosts = sorted(hosts, key=lambda host: (host.report.n_ranks, host.address))[:at_most]
+        self._client.subscribe_topic(TOPIC, self._on_event)  # anew: the connection may be another one
+        self._answer_seconds = _ANSWER_SECONDS
+        return len(self._hosts)
+
+    def start(self, rank: int, invite: Callable[[str], Invitation]) -> "DaskRank":
+        """Start a rank on a Dask worker on which no other rank of the training runs.
+
+        Raises:
+            RankLost: The Dask worker is gone, does not answer, or cannot start a process.
+        """
+        host = self._hosts[rank]
+        key = f"rankery-rank-{rank}-{secrets.token_hex(16)}"
+        started = DaskRank(self, host.address, key)
+        self._ranks[key] = started
+        try:
+            started.hold(self._call(self._started(host.address, key, invite(_bracketed(host.report.host)))))
+        except Exception as error:
+            started.end()
+            reason = str(error) or type(error).__name__
+            raise RankLost(rank, host.address, f"could not be started: {reason}") from error
+        return started
+
+    def close(self) -> None:
+        """Take no more events."""
+        if self._client.status == "running":
+            self._client.unsubscribe_topic(TOPIC)
+
+    def ask_to_end(self, address: str, key: str) -> None:
+        """Have a Dask worker kill a rank; tolerate that it is gone, and the rank with it."""
+        if self._client.status != "running":
+            return  # a Dask worker that has lost the scheduler, or our client, kills its ranks
+        try:
+            self._call(self._run(address, end_rank, key))
+        except TimeoutError:
+            self._answer_seconds = _HURRIED_SECONDS
+            _log.warning("rank.end_unanswered", dask_worker=address)
+        except Exception as error:  # noqa: BLE001 - of the Dask worker, or of the way to it
+            _log.info("rank.end_failed", dask_worker=address, reason=str(error))
+
+    def _look_for_hosts(self) -> tuple[list[_Host], list[str]]:
+        """Ask all Dask workers; return those that can run a rank, and why others cannot.
+
+        Raises:
+            ClusterUnavailable: The scheduler is lost.
+        """
+        try:
+            addresses = list(self._call(self._workers()))
+            answers = self._call(self._descriptions(addresses), _ANSWER_SECONDS + 1)
+        except OSError as error:
+            raise ClusterUnavailable("the Dask scheduler was lost") from error
+        hosts, refusals = [], []
+        for address, answer in zip(addresses, answers, strict=True):
+            refusal = _refusal(answer)
+            if refusal is None:
+                hosts.append(_Host(address, answer))
+            else:
+                refusals.append(f"{address} {refusal}")
+        return hosts, refusals
+
+    async def _workers(self) -> Iterable[str]:
+        if self._client.scheduler is None:
+            raise ConnectionError("the client has been closed")
+        found: dict[str, int] = await self._client.scheduler.ncores()
+        return found
+
+    async def _descriptions(self, addresses: Sequence[str]) -> list[Any]:
+        calls = (asyncio.wait_for(self._run(each, describe_host), _ANSWER_SECONDS) for each in addresses)
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    async def _started(self, address: str, key: str, invitation: Invitation) -> "Future[Any]":
+        futures: dict[str, Future[Any]] = await self._client.scatter(
+            {key: None}, workers=[address], direct=False
+        )
+        await self._run(address, start_rank, key, invitation)
+        return futures[key]
+
+    async def _run(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:
+        answers: dict[str, Any] = await self._client.run(function, *arguments, workers=[address])
+        return answers[address]
+
+    def _call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Do work in the client's event loop.
+
+        Raises:
+            TimeoutError: It takes too long.
+        """
+
+        async def timed() -> T:
+            return await asyncio.wait_for(work, seconds or self._answer_seconds)
+
+        result: T = self._client.sync(timed)
+        return result
+
+    def _on_event(self, event: tuple[float, dict[str, Any]]) -> None:
+        """Note a rank that has ended by itself; ranks of other trainings are told here as well."""
+        rank = self._ranks.get(event[1]["key"])
+        if rank is not None:
+            rank.note_end()
+
+
+class DaskRank:
+    """A rank on a Dask worker.
+
+    Args:
+        placement: What has started it.
+        address: Dask's name of the worker.
+        key: The key of the value that keeps it alive.
+    """
+
+    def __init__(self, placement: DaskPlacement, address: str, key: str) -> None:
+        self._placement = placement
+        self._address = address
+        self._key = key
+        self._future: Future[Any] | None = None
+        self._ended = threading.Event()
+
+    def hold(self, future: "Future[Any]") -> None:
+        """Hold the future without which the rank is killed."""
+        self._future = future
+
+    def note_end(self) -> None:
+        """Take note that the process has ended."""
+        self._ended.set()
+
+    def has_ended(self) -> bool:
+        """Tell whether the process has ended, or is lost with its Dask worker or the scheduler."""
+        return self._ended.is_set() or (self._future is not None and self._future.status != "finished")
+
+    def end(self) -> None:
+        """Kill the process and wait until it has gone, as far as its Dask worker answers."""
+        if not self.has_ended():
+            self._placement.ask_to_end(self._address, self._key)
+        self._ended.set()
+        if self._future is not None:
+            with contextlib.suppress(Exception):  # the client may be closed
+                self._future.release()
+            self._future = None
+
+
+def _refusal(answer: Any) -> str | None:
+    """Return why a Dask worker can run no rank, None where it can."""
+    if isinstance(answer, TimeoutError):
+        return "does not answer"
+    if isinstance(answer, BaseException):
+        return f"cannot: {str(answer) or type(answer).__name__}"
+    for name, wanted in packages().items():
+        found = answer.packages.get(name)
+        if found != wanted:
+            return f"has {name} {found or 'not at all'} and the driver {wanted}"
+    return None
+
+
+def _local_host(client: "Client") -> str:
+    """Return the address of this machine at the connection to the scheduler.
+
+    Raises:
+        ClusterUnavailable: The scheduler is lost.
+    """
+    stream = client.scheduler_comm
+    if stream is None or stream.comm is None:
+        raise ClusterUnavailable("the Dask scheduler was lost")
+    host: str = get_address_host(stream.comm.local_address)
+    return host
+
+
+def _bracketed(host: str) -> str:
+    """Return a host as it stands before a port."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
