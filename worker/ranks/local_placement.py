@@ -74,6 +74,14 @@ class RankSubprocess:
         """Tell whether the process has ended."""
         return self._process.poll() is not None
 
+    def ended_within(self, seconds: float) -> bool:
+        """Wait for the process to end by itself; tells whether it has."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def end(self) -> None:
         """Kill the process and wait until it has gone."""
         self._process.kill()

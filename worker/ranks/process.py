@@ -26,7 +26,7 @@ from core.training.memory import memory_need
 from core.training.spec import training_spec
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.collectives import Collectives, Traffic
-from worker.ranks.connections import Connection, Endpoint
+from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER
 from worker.ranks.invitation import Invitation
 from worker.ranks.parts import Part
@@ -75,7 +75,11 @@ class RankProcess:
         """Answer requests until the driver leaves."""
         endpoint, invitation = self._endpoint, self._invitation
         address = endpoint.listen(invitation.host, self._accept)
-        self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
+        try:
+            self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
+        except (OSError, Refused) as error:
+            _log.warning("rank %s leaves, its driver is not there: %s", self._rank, error)
+            os._exit(LEFT)
         hello = {"address": address, "host": socket.gethostname(), "pid": os.getpid()}
         endpoint.run(self._driver.send({"hello": hello}))
         endpoint.begin(self._listen())
@@ -84,7 +88,7 @@ class RankProcess:
             request = self._requests.get()
             reply = self._answer(request)
             self._enter("waiting")
-            endpoint.run(self._driver.send(reply))
+            endpoint.run(self._driver.send({**reply, "condition": self._condition()}))
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -111,7 +115,7 @@ class RankProcess:
         pause = self._invitation.silence_seconds / _BEATS
         with contextlib.suppress(OSError):
             while True:
-                await self._driver.send({"beat": self._condition()})
+                await self._driver.send({"condition": self._condition()})
                 await asyncio.sleep(pause)
 
     def _condition(self) -> dict[str, Any]:

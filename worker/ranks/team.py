@@ -200,11 +200,10 @@ class Team:
         """Take a message of a rank in; returns the answer, if it is one."""
         if message is None:
             raise RankLost(member.rank, member.host, "has gone")
+        member.condition = message.get("condition", member.condition)
         if "hello" in message:
             hello = message["hello"]
             member.host, member.address = hello["host"], hello["address"]
-        elif "beat" in message:
-            member.condition = message["beat"]
         elif "lost" in message:
             lost = self.members[message["lost"]]
             raise RankLost(lost.rank, lost.host, f"was lost by rank {member.rank}")
@@ -212,7 +211,5 @@ class Team:
             raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in message["invalid"]))
         elif "failed" in message:
             raise RankFailed(f"rank {member.rank} on {member.host} failed: {message['failed']}")
-        else:
-            reply: dict[str, Any] = message["reply"]
-            return reply
-        return None
+        reply: dict[str, Any] | None = message.get("reply")
+        return reply

@@ -22,17 +22,26 @@ def running_ranks() -> dict[int, str]:
     return found
 
 
-def rank_commands() -> list[int]:
-    """Return all processes of the machine that run the module of ranks."""
+def ranks_of(parent: int) -> list[int]:
+    """Return the processes of ranks that a process has started, also where it has died since."""
     found = []
     for entry in _PROC.glob("[0-9]*"):
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"worker.ranks" in words:
+        if b"worker.ranks" in words and str(parent).encode() in words:
             found.append(int(entry.name))
     return found
+
+
+def is_alone_within(seconds: float, parent: int | None = None) -> bool:
+    """Tell whether a process, this one or another, has no rank left after so many seconds at most."""
+    of = parent or os.getpid()
+    deadline = time.monotonic() + seconds
+    while ranks_of(of) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not ranks_of(of)
 
 
 class Strike(threading.Thread):
@@ -41,14 +50,14 @@ class Strike(threading.Thread):
     The process is stopped first and looked at then, so that it is at that stage when the signal comes.
 
     Args:
-        name: Of the process: `rank 1 histograms`, cut off at 15 characters as the system does.
+        name: How the process is called at the stage: `rank 1 histograms`, `rank 1` for any.
         number: The signal.
         times: How often.
     """
 
     def __init__(self, name: str, number: signal.Signals, times: int = 1) -> None:
         super().__init__(daemon=True)
-        self._name = name[:15]
+        self._name = name[:15]  # the system keeps no more
         self._number = number
         self._times = times
         self.struck_at: list[float] = []
@@ -57,14 +66,14 @@ class Strike(threading.Thread):
         """Strike."""
         while len(self.struck_at) < self._times:
             for pid, name in running_ranks().items():
-                if name == self._name and self._is_struck(pid):
+                if name.startswith(self._name) and self._is_struck(pid):
                     self.struck_at.append(time.monotonic())
             time.sleep(0.0005)
 
     def _is_struck(self, pid: int) -> bool:
         try:
             os.kill(pid, signal.SIGSTOP)
-            if running_ranks().get(pid) != self._name:
+            if not running_ranks().get(pid, "").startswith(self._name):
                 os.kill(pid, signal.SIGCONT)
                 return False
             os.kill(pid, self._number)

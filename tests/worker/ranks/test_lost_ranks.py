@@ -1,14 +1,13 @@
 """Ranks that die, freeze or come too late: the training goes on, or ends with a word; nothing hangs."""
 
 import signal
-import time
 from typing import Any
 
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
-from core.store import Job
-from tests.worker.ranks.processes import Strike, rank_commands
+from core.store import Job, Store
+from tests.worker.ranks.processes import Strike, is_alone_within
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 
@@ -28,10 +27,16 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
     return settings.model_copy(update={"rank_silence_seconds": 2.0, "checkpoint_seconds": 0.0})
 
 
-@pytest.fixture
-def undisturbed(workshop: Workshop, larger: RankingDataset) -> str:
+@pytest.fixture(scope="module")
+def undisturbed(larger: RankingDataset, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The model of the same training in peace."""
-    return workshop.model_text(_train(workshop, larger).result or {})
+    settings = WorkerSettings(data_dir=tmp_path_factory.mktemp("peace"), broker_url="redis://127.0.0.1:1/0")
+    store = Store.open(settings)
+    store.migrate()
+    workshop = Workshop(store, settings)
+    text = workshop.model_text(_train(workshop, larger).result or {})
+    store.close()
+    return text
 
 
 def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
@@ -39,15 +44,24 @@ def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
     return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
 
 
-def _is_alone_within(seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while rank_commands() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not rank_commands()
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-@pytest.mark.parametrize("stage", ["sketch", "gradients", "histograms", "metrics"])
+@pytest.mark.parametrize(
+    ("stage", "number"),
+    [
+        ("gradients", signal.SIGKILL),
+        ("histograms", signal.SIGSTOP),
+        *(
+            pytest.param(stage, number, marks=pytest.mark.long)
+            for stage, number in [
+                ("sketch", signal.SIGKILL),
+                ("sketch", signal.SIGSTOP),
+                ("gradients", signal.SIGSTOP),
+                ("histograms", signal.SIGKILL),
+                ("metrics", signal.SIGKILL),
+                ("metrics", signal.SIGSTOP),
+            ]
+        ),
+    ],
+)
 def test_a_rank_is_lost_at_a_stage(
     workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
@@ -60,19 +74,19 @@ def test_a_rank_is_lost_at_a_stage(
     assert job.progress is not None
     assert job.progress["restarts"] == 1
     assert workshop.model_text(job.result or {}) == undisturbed
-    assert _is_alone_within(1.0)
+    assert is_alone_within(1.0)
 
 
 def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
     """Before the first tree, four times: the job fails with the rank and what became of it."""
-    strike = Strike("rank 2 binning", signal.SIGKILL, times=4)
+    strike = Strike("rank 2", signal.SIGKILL, times=4)
     strike.start()
     job = _train(workshop, larger)
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Ranks lost"
     assert "ranks were lost 4 times without another tree" in job.problem["detail"]
-    assert _is_alone_within(1.0)
+    assert is_alone_within(1.0)
 
 
 def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: RankingDataset) -> None:
@@ -86,9 +100,10 @@ def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: Rankin
 
 def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Before anything is read; the message names the rank, the need and the limit."""
-    job = _train(workshop, larger, limits={"memory_bytes": 2**20})
+    wide = {**MANY_TREES, "num_leaves": 2_000}
+    job = _train(workshop, larger, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Memory limit"
     assert "The shard of rank 0" in job.problem["detail"]
-    assert _is_alone_within(1.0)
+    assert is_alone_within(1.0)

@@ -1,0 +1,28 @@
+"""Drivers in processes of their own, to be killed."""
+
+import subprocess
+import sys
+
+from core.store import Store
+from core.subprocesses import module_environment
+from worker import WorkerSettings
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+
+def driver_process(settings: WorkerSettings) -> "subprocess.Popen[bytes]":
+    """Start a process that carries out all waiting jobs."""
+    values = settings.model_dump_json()
+    return subprocess.Popen([sys.executable, "-m", __name__, values], env=module_environment())
+
+
+def main() -> None:
+    """Carry out all jobs of the store that the settings name."""
+    settings = WorkerSettings.model_validate_json(sys.argv[1])
+    store = Store.open(settings)
+    run_jobs(store, settings, StopFlag(), f"driver/{settings.threads}", RUNNERS)
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

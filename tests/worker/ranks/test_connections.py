@@ -1,0 +1,105 @@
+"""Who may join a training: processes with its certificate that prove its job, its token and their rank."""
+
+import asyncio
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from worker.ranks.connections import Connection, Endpoint, Refused
+from worker.ranks.identity import DRIVER, Identity
+from worker.ranks.invitation import Invitation
+from worker.ranks.local_placement import RankSubprocess, rank_environment
+
+HOST = "127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def identity() -> Identity:
+    """A training."""
+    return Identity.new("job_1", 3)
+
+
+class Door:
+    """A driver that notes who has come in."""
+
+    def __init__(self, identity: Identity) -> None:
+        self.peers: list[int] = []
+        self._endpoint = Endpoint(identity, DRIVER)
+        self.address = self._endpoint.listen(HOST, self._accept)
+
+    async def _accept(self, connection: Connection) -> None:
+        self.peers.append(connection.peer)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._endpoint.close()
+
+
+@pytest.fixture
+def door(identity: Identity) -> Iterator[Door]:
+    """A driver that listens."""
+    door = Door(identity)
+    yield door
+    door.close()
+
+
+def _connect(identity: Identity, rank: int, address: str, peer: int = DRIVER) -> None:
+    endpoint = Endpoint(identity, rank)
+    try:
+        connection = endpoint.run(endpoint.connect(address, peer), 20)
+        # The door's answer to the proof is whether it goes on listening.
+        endpoint.run(_settled(connection), 20)
+    finally:
+        endpoint.close()
+
+
+async def _settled(connection: Connection) -> None:
+    await asyncio.sleep(0.2)
+    await connection.send({"beat": True})
+
+
+def test_a_rank_of_the_training_comes_in(door: Door, identity: Identity) -> None:
+    """With the certificate and the secret."""
+    _connect(identity, 2, door.address)
+    assert door.peers == [2]
+
+
+@pytest.mark.parametrize("change", [{"job_id": "job_2"}, {"token": 2}, {"secret": "00" * 32}], ids=str)
+def test_another_job_claim_or_secret_is_refused(
+    door: Door, identity: Identity, change: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Both ends notice: the proof covers the job, the token of the claim and the rank."""
+    with pytest.raises((Refused, OSError)):
+        _connect(replace(identity, **change), 1, door.address)  # type: ignore[arg-type]
+    assert not door.peers
+
+
+def test_another_certificate_is_refused(door: Door, identity: Identity) -> None:
+    """Even with the secret: nothing that it sends is read."""
+    other = Identity.new(identity.job_id, identity.token)
+    stranger = replace(other, secret=identity.secret)
+    with pytest.raises((OSError, ssl.SSLError)):
+        _connect(stranger, 1, door.address)
+    assert not door.peers
+
+
+def test_a_rank_in_the_place_of_another_is_refused(door: Door, identity: Identity) -> None:
+    """Whoever connects knows which rank it wants to meet."""
+    with pytest.raises(Refused, match="rank -1 answered instead of rank 4"):
+        _connect(identity, 1, door.address, peer=4)
+
+
+def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither those of the database and the broker, nor those of the artifact storage."""
+    for name in ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD"):
+        monkeypatch.setenv(name, "secret")
+    assert "secret" not in rank_environment(2).values()
+    assert rank_environment(2)["OMP_NUM_THREADS"] == "2"
+
+
+def test_a_rank_without_its_driver_ends(identity: Identity) -> None:
+    """Soon after it could not be reached."""
+    process = RankSubprocess(Invitation(identity, 0, f"tls://{HOST}:1", HOST, 1, 2.0))
+    assert process.ended_within(60.0)

@@ -1,0 +1,150 @@
+"""Drivers that die, freeze or are told to stop: their ranks leave, and the training goes on elsewhere."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.store import Job, Store
+from tests.worker.ranks.drivers import driver_process
+from tests.worker.ranks.processes import is_alone_within
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+TREES = 200
+SPEC: dict[str, Any] = {
+    "model_name": "web",
+    "loss": {"name": "lambdarank"},
+    "metrics": ["ndcg@5"],
+    "hyperparameters": {"num_iterations": TREES, "num_leaves": 15, "min_data_in_leaf": 5},
+    "distribution": {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1},
+}
+LONG_ENOUGH = 60.0
+
+
+@pytest.fixture(scope="module")
+def larger() -> RankingDataset:
+    """Queries enough that a tree takes a while."""
+    return synthetic_dataset(300, seed=1, documents_per_query=40, n_features=20)
+
+
+@pytest.fixture
+def settings(settings: WorkerSettings) -> WorkerSettings:
+    """Little patience, short leases, and a checkpoint after each tree."""
+    return settings.model_copy(
+        update={
+            "rank_silence_seconds": 2.0,
+            "checkpoint_seconds": 0.0,
+            "lease_seconds": 2.0,
+            "heartbeat_seconds": 0.5,
+        }
+    )
+
+
+def _submit(workshop: Workshop, dataset: RankingDataset) -> str:
+    dataset_id = workshop.add(dataset, "larger")
+    with workshop.store.begin() as tx:
+        return tx.jobs.add("train", {"kind": "train", "dataset_id": dataset_id, **SPEC}).id
+
+
+def _await_tree(store: Store, job_id: str, number: int) -> Job:
+    deadline = time.monotonic() + LONG_ENOUGH
+    while time.monotonic() < deadline:
+        with store.read() as tx:
+            job = tx.jobs.get(job_id)
+        if (job.progress or {}).get("iteration", 0) >= number and job.checkpoint:
+            return job
+        time.sleep(0.02)
+    raise AssertionError(f"no tree {number} within {LONG_ENOUGH} s: {job.status}, {job.progress}")
+
+
+@contextmanager
+def _driving(workshop: Workshop) -> Iterator["subprocess.Popen[bytes]"]:
+    process = driver_process(workshop.settings)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _taken_back(workshop: Workshop, job_id: str) -> None:
+    """Queue a job anew once its lease has run out, as a sweep does."""
+    time.sleep(workshop.settings.lease_seconds + 0.5)
+    with workshop.store.begin() as tx:
+        tx.jobs.take_back([tx.jobs.get(job_id)], attempts=3)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_ranks_leave_a_driver_that_is_lost(
+    workshop: Workshop, larger: RankingDataset, number: signal.Signals
+) -> None:
+    """Killed or frozen: nothing is left after 15 seconds, and the next driver ends with the same bytes."""
+    job_id = _submit(workshop, larger)
+    with _driving(workshop) as driver:
+        _await_tree(workshop.store, job_id, 5)
+        os.kill(driver.pid, number)
+        assert is_alone_within(15.0, driver.pid)
+    _taken_back(workshop, job_id)
+    job = workshop.carry_out(job_id)
+    assert job.status == "succeeded", job.problem
+    assert job.attempt == 2
+    again = workshop.train(job.spec["dataset_id"], **SPEC)
+    assert workshop.model_text(again.result or {}) == workshop.model_text(job.result or {})
+
+
+def test_a_cancelled_job_ends_within_a_second(workshop: Workshop, larger: RankingDataset) -> None:
+    """With all its ranks."""
+    job_id = _submit(workshop, larger)
+    asked_at: list[float] = []
+
+    def cancel() -> None:
+        _await_tree(workshop.store, job_id, 3)
+        with workshop.store.begin() as tx:
+            tx.jobs.request_cancel(job_id)
+        asked_at.append(time.monotonic())
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    job = workshop.carry_out(job_id)
+    ended_at = time.monotonic()
+    canceller.join()
+    assert job.status == "cancelled"
+    assert ended_at - asked_at[0] < 2.0  # one on a quiet machine
+    assert is_alone_within(1.0)
+
+
+def test_a_worker_that_stops_keeps_the_tree(workshop: Workshop, larger: RankingDataset) -> None:
+    """The job is handed back with a checkpoint, from which the next attempt goes on."""
+    job_id = _submit(workshop, larger)
+    settings = workshop.settings.model_copy(update={"checkpoint_seconds": 3600.0})
+    stop = StopFlag()
+
+    def halt() -> None:
+        deadline = time.monotonic() + LONG_ENOUGH
+        while time.monotonic() < deadline:
+            with workshop.store.read() as tx:
+                if (tx.jobs.get(job_id).progress or {}).get("iteration", 0) >= 3:
+                    stop.set()
+                    return
+            time.sleep(0.02)
+
+    halting = threading.Thread(target=halt)
+    halting.start()
+    run_jobs(workshop.store, settings, stop, "w1", RUNNERS)
+    halting.join()
+    with workshop.store.read() as tx:
+        job = tx.jobs.get(job_id)
+    assert job.status == "queued"
+    assert job.checkpoint is not None
+    assert job.checkpoint["iteration"] >= 3
+    assert is_alone_within(1.0)
