@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.store import Job, Store, StoreSettings
 from tests.browser import histories
 from tests.browser.actions import fill_training, start_training
-from tests.browser.prepared import Prepared
+from tests.browser.prepared import QUERIES, Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -193,6 +193,22 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     expect(page.locator(".job-heading .status")).to_have_text("cancelled")
     expect(panel.locator(".hint")).to_contain_text("These are the last values before the end.")
     expect(rows.first.locator(".stage")).to_have_text("ended")
+
+
+def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared) -> None:
+    """Its page lists two ranks, which hold all training queries between them."""
+    page = filled(visit, prepared)
+    part = page.get_by_role("group", name="Distribution")
+    part.get_by_role("checkbox").check()
+    part.get_by_label("Ranks, at most").fill("2")
+    start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    rows = page.locator(".ranks tbody tr")
+    expect(rows).to_have_count(2)
+    queries = [int(row.locator("td.number").nth(1).inner_text()) for row in rows.all()]
+    assert sum(queries) == round(QUERIES * 0.8)
+    assert min(queries) > 0
+    photograph(visit, "ended")
 
 
 def test_other_jobs_show_no_ranks(visit: Visit, store: Store) -> None:
