@@ -1,0 +1,58 @@
+"""Ranks learn as well as one process, on made data and on two public collections."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import RankingDataset, read_dataset, synthetic_dataset
+from core.evaluation.randomisation import randomisation_p_values
+from core.types import Float64Array
+from tests.worker.ranks.test_training import ranks
+from tests.worker.workshop import Workshop
+
+METRIC = "ndcg@10"
+HYPERPARAMETERS = {"num_iterations": 30, "num_leaves": 15, "min_data_in_leaf": 10}
+SIGNIFICANT = 0.05
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_synthetic_data(workshop: Workshop, number: int) -> None:
+    """Four hundred queries, each ranked by a model of the other half."""
+    _check_alike(workshop, synthetic_dataset(400, seed=5, documents_per_query=20, n_features=20), number)
+
+
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [("lightgbm-rank/train.letor.txt", 2), ("fastrank-trec-news/trec_news_2018.train", 3)],
+)
+def test_public_data(workshop: Workshop, shared_data: Path, file: str, number: int) -> None:
+    """The training files of LightGBM's ranking example and of TREC News 2018, by halves of their queries."""
+    _check_alike(workshop, read_dataset(shared_data / file), number)
+
+
+def _check_alike(workshop: Workshop, dataset: RankingDataset, n_ranks: int) -> None:
+    halves = [dataset.select_queries(np.arange(first, dataset.n_queries, 2)) for first in (0, 1)]
+    ids = [workshop.add(half, f"half-{first}") for first, half in enumerate(halves)]
+    alone = _held_out(workshop, ids)
+    together = _held_out(workshop, ids, distribution=ranks(n_ranks))
+    is_measured = np.isfinite(alone)  # not where no document is relevant
+    differences = (together - alone)[is_measured]
+    (p_value,) = randomisation_p_values(differences[:, None])
+    means = f"{alone[is_measured].mean():.4f} alone, {together[is_measured].mean():.4f} on {n_ranks} ranks"
+    assert np.array_equal(is_measured, np.isfinite(together))
+    assert p_value >= SIGNIFICANT, means
+
+
+def _held_out(workshop: Workshop, halves: list[str], **spec: Any) -> Float64Array:
+    """Return the metric of each query, by the model of the half that it does not belong to."""
+    found = []
+    for learnt, tested in (halves, halves[::-1]):
+        result = workshop.trained(
+            learnt, test_dataset_id=tested, metrics=[METRIC], hyperparameters=HYPERPARAMETERS, **spec
+        )
+        with workshop.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
+            found.append(pq.read_table(file)[METRIC].to_numpy())
+    return np.concatenate(found)
