@@ -10,6 +10,7 @@ TREE = "tree"
 NETWORK = "network"
 METRICS = "metrics"
 DIAGNOSTICS = "diagnostics"
+EXCHANGE = "exchange"
 
 
 class Stopwatch:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from lightgbm import basic
 
+from core.training.stopwatch import EXCHANGE, Stopwatch
 from core.types import Float64Array
 
 # By rank: what is sent to each of the others, and what came back from it.
@@ -57,6 +58,10 @@ class Collectives:
         n_ranks: In all.
         swap: Sends bytes to every other rank and returns what they sent; it does not come back after a
             failure.
+
+    Attributes:
+        traffic: What it has cost.
+        stopwatch: Counts its time; may be exchanged for one that counts other parts as well.
     """
 
     def __init__(self, rank: int, n_ranks: int, swap: Swap) -> None:
@@ -65,6 +70,7 @@ class Collectives:
         self._swap = swap
         self._others = [other for other in range(n_ranks) if other != rank]
         self.traffic = Traffic()
+        self.stopwatch = Stopwatch()
         # LightGBM holds the bare pointers.
         self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALLGATHER(self._allgather)
 
@@ -124,7 +130,8 @@ class Collectives:
 
     def _exchange(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
         began = time.perf_counter()
-        found = self._swap(blocks)
+        with self.stopwatch.timing(EXCHANGE):
+            found = self._swap(blocks)
         traffic = self.traffic
         traffic.waiting_seconds += time.perf_counter() - began
         traffic.rounds += 1

@@ -206,7 +206,7 @@ class RankProcess:
     def _grow(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("gradients")
         traffic, grower = self._exchange.traffic, self._shard.grower
-        waited, sent, summed = traffic.waiting_seconds, traffic.sent_bytes, traffic.summed_bytes
+        sent, summed = traffic.sent_bytes, traffic.summed_bytes
         has_grown = grower.grow()
         reply: dict[str, Any] = {"has_grown": has_grown, "is_exhausted": grower.is_exhausted, "values": {}}
         if has_grown and request["measures"]:
@@ -215,12 +215,8 @@ class RankProcess:
                 name: {metric: packed(values) for metric, values in found.items()}
                 for name, found in self._shard.values().items()
             }
-        milliseconds = grower.stopwatch.lap()
-        exchange = round(1e3 * (traffic.waiting_seconds - waited), 3)
-        milliseconds["exchange"] = exchange
-        milliseconds["tree"] = round(max(0.0, milliseconds.get("tree", 0.0) - exchange), 3)
         sizes = {"sent_bytes": traffic.sent_bytes - sent, "summed_bytes": traffic.summed_bytes - summed}
-        return reply | {"milliseconds": milliseconds, **sizes}
+        return reply | {"milliseconds": grower.stopwatch.lap(), **sizes}
 
     def _state(self, _: dict[str, Any]) -> dict[str, Any]:
         text = self._shard.grower.state_text() if self._rank == 0 else ""

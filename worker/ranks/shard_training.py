@@ -105,6 +105,7 @@ class ShardTraining:
         self._grower = Grower(
             self._spec, training, validation, self._threads, _Made(self._binned), resume, shard
         )
+        collectives.stopwatch = self._grower.stopwatch
         self._ideals = {
             name: ideal_labels(data.labels, data.query_boundaries) for name, data in self._datasets.items()
         }

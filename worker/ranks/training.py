@@ -1,6 +1,5 @@
 """Train trees on ranks, wherever they run."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -10,7 +9,7 @@ from worker.dask.cluster import cluster_client
 from worker.job.run import JobRun
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
-from worker.ranks.driver import DistributedTraining, Plan
+from worker.ranks.driver import DistributedTraining
 from worker.ranks.local_placement import LocalPlacement
 from worker.ranks.placement import Placement
 from worker.settings import WorkerSettings
@@ -42,17 +41,8 @@ def train_on_ranks(
         ClusterUnavailable: The Dask scheduler cannot be reached, or has too few workers.
         LimitReached: A rank would need more memory than it may take.
     """
-    plan = Plan(
-        spec,
-        json.dumps(run.spec),
-        data,
-        distribution.least_ranks,
-        distribution.most_ranks,
-        distribution.threads_per_rank,
-        run.settings.rank_silence_seconds,
-    )
     with _placement(run.settings, distribution) as placement:
-        return DistributedTraining(run, plan, placement, watch, start).train()
+        return DistributedTraining(run, spec, distribution, data, placement, watch, start).train()
 
 
 @contextmanager

@@ -1,0 +1,107 @@
+"""Growing trees with a team of ranks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.metrics import parse_metric
+from core.training import TrainingSpec
+from core.types import Float64Array
+from worker.ranks.arrays import unpacked
+from worker.ranks.team import Team
+
+Answers = list[dict[str, Any]]
+
+
+class Leader:
+    """A booster whose parts are in ranks; see `core.training.growth.Ended`.
+
+    Args:
+        team: The ranks, which have begun.
+        on_wait: Called while a tree grows; what it raises ends the training.
+
+    Attributes:
+        is_exhausted: Whether nothing has gained anything at last.
+    """
+
+    def __init__(self, team: Team, on_wait: Callable[[], None]) -> None:
+        self._team = team
+        self._on_wait = on_wait
+        self.is_exhausted = False
+
+    def grow(self, *, measures: bool) -> Answers | None:
+        """Grow a tree; returns the ranks' answers, None where none was grown.
+
+        Args:
+            measures: Whether loss and metrics are wanted.
+        """
+        answers = self._team.ask({"do": "grow", "measures": measures}, on_wait=self._on_wait)
+        self.is_exhausted = answers[0]["is_exhausted"]
+        return answers if answers[0]["has_grown"] else None
+
+    def state(self) -> tuple[str, dict[str, Float64Array]]:
+        """Return the trees so far, and the present scores by dataset; nothing interrupts that."""
+        answers = self._team.ask({"do": "state"}, on_wait=lambda: None)
+        scores = {
+            name: np.concatenate([unpacked(answer["scores"][name]) for answer in answers])
+            for name in answers[0]["scores"]
+        }
+        return answers[0]["text"], scores
+
+    def model_text(self, iterations: int) -> str:
+        """Return the model of the first iterations; no tree can be grown any more."""
+        text: str = self._team.ask({"do": "model", "iterations": iterations})[0]["text"]
+        return text
+
+    def leaf_counts(self, model_text: str) -> Any:
+        """Count the training documents in the leaves of a model; see `core.training.leaf_counts`."""
+        return sum(
+            unpacked(answer["counts"]) for answer in self._team.ask({"do": "leaf_counts", "text": model_text})
+        )
+
+    def first_hessian_sum(self) -> float:
+        """Return the sum of the hessians before the first tree."""
+        return float(sum(self._ended("first_hessian_sum")))
+
+    def has_gradient(self) -> bool:
+        """Return whether the loss would still change the score of a document."""
+        return any(self._ended("has_gradient"))
+
+    def decisive_bound(self) -> str | None:
+        """Return the hyperparameter whose bound alone prevents another tree; nothing may follow."""
+        bound: str | None = self._ended("decisive_bound")[0]
+        return bound
+
+    def _ended(self, what: str) -> list[Any]:
+        return [answer["value"] for answer in self._team.ask({"do": "ended", "what": what})]
+
+
+def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float | None]]:
+    """Return the means over the queries of all ranks, as one process finds them.
+
+    Args:
+        spec: What is trained.
+        answers: What `Leader.grow` returned.
+    """
+    return {
+        name: {
+            metric: _mean(spec, metric, [unpacked(answer["values"][name][metric]) for answer in answers])
+            for metric in metrics
+        }
+        for name, metrics in answers[0]["values"].items()
+    }
+
+
+def slowest(answers: Answers) -> dict[str, float]:
+    """Return the milliseconds of the slowest rank, by part."""
+    found: dict[str, float] = {}
+    for answer in answers:
+        for part, spent in answer["milliseconds"].items():
+            found[part] = max(found.get(part, 0.0), spent)
+    return found
+
+
+def _mean(spec: TrainingSpec, metric: str, parts: Sequence[Float64Array]) -> float | None:
+    values = np.concatenate(parts)  # in the order of the dataset, since float sums depend on theirs
+    return float(values.mean()) if metric == "loss" else parse_metric(metric, spec.conventions).mean(values)

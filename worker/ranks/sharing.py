@@ -1,0 +1,206 @@
+"""How a training is shared out among its ranks: their queries, their bins and their starting scores."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from core.data.categories import values_by_feature
+from core.data.features import SelectedFeatures
+from core.errors import InvalidInput
+from core.store import Store
+from core.training import Checkpoint, TrainingSpec
+from core.training.bin_edges import SampledRows, bin_edges, sampled_documents
+from core.training.distribution import Distribution
+from core.training.grower import lightgbm_parameters
+from core.training.shards import shards
+from core.training.shared_bins import edges_to_bytes
+from core.types import Int64Array
+from worker.job.datasets import NamedDataset
+from worker.job.limits import LimitReached
+from worker.job.progress import counting_percent
+from worker.job.run import JobRun, Values
+from worker.ranks.arrays import packed, unpacked
+from worker.ranks.parts import Part, sample_within
+from worker.ranks.team import Team
+
+_URL_SECONDS = 7 * 24 * 3600  # the longest that S3 signs for
+_MEMORY_SHARE = 0.85  # of a machine; the rest is for the system
+
+
+class Sharing:
+    """Hands out what ranks need before the first tree.
+
+    Args:
+        run: The job.
+        spec: What to train.
+        distribution: How many ranks are wanted.
+        datasets: "train", and perhaps "validation", with the features of the training data.
+    """
+
+    def __init__(
+        self,
+        run: JobRun,
+        spec: TrainingSpec,
+        distribution: Distribution,
+        datasets: Mapping[str, NamedDataset],
+    ) -> None:
+        self._run = run
+        self._spec = spec
+        self._distribution = distribution
+        self._datasets = datasets
+        self._edges: bytes | None = None
+
+    def most_ranks(self) -> int:
+        """Return how many ranks have queries at most.
+
+        Raises:
+            InvalidInput: There are too few queries, or features that ranks cannot read.
+        """
+        self._selections()  # before any process is started for nothing
+        least, queries = (
+            self._distribution.least_ranks,
+            min(named.dataset.n_queries for named in self._datasets.values()),
+        )
+        if queries < least:
+            raise InvalidInput.at(
+                "/distribution/ranks/at_least",
+                f"each of {least} ranks needs a query of its own to learn from and to validate on, and there"
+                f" are {queries}",
+            )
+        return min(self._distribution.most_ranks, queries)
+
+    def share_out(self, team: Team, on_wait: Callable[[], None]) -> None:
+        """Hand out the judgments, find the bins, and have all features read into them.
+
+        Args:
+            team: The ranks.
+            on_wait: Called while they read; what it raises ends that.
+
+        Raises:
+            LimitReached: A shard needs more memory than there is for it.
+            RankLost: A rank is lost.
+        """
+        self._run.phase("sharing out")
+        selections, cuts = self._selections(), self._cuts(team)
+        boundaries = self._datasets["train"].dataset.query_boundaries[cuts["train"]]
+        for member in team.members:
+            first, last = cuts["train"][member.rank : member.rank + 2].tolist()
+            member.queries, member.documents = last - first, int(np.diff(boundaries)[member.rank])
+        needs = team.ask([self._load(member.rank, cuts, selections) for member in team.members])
+        self._check_memory(team, needs)
+        self._edges = self._edges or self._found_edges(team, boundaries)
+        self._run.phase("binning")
+        count = counting_percent(self._run, "binning")
+
+        def counting() -> None:
+            on_wait()
+            conditions = [member.condition for member in team.members]
+            if total := sum(condition.get("total", 0) for condition in conditions):
+                count(sum(condition.get("done", 0) for condition in conditions), total)
+
+        team.ask({"do": "bins", "edges": self._edges}, on_wait=counting)
+
+    def begin(self, team: Team, state: Checkpoint | None) -> None:
+        """Connect the ranks with each other, at the first tree or where a training stopped.
+
+        Args:
+            team: The ranks, with their documents in bins.
+            state: Where to go on, None from the beginning.
+        """
+        cuts = {
+            name: self._datasets[name].dataset.query_boundaries[queries]
+            for name, queries in self._cuts(team).items()
+        }
+        scores = state.scores if state is not None else {}
+        common = {
+            "do": "start",
+            "addresses": {str(member.rank): member.address for member in team.members},
+            "text": state.model_text if state is not None else "",
+            "grown": state.iteration if state is not None else 0,
+        }
+
+        def own(rank: int) -> Values:
+            return {
+                name: packed(found[slice(*cuts[name][rank : rank + 2].tolist())])
+                for name, found in scores.items()
+            }
+
+        team.ask([{**common, "scores": own(member.rank)} for member in team.members])
+
+    def _cuts(self, team: Team) -> dict[str, Int64Array]:
+        n_ranks = len(team.members)
+        return {
+            name: shards(named.dataset.query_boundaries, n_ranks) for name, named in self._datasets.items()
+        }
+
+    def _selections(self) -> dict[str, tuple[SelectedFeatures, str]]:
+        return {name: _stored_selection(self._run.store, named) for name, named in self._datasets.items()}
+
+    def _load(
+        self,
+        rank: int,
+        cuts: Mapping[str, Int64Array],
+        selections: Mapping[str, tuple[SelectedFeatures, str]],
+    ) -> Values:
+        """Return the request by which a rank gets its judgments."""
+        training = self._datasets["train"].dataset
+        parts = {}
+        for name, named in self._datasets.items():
+            queries = slice(*cuts[name][rank : rank + 2].tolist())
+            parts[name] = Part.of(named.dataset, *selections[name], queries).as_message()
+        return {
+            "do": "load",
+            "spec": json.dumps(self._run.spec),
+            "feature_names": list(training.feature_names),
+            "categories": values_by_feature(training.categories),
+            "parts": parts,
+        }
+
+    def _found_edges(self, team: Team, boundaries: Int64Array) -> bytes:
+        """Find the bins from a sample of all documents, to which each rank gives its own."""
+        dataset = self._datasets["train"].dataset
+        self._run.phase("sampling")
+        binning = self._spec.hyperparameters.binning()
+        sample = sampled_documents(dataset.n_documents, binning)
+        asked = [
+            {"do": "sample", "rows": packed(sample_within(sample, *boundaries[rank : rank + 2].tolist()))}
+            for rank in range(len(team.members))
+        ]
+        found = [unpacked(answer["values"]) for answer in team.ask(asked)]
+        features = SampledRows(dataset.n_documents, sample, np.concatenate(found))
+        parameters = lightgbm_parameters(self._spec, dataset, self._run.threads)
+        return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
+
+    def _check_memory(self, team: Team, needs: list[dict[str, Any]]) -> None:
+        """Refuse a shard for which its machine or the job's limit has no room, before it is read."""
+        limit = self._run.bounds.memory_bytes
+        by_host: dict[str, int] = {}
+        for member, need in zip(team.members, needs, strict=True):
+            by_host[member.host] = by_host.get(member.host, 0) + need["needed_bytes"]
+            room = limit if need["available_bytes"] is None else _MEMORY_SHARE * need["available_bytes"]
+            least = min(bound for bound in (limit, room, np.inf) if bound is not None)
+            if need["needed_bytes"] > least or by_host[member.host] > (room or np.inf):
+                raise LimitReached(
+                    "Memory limit",
+                    f"The shard of rank {member.rank} on {member.host} takes about {need['need']}, and"
+                    f" {least / 2**20:,.0f} MiB are left for it. Raise the job's limit, allow more ranks, or"
+                    " train on fewer documents or features.",
+                )
+
+
+def _stored_selection(store: Store, named: NamedDataset) -> tuple[SelectedFeatures, str]:
+    """Return which rows and columns of a stored file are the features of a dataset, and the file's URL.
+
+    Raises:
+        InvalidInput: They are not those of the file, since the job has made others from them.
+    """
+    features = named.dataset.features
+    if named.data_key is None or not isinstance(features, SelectedFeatures):
+        raise InvalidInput.at(
+            "/distribution",
+            "ranks read features as they are stored, and this job gives categories other numbers; upload the"
+            " data with the categories as texts, or train without distribution",
+        )
+    return features, store.artifacts.readable_url(named.data_key, _URL_SECONDS)
