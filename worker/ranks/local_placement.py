@@ -13,6 +13,7 @@ _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"
 # Of these a rank has no use; it reads what its driver names, with the URLs that it is given.
 _WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "PGPASSWORD")
+_WITHHELD_PREFIXES = ("AWS_", "RANKERY_DASK_", "DASK_")
 
 
 class LocalPlacement:
@@ -93,7 +94,7 @@ def rank_environment(threads: int) -> dict[str, str]:
     kept = {
         name: value
         for name, value in module_environment().items()
-        if name not in _WITHHELD and not name.startswith("AWS_")
+        if name not in _WITHHELD and not name.startswith(_WITHHELD_PREFIXES)
     }
     count = str(threads)
     return {**kept, "OMP_NUM_THREADS": count, "NUMBA_NUM_THREADS": count, "OMP_WAIT_POLICY": "passive"}

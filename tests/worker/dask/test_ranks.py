@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,14 +13,20 @@ from typing import Any
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
+from core.errors import ClusterUnavailable
 from core.store import Job
 from tests.servers.dask import DaskCluster, processes_of, running_cluster
 from tests.worker.workshop import Workshop
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
+from worker.ranks.dask_placement import DaskPlacement
+from worker.ranks.identity import Identity
+from worker.ranks.team import RankLost, Team
 
 pytestmark = pytest.mark.long
 
 MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
-_LEFT_SECONDS = 15.0
+LEFT_SECONDS = 15.0
 
 
 def ranks(least: int, most: int | None = None) -> dict[str, Any]:
@@ -103,3 +111,196 @@ def test_the_model_is_that_of_local_ranks(
     assert [rank["rank"] for rank in there.progress["ranks"]] == [0, 1]
     assert there.progress["restarts"] == 0
     assert ranks_left(dask_cluster, 1.0) == []
+
+
+def test_two_trainings_at_once_end(
+    workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
+) -> None:
+    """Each Dask worker has one thread, and runs a rank of both trainings."""
+    workshop = on_cluster(workshop, dask_cluster)
+    dataset_id = workshop.add(dataset, "d1")
+    ended: list[Job] = []
+    most: list[int] = []
+
+    def run() -> None:
+        ended.append(train(workshop, dataset_id))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        most.append(len(ranks_of(dask_cluster)))
+        time.sleep(0.05)
+    assert len({text_of(workshop, job) for job in ended}) == 1
+    assert max(most) == 4
+    assert ranks_left(dask_cluster, 1.0) == []
+
+
+def test_the_workers_threads_are_left_to_others(
+    workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
+) -> None:
+    """A training neither waits for the tasks of the Dask workers nor keeps them from others."""
+    workshop = on_cluster(workshop, dask_cluster)
+    dataset_id = workshop.add(dataset, "d1")
+    with cluster_client(workshop.settings) as client:
+        release = str(workshop.settings.data_dir / "release")
+        busy = client.map(_wait_for_file, [release, f"{release}-2"], pure=False)
+        job = train(workshop, dataset_id, hyperparameters={**MANY_TREES, "num_iterations": 3})
+        assert not any(future.done() for future in busy)
+        Path(release).touch()
+        Path(f"{release}-2").touch()
+        client.gather(busy)
+    assert job.status == "succeeded", job.problem
+
+
+def _wait_for_file(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.05)
+
+
+def test_a_killed_dask_worker_costs_no_job(
+    workshop: Workshop, dataset: RankingDataset, tmp_path: Path
+) -> None:
+    """Its rank dies with it; the training goes on elsewhere from its checkpoint to the same bytes."""
+    dataset_id = workshop.add(dataset, "d1")
+    undisturbed = train(workshop, dataset_id)
+    with running_cluster(tmp_path / "own", n_workers=3) as cluster:
+        workshop = on_cluster(workshop, cluster)
+
+        def kill() -> None:
+            next(worker for worker in cluster.workers if processes_of([f"worker.ranks {worker.pid}"])).kill()
+
+        once = Once(workshop, kill)
+        job = train(workshop, dataset_id)
+        assert once.acted_at is not None
+        assert text_of(workshop, job) == text_of(workshop, undisturbed)
+        assert job.progress is not None
+        assert job.progress["restarts"] == 1
+        assert ranks_left(cluster, 1.0) == []
+
+
+def test_a_lost_scheduler_ends_the_attempt(
+    workshop: Workshop, dataset: RankingDataset, tmp_path: Path
+) -> None:
+    """The job is tried again, fails with the reason after its last attempt, and leaves no rank."""
+    dataset_id = workshop.add(dataset, "d1")
+    with running_cluster(tmp_path / "own") as cluster:
+        workshop = on_cluster(workshop, cluster, retry_seconds=0.1, attempts=2)
+        once = Once(workshop, cluster.scheduler.kill)
+        job = train(workshop, dataset_id)
+        assert once.acted_at is not None
+        assert time.monotonic() - once.acted_at < 30
+        assert job.status == "failed"
+        assert job.problem is not None
+        assert job.problem["title"] == "Cluster unavailable"
+        assert "the Dask scheduler" in job.problem["detail"]
+        assert ranks_left(cluster, LEFT_SECONDS) == []
+
+
+def test_too_few_dask_workers_are_reported(dask_cluster: DaskCluster) -> None:
+    """With how many are needed and how many there are."""
+    with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
+        placement = DaskPlacement(client, room_seconds=0.5)
+        with pytest.raises(
+            ClusterUnavailable, match=r"at least 5 Dask workers are needed, .* and 2 can run one"
+        ):
+            placement.room(5, 8, lambda: None)
+        assert placement.room(2, 8, lambda: None) == 2
+
+
+def test_a_frozen_dask_worker_is_not_used(tmp_path: Path) -> None:
+    """It is still connected to the scheduler, and answers nothing."""
+    with (
+        running_cluster(tmp_path / "own") as cluster,
+        cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
+    ):
+        cluster.workers[0].pause()
+        placement = DaskPlacement(client, room_seconds=0.5)
+        with pytest.raises(ClusterUnavailable, match=r"and 1 can run one; tls://.* does not answer"):
+            placement.room(2, 8, lambda: None)
+        assert placement.room(1, 8, lambda: None) == 1
+
+
+def _team(placement: DaskPlacement, count: int) -> Team:
+    return Team(placement, Identity.new("job_1", 1), count, 1, 6.0, lambda: None)
+
+
+def test_ranks_are_ended_and_reported(dask_cluster: DaskCluster) -> None:
+    """A frozen rank is killed within seconds; the end of another one is known at once."""
+    with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
+        placement = DaskPlacement(client)
+        assert placement.room(2, 2, lambda: None) == 2
+        with _team(placement, 2) as team:
+            pids = ranks_of(dask_cluster)
+            assert len(pids) == 2
+            os.kill(pids[0], signal.SIGSTOP)
+            os.kill(pids[1], signal.SIGKILL)
+            with pytest.raises(RankLost):
+                team.ask({"do": "nothing"})
+            deadline = time.monotonic() + 3
+            while not any(member.process.has_ended() for member in team.members):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            began_at = time.monotonic()
+        assert time.monotonic() - began_at < 5
+        assert ranks_of(dask_cluster) == []
+        placement.close()
+
+
+def test_ranks_have_no_credentials(tmp_path: Path) -> None:
+    """Whatever the environment of the Dask worker holds."""
+    secrets = {
+        "RANKERY_DATABASE_URL": "postgresql://user:word@db/rankery",
+        "RANKERY_BROKER_URL": "redis://:word@broker",
+        "RANKERY_DASK_TLS_KEY_FILE": "/etc/key.pem",
+        "AWS_SECRET_ACCESS_KEY": "word",
+        "PGPASSWORD": "word",
+    }
+    with (
+        running_cluster(tmp_path / "own", environment=secrets) as cluster,
+        cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
+    ):
+        placement = DaskPlacement(client)
+        placement.room(1, 1, lambda: None)
+        with _team(placement, 1):
+            [pid] = ranks_of(cluster)
+            variables = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    names = {variable.partition("=")[0] for variable in variables}
+    assert "PATH" in names
+    assert not names & set(secrets)
+
+
+_DRIVER = """
+import sys, time
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
+from worker.ranks.dask_placement import DaskPlacement
+from worker.ranks.identity import Identity
+from worker.ranks.team import Team
+with cluster_client(DaskSettings()) as client:
+    placement = DaskPlacement(client)
+    placement.room(2, 2, lambda: None)
+    with Team(placement, Identity.new("job_1", 1), 2, 1, 600.0, lambda: None):
+        print("started", flush=True)
+        time.sleep(600)
+"""
+
+
+def test_ranks_of_a_killed_driver_are_killed(dask_cluster: DaskCluster) -> None:
+    """Even one that is frozen and cannot notice by itself."""
+    environment = {f"RANKERY_{name}".upper(): str(value) for name, value in dask_cluster.settings.items()}
+    driver = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", _DRIVER],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == b"started\n"
+        pids = ranks_of(dask_cluster)
+        assert len(pids) == 2
+        os.kill(pids[0], signal.SIGSTOP)
+    finally:
+        driver.kill()
+        driver.communicate()
+    assert ranks_left(dask_cluster, LEFT_SECONDS) == []
