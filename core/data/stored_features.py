@@ -1,8 +1,12 @@
 """Features of chosen documents, read from a stored dataset a few at a time, wherever it lies."""
 
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import fsspec
 import numpy as np
@@ -10,42 +14,52 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.data.parquet_layout import Layout
-from core.errors import DatasetError
+from core.errors import DatasetError, ExtraMissing
 from core.types import Float32Array, Int64Array
 
 _ABSENT = -1
 _BLOCK_ROWS = 256  # rows turned from columns at a time: they stay in a core's cache
+_CELLS_AT_ONCE = 2**20  # 4 MB of features beside those of the row group
+_AHEAD_BYTES = 2**22  # asked of a storage behind a network at once, at least
+_PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before a storage behind a network is asked again
+_LOCAL = "file"
+_SIGNATURE = re.compile(r"\?\S+")
+_SAME_PATH = (
+    "; give this machine the folder of the artifacts at the same path, or keep artifacts in object storage"
+)
 
 
 class StoredFeatures:
     """Rows and columns of the features of a stored dataset, of which one row group is in memory at a time.
 
     It is read as an array is, by rows or by rows and columns, and every part of it is a float32 array. Rows
-    that rise are read once.
+    that rise are read once. The file is open as long as the object lives.
 
     Args:
-        url: Of the Parquet, as fsspec knows it: `file:///…`, or `https://…` with a signature.
+        url: Of the Parquet: `file:///…`, or `https://…` with a signature, which no message repeats.
         rows: (n_documents,) rows of the file.
         columns: (n_features,) columns of the file's features, -1 for one that it does not have.
         absent: The value of those.
 
     Raises:
-        DatasetError: When the file cannot be read, or is not one of Rankery's.
+        DatasetError: When the file cannot be read, now or later, or is not one of Rankery's.
+        ExtraMissing: When the packages that read over HTTP are not installed.
     """
 
     def __init__(self, url: str, rows: Int64Array, columns: Int64Array, absent: float = np.nan) -> None:
-        self._url = url
+        self._is_local = urlsplit(url).scheme == _LOCAL
+        self._place = url.partition("?")[0]
         self._rows = rows
         self._columns = columns
         self._absent = absent
-        self._metadata: pq.FileMetaData | None = None
-        with self._opened() as parquet:
-            self._metadata = parquet.metadata
-            names = Layout.in_schema(parquet.schema_arrow).feature_columns
-            groups = range(parquet.num_row_groups)
-            sizes = [parquet.metadata.row_group(group).num_rows for group in groups]
+        with self._reporting():
+            self._parquet = _opened(url)
+            names = Layout.in_schema(self._parquet.schema_arrow).feature_columns
         self._names = [names[column] for column in columns.tolist() if column != _ABSENT]
-        self._starts = np.concatenate(([0], np.cumsum(sizes)))
+        self._sizes = [
+            self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)
+        ]
+        self._starts = np.concatenate(([0], np.cumsum(self._sizes, dtype=np.int64)))
         self._held: tuple[int, Float32Array] | None = None
 
     @property
@@ -84,32 +98,57 @@ class StoredFeatures:
     def _group(self, group: int) -> Float32Array:
         if self._held is None or self._held[0] != group:
             self._held = None  # before the next one is read, so that there are never two
-            with self._opened() as parquet:
-                table = parquet.read_row_group(group, columns=self._names, use_threads=False)
-            self._held = group, _matrix(table, self._names)
+            with self._reporting():
+                self._held = group, self._matrix(group)
         return self._held[1]
 
+    def _matrix(self, group: int) -> Float32Array:
+        """Read a row group, some columns after the others, so that it is in memory little more than once."""
+        n_rows, step = self._sizes[group], max(1, _CELLS_AT_ONCE // max(self._sizes[group], 1))
+        matrix = np.empty((n_rows, len(self._names)), np.float32)
+        for first in range(0, len(self._names), step):
+            names = self._names[first : first + step]
+            table = self._table(group, names)
+            columns = [table[name].to_numpy() for name in names]
+            for start in range(0, n_rows, _BLOCK_ROWS):
+                rows = slice(start, min(start + _BLOCK_ROWS, n_rows))
+                part = matrix[rows, first : first + step]
+                np.stack([column[rows] for column in columns], axis=1, out=part)
+        return matrix
+
+    def _table(self, group: int, names: list[str]) -> pa.Table:
+        for pause in () if self._is_local else _PAUSES_SECONDS:
+            try:
+                return self._parquet.read_row_group(group, columns=names, use_threads=False)
+            except Exception:  # noqa: BLE001 - each file system has its own errors
+                time.sleep(pause)
+        return self._parquet.read_row_group(group, columns=names, use_threads=False)
+
     @contextmanager
-    def _opened(self) -> Iterator[pq.ParquetFile]:
+    def _reporting(self) -> Iterator[None]:
         try:
-            with (
-                fsspec.open(self._url, "rb") as file,
-                pq.ParquetFile(file, metadata=self._metadata) as parquet,
-            ):
-                yield parquet
-        except (OSError, pa.ArrowException, ValueError) as error:
-            place = self._url.partition("?")[0]  # the rest is a signature
+            yield
+        except DatasetError as error:
+            raise DatasetError.at(error.problems[0].detail, file=self._place) from error
+        except ExtraMissing:
+            raise
+        except Exception as error:  # noqa: BLE001 - each file system has its own errors
+            told = _SIGNATURE.sub("", f"{type(error).__name__}: {error}")
+            is_elsewhere = self._is_local and isinstance(error, FileNotFoundError)
             raise DatasetError.at(
-                f"expected the stored features, but they cannot be read here: {error}; give this machine the"
-                " folder of the artifacts at the same path, or keep artifacts in object storage",
-                file=place,
-            ) from error
+                f"expected the stored features, but they cannot be read here ({told})"
+                f"{_SAME_PATH if is_elsewhere else ''}",
+                file=self._place,
+            ) from None  # whose message and calls hold the signature
 
 
-def _matrix(table: pa.Table, names: list[str]) -> Float32Array:
-    columns = [table[name].to_numpy() for name in names]
-    matrix = np.empty((table.num_rows, len(names)), np.float32)
-    for start in range(0, table.num_rows if columns else 0, _BLOCK_ROWS):
-        rows = slice(start, min(start + _BLOCK_ROWS, table.num_rows))
-        np.stack([column[rows] for column in columns], axis=1, out=matrix[rows])
-    return matrix
+def _opened(url: str) -> pq.ParquetFile:
+    parts = urlsplit(url)
+    if parts.scheme == _LOCAL:
+        return pq.ParquetFile(url2pathname(parts.path))
+    try:
+        # Encoded: a signature holds for the very text of the URL.
+        file = fsspec.open(url, "rb", encoded=True, block_size=_AHEAD_BYTES).open()
+    except ImportError as error:
+        raise ExtraMissing("an artifact storage on S3", "s3") from error
+    return pq.ParquetFile(file)

@@ -1,0 +1,296 @@
+"""Features that are read from a stored dataset a few at a time."""
+
+import tracemalloc
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import RankingDataset, parquet, read_parquet, stored_features, write_parquet
+from core.data.features import row_blocks, select_columns
+from core.data.stored_features import StoredFeatures
+from core.errors import DatasetError
+from core.types import Float32Array
+
+GROUP_ROWS, DOCUMENTS, FEATURES = 100, 1_234, 7
+SIGNATURE = "X-Credential=key%2F2026&X-Signature=s%2Becret"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of thirteen row groups, one feature of which is a category, under a name to be quoted."""
+    random = np.random.default_rng(1)
+    features = random.normal(size=(DOCUMENTS, FEATURES)).astype(np.float32)
+    features[random.random(features.shape) < 0.1] = np.nan
+    features[:4, 0] = [-0.0, np.inf, -np.inf, 1e-40]
+    features[:, 3] = random.integers(0, 3, DOCUMENTS)
+    dataset = RankingDataset.from_arrays(
+        features,
+        random.integers(0, 5, DOCUMENTS),
+        np.arange(0, DOCUMENTS + 1, 2),
+        feature_names=[f"name {number}" for number in range(FEATURES)],
+        categories={"name 3": ["a", "b", "c"]},
+    )
+    file = tmp_path_factory.mktemp("größe 100%25 #?") / "data.parquet"
+    with pytest.MonkeyPatch.context() as patch, file.open("wb") as opened:
+        patch.setattr(parquet, "_ROW_GROUP_ROWS", (GROUP_ROWS, GROUP_ROWS))
+        write_parquet(dataset, opened)
+    return file
+
+
+@pytest.fixture(scope="module")
+def matrix(path: Path) -> Float32Array:
+    """All features of the file."""
+    return read_parquet(path).matrix
+
+
+@pytest.fixture
+def read_groups(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """Row groups and columns that are read from now on."""
+    read: list[tuple[int, str]] = []
+    original = pq.ParquetFile.read_row_group
+
+    def noted(self: Any, group: int, columns: list[str], **options: Any) -> pa.Table:
+        read.extend((group, column) for column in columns)
+        return original(self, group, columns, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
+    return read
+
+
+def _same(found: Float32Array, expected: Float32Array) -> None:
+    assert found.dtype == np.float32
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
+
+
+def _all(path: Path) -> StoredFeatures:
+    return StoredFeatures(path.as_uri(), np.arange(DOCUMENTS), np.arange(FEATURES))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(None),
+        slice(95, 310),
+        slice(310, 95, -1),
+        slice(50, 50),
+        np.array([1_233, 0, 1_233, 99, 100]),
+        np.array([], np.int64),
+        np.arange(DOCUMENTS) % 7 == 0,
+        5,
+        -1,
+        np.int64(700),
+        (slice(3, 8), 2),
+        (slice(None), slice(2, 5)),
+        (slice(None), -1),
+        (4, slice(None)),
+        (4, 3),
+        (slice(90, 110), np.array([5, 0, 5])),
+    ],
+    ids=str,
+)
+def test_it_is_read_as_the_matrix_is(key: Any, path: Path, matrix: Float32Array) -> None:
+    """Each part is that of the matrix of `read_parquet`, bit for bit, codes of categories included."""
+    _same(np.asarray(_all(path)[key]), np.asarray(matrix[key]))
+
+
+def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
+    """Rows in any order and twice, columns in any order, and those that the file lacks."""
+    rows = np.random.default_rng(2).integers(0, DOCUMENTS, 500)
+    columns = np.array([6, -1, 0, 3, -1, 3])
+    found = StoredFeatures(path.as_uri(), rows, columns, absent=-7.0)
+    expected = select_columns(matrix, columns, -7.0)[rows]
+    assert (found.shape, len(found), found.nbytes) == ((500, 6), 500, expected.nbytes)
+    _same(found[:], expected)
+    _same(found[17:400, 1:4], expected[17:400, 1:4])
+    assert np.isnan(StoredFeatures(path.as_uri(), rows, columns)[:, 1]).all()
+
+
+def test_columns_of_which_the_file_has_none(path: Path, read_groups: list[tuple[int, str]]) -> None:
+    """All are absent; nothing is read."""
+    found = StoredFeatures(path.as_uri(), np.arange(150), np.array([-1, -1]), absent=0.0)
+    _same(found[:], np.zeros((150, 2), np.float32))
+    assert read_groups == []
+
+
+@pytest.mark.parametrize("cells", [1, 2 * GROUP_ROWS + 1, 2**20])
+def test_rising_rows_are_read_once(
+    cells: int,
+    path: Path,
+    matrix: Float32Array,
+    read_groups: list[tuple[int, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By slices across the ends of row groups, of the wanted columns alone, however many at a time."""
+    monkeypatch.setattr(stored_features, "_CELLS_AT_ONCE", cells)
+    rows = np.flatnonzero(np.arange(DOCUMENTS) % 300 < 150)
+    features = StoredFeatures(path.as_uri(), rows, np.array([2, 4, 5]))
+    parts = [features[first : first + 33] for first in range(0, len(rows), 33)]
+    _same(np.concatenate(parts), matrix[rows][:, [2, 4, 5]])
+    groups = np.unique(rows // GROUP_ROWS).tolist()
+    assert sorted(read_groups) == [(group, name) for group in groups for name in ("f3", "f5", "f6")]
+
+
+def test_what_reads_blocks_of_features_reads_them(path: Path, matrix: Float32Array) -> None:
+    """They stand where features of a dataset do."""
+    features: Any = _all(path)
+    _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
+
+
+def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the size of the file, a row group and a block are in memory, and little of Arrow's."""
+    n_rows, n_features, n_groups = 20_000, 64, 8
+    features = np.random.default_rng(3).normal(size=(n_rows * n_groups, n_features)).astype(np.float32)
+    dataset = RankingDataset.from_arrays(
+        features, np.zeros(len(features)), np.arange(0, len(features) + 1, 1_000)
+    )
+    file = tmp_path / "data.parquet"
+    with pytest.MonkeyPatch.context() as patch, file.open("wb") as opened:
+        patch.setattr(parquet, "_ROW_GROUP_ROWS", (n_rows, n_rows))
+        write_parquet(dataset, opened)
+    group_bytes = 4 * n_rows * n_features
+    monkeypatch.setattr(stored_features, "_CELLS_AT_ONCE", 4 * n_rows)
+    found = StoredFeatures(file.as_uri(), np.arange(len(features)), np.arange(n_features))
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    try:
+        for first in range(0, len(features), 500):
+            assert np.array_equal(found[first : first + 500], features[first : first + 500])
+            assert pa.total_allocated_bytes() - before < group_bytes // 10
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.2 * group_bytes
+
+
+def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    """A rank on another machine lacks the folder: the message names the file and the ways out."""
+    url = (tmp_path / "gone.parquet").as_uri()
+    with pytest.raises(DatasetError, match=r"give this machine the folder .* object storage") as raised:
+        StoredFeatures(url, np.arange(1), np.arange(1))
+    assert raised.value.problems[0].file == url
+
+
+def test_what_is_no_stored_dataset_is_refused(tmp_path: Path) -> None:
+    """Neither what is no Parquet, nor another program's."""
+    file = tmp_path / "data.parquet"
+    file.write_bytes(b"PAR1" * 10)
+    with pytest.raises(DatasetError, match="cannot be read here"):
+        StoredFeatures(file.as_uri(), np.arange(1), np.arange(1))
+    pq.write_table(pa.table({"f1": [1.0]}), file)
+    with pytest.raises(DatasetError, match="written by Rankery") as raised:
+        StoredFeatures(file.as_uri(), np.arange(1), np.arange(1))
+    assert raised.value.problems[0].file == file.as_uri()
+
+
+def test_a_damaged_row_group_is_reported(path: Path, tmp_path: Path) -> None:
+    """Found when it is read, not before, with the file."""
+    file = tmp_path / "data.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:20_000] = bytes(19_996)
+    file.write_bytes(content)
+    features = StoredFeatures(file.as_uri(), np.arange(DOCUMENTS), np.arange(FEATURES))
+    with pytest.raises(DatasetError, match="cannot be read here") as raised:
+        features[:10]
+    assert raised.value.problems[0].file == file.as_uri()
+
+
+class _Storage(ThreadingHTTPServer):
+    """Answers as S3 does to presigned URLs: ranges to GET alone, and only for the very text of the URL.
+
+    Attributes:
+        content: What it serves.
+        failures: Answers that are 503 before others come.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.content = content
+        self.failures = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/bucket/data.parquet?{SIGNATURE}"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: _Storage
+
+    def do_HEAD(self) -> None:
+        self.send_error(403)
+
+    def do_GET(self) -> None:
+        storage = self.server
+        if self.path.partition("?")[2] != SIGNATURE:
+            self.send_error(403)
+            return
+        if storage.failures > 0:
+            storage.failures -= 1
+            self.send_error(503)
+            return
+        size, asked = len(storage.content), self.headers.get("Range", "")
+        first, _, last = asked.removeprefix("bytes=").partition("-")
+        begin, end = int(first or 0), min(int(last or size - 1), size - 1) + 1
+        self.send_response(206 if asked else 200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(end - begin))
+        if asked:
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
+        self.end_headers()
+        self.wfile.write(storage.content[begin:end])
+
+    def log_message(self, format: str, *values: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def storage(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Storage]:
+    """An object storage that holds the file, of which little is asked at once."""
+    monkeypatch.setattr(stored_features, "_AHEAD_BYTES", 1_000)
+    with _Storage(path.read_bytes()) as storage:
+        thread = Thread(target=storage.serve_forever, daemon=True)
+        thread.start()
+        yield storage
+        storage.shutdown()
+        thread.join()
+
+
+def test_a_signed_url_is_read(storage: _Storage, matrix: Float32Array) -> None:
+    """Of an object storage, which takes a signature as it is and refuses HEAD."""
+    features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
+    _same(np.concatenate([features[first : first + 70] for first in range(0, DOCUMENTS, 70)]), matrix)
+
+
+def test_a_storage_that_fails_is_asked_again(
+    storage: _Storage, matrix: Float32Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy storage does not end a training."""
+    monkeypatch.setattr(stored_features, "_PAUSES_SECONDS", (0.01, 0.01, 0.01))
+    features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
+    storage.failures = 3
+    _same(features[:], matrix)
+    assert storage.failures == 0
+
+
+def test_no_message_holds_the_signature(storage: _Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads the job's problem could read the data else."""
+    monkeypatch.setattr(stored_features, "_PAUSES_SECONDS", (0.01,))
+    features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
+    with pytest.raises(DatasetError) as refused:
+        StoredFeatures(storage.url + "0", np.arange(1), np.arange(1))
+    storage.failures = 1_000
+    with pytest.raises(DatasetError) as failed:
+        features[:]
+    for raised in (refused, failed):
+        (problem,) = raised.value.problems
+        assert problem.file == storage.url.partition("?")[0]
+        assert "Signature" not in f"{raised.value} {problem}"
+        assert raised.value.__suppress_context__
+        assert raised.value.__cause__ is None
