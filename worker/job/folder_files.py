@@ -12,6 +12,8 @@ from core.data.part_files.spool import PartSpool
 from core.data.reading import FileForm, JudgedFile, form_of_file
 from core.data.result import Reading
 from core.store import Dataset
+from worker.dask.cluster import cluster_client
+from worker.job.dask_reading import DaskReader
 from worker.job.digests import files_digest
 from worker.job.part_reading import LocalReader, PartReader, PartTask
 from worker.job.run import JobRun
@@ -86,7 +88,11 @@ class FolderFiles:
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[PartReader]:
-        yield LocalReader(self._run.data_files, self._run.threads)
+        if self._run.settings.dask_scheduler is None or len(self._names) == 1:
+            yield LocalReader(self._run.data_files, self._run.threads)
+            return
+        with cluster_client(self._run.settings) as client:
+            yield DaskReader(client, self._run.check)
 
 
 class _Fractions:

@@ -1,0 +1,193 @@
+"""The files of a dataset, read by the workers of a Dask cluster."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core.data.options import Limits, reading_options
+from core.data.part_files.part import Part
+from core.data.reading import JudgedFile, form_of_file
+from core.errors import ClusterUnavailable, DatasetError, JobCancelled
+from core.store import Store
+from core.store.data_files import DataFiles
+from tests.servers.dask import DaskCluster, running_cluster
+from tests.servers.process import ServerProcess
+from tests.worker.test_folder_files import OPTIONS, Corpus, assert_equals_whole, judged_table, write_parts
+from worker import WorkerSettings
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
+from worker.job.dask_reading import DaskReader
+from worker.job.part_reading import LocalReader, OnFraction, PartTask
+
+pytestmark = pytest.mark.long
+
+N_ROWS = 60_000  # of a text that takes seconds to read
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root with a whole file and its parts."""
+    write_parts(tmp_path / "corpora" / "clicks", judged_table())
+    return tmp_path / "corpora"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, root: Path) -> Iterator[DaskCluster]:
+    """Two workers that may read the data root."""
+    with running_cluster(tmp_path / "dask", environment={"RANKERY_DATA_ROOTS": str(root)}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: DaskCluster) -> Iterator[Any]:
+    """A client of the cluster, whose workers are there."""
+    with cluster_client(DaskSettings.model_validate(cluster.settings)) as client:
+        client.wait_for_workers(2, timeout=20)
+        yield client
+
+
+def tasks_of(root: Path, folder: str, options: dict[str, Any]) -> list[PartTask]:
+    """Return the tasks of the files in a folder."""
+    found = DataFiles([root], 1.0).find(folder, "part-*")
+    first = JudgedFile(root / folder / found.names[0], found.names[0])
+    form = form_of_file(first, reading_options(options), Limits())
+    return [PartTask(folder, name, form, options, Limits()) for name in found.names]
+
+
+def slow_tasks(root: Path, count: int = 2) -> list[PartTask]:
+    """Return the tasks of files that take seconds to read."""
+    values = np.random.default_rng(0).random((N_ROWS, 20))
+    header = ",".join(["query_id", "label", *(f"x{number}" for number in range(20))])
+    rows = "".join(
+        f"q{row // 50},{row % 3},{','.join(f'{value:.6f}' for value in line)}\n"
+        for row, line in enumerate(values.tolist())
+    )
+    (root / "slow").mkdir()
+    for number in range(count):
+        (root / "slow" / f"part-{number}.csv").write_text(f"{header}\n{rows * 4}")
+    return tasks_of(root, "slow", {})
+
+
+def read(reader: DaskReader | LocalReader, tasks: Sequence[PartTask], on_fraction: OnFraction) -> list[Part]:
+    """Read files and return them in their order."""
+    parts: dict[int, Part] = {}
+    reader.read(tasks, parts.__setitem__, on_fraction)
+    return [parts[place] for place in range(len(tasks))]
+
+
+def nothing(*_: Any) -> None:
+    """Take what is told."""
+
+
+def rows_of(parts: Sequence[Part]) -> list[tuple[str, str, bytes]]:
+    """Return what a part must have in common with another one, and its rows."""
+    return [(part.file, part.sha256, part.rows.tobytes()) for part in parts]
+
+
+def test_dask_workers_read_as_the_process_itself_does(client: Any, root: Path) -> None:
+    """The same rows, and progress up to the end of each file."""
+    tasks = tasks_of(root, "clicks/parts", OPTIONS)
+    told: list[tuple[int, float]] = []
+    parts = read(DaskReader(client, nothing), tasks, lambda *one: told.append(one))
+    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
+    assert {place for place, fraction in told if fraction == 1} == {0, 1, 2, 3}
+
+
+def test_a_file_that_cannot_be_read_is_named(client: Any, root: Path) -> None:
+    """With its row and column, as where it is read here."""
+    path = root / "clicks" / "parts" / "part-2.parquet"
+    table = pq.read_table(path)
+    tasks = tasks_of(root, "clicks/parts", OPTIONS)
+    pq.write_table(table.set_column(1, "label", [["x"] * len(table)]), path)
+    with pytest.raises(DatasetError) as caught:
+        read(DaskReader(client, nothing), tasks, nothing)
+    with pytest.raises(DatasetError) as here:
+        read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing)
+    assert caught.value.problems == here.value.problems
+    assert caught.value.problems[0].file == "part-2.parquet"
+    assert caught.value.causes == here.value.causes
+
+
+def busy_worker(cluster: DaskCluster, client: Any) -> ServerProcess | None:
+    """Return a worker that reads a file; None while none does."""
+    for address, keys in client.processing().items():
+        if keys:
+            name = client.scheduler_info()["workers"][address]["name"]
+            return cluster.workers[int(name.rpartition("-")[2])]
+    return None
+
+
+def test_four_files_through_two_workers_are_the_whole(
+    cluster: DaskCluster, client: Any, root: Path, store: Store, settings: WorkerSettings
+) -> None:
+    """The stored bytes, statistics and findings are those of one file with all rows."""
+    alone = Corpus(root, store, settings)
+    distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
+    source = distributed.source("clicks/parts")
+    parts = distributed.ingest(source)
+    executed = client.run(lambda dask_worker: dask_worker.state.executed_count)
+    assert sum(executed.values()) == len(source["filenames"]) == 4
+    assert all(executed.values())
+    whole = alone.ingest(alone.source("clicks", "whole.parquet"))
+    assert_equals_whole(alone, parts, whole)
+    again = alone.ingest(source)
+    assert (again.digest, again.data_key) == (parts.digest, parts.data_key)
+
+
+def test_the_file_of_a_killed_worker_is_read_again(cluster: DaskCluster, client: Any, root: Path) -> None:
+    """By another one; nothing of the result differs."""
+    tasks = slow_tasks(root)
+    killed: list[int] = []
+
+    def kill(place: int, fraction: float) -> None:
+        worker = None if killed else busy_worker(cluster, client)
+        if worker is not None and 0 < fraction < 1:
+            killed.append(worker.pid or 0)
+            worker.kill()
+
+    parts = read(DaskReader(client, nothing), tasks, kill)
+    assert killed
+    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
+
+
+def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
+    """Before any file is read, and the workers stop as well."""
+    tasks = slow_tasks(root)
+    cancelled: list[int] = []
+    taken: list[int] = []
+
+    def check() -> None:
+        if cancelled:
+            raise JobCancelled("job_1")
+
+    reader = DaskReader(client, check)
+    with pytest.raises(JobCancelled):
+        reader.read(tasks, lambda place, _: taken.append(place), lambda place, _: cancelled.append(place))
+    assert taken == []
+    while any(client.run(lambda dask_worker: dask_worker.state.executing_count).values()):
+        time.sleep(0.1)
+    assert not any(client.run(lambda dask_worker: len(dask_worker.state.tasks)).values())
+
+
+@pytest.mark.parametrize("lost", ["scheduler killed", "scheduler stopped", "workers killed"])
+def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root: Path, lost: str) -> None:
+    """The job is then tried again."""
+    tasks = slow_tasks(root)
+
+    def lose(*_: Any) -> None:
+        if lost == "scheduler stopped":
+            os.kill(cluster.scheduler.pid or 0, signal.SIGSTOP)
+        for each in {"scheduler killed": [cluster.scheduler], "workers killed": cluster.workers}.get(
+            lost, []
+        ):
+            each.kill()
+
+    with pytest.raises(ClusterUnavailable, match=r"scheduler was lost|no Dask worker is connected"):
+        read(DaskReader(client, nothing, patience_seconds=2.0), tasks, lose)

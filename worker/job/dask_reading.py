@@ -1,0 +1,223 @@
+"""The files of a dataset of several, read by Dask workers.
+
+Dask moves the file of a worker that dies to another one. A task looks whether it is still wanted while it
+reads, so that it ends soon after its job.
+"""
+
+import asyncio
+import math
+import queue
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.data.part_files.part import Part
+from core.errors import (
+    ClusterUnavailable,
+    DatasetError,
+    DatasetProblem,
+    InputProblem,
+    InvalidInput,
+    ProblemCause,
+)
+from core.store import StoreSettings
+from core.store.data_files import DataFiles
+from worker.job.part_reading import OnFraction, PartTask, TakePart
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_LOOK_SECONDS = 0.2
+_REPORT_SECONDS = 0.5
+_WORKERS_SECONDS = 1.0  # between two counts of the workers
+_ANSWER_SECONDS = 5.0
+_PATIENCE_SECONDS = 30.0
+_RETRIES = 2
+_LOST = "the Dask scheduler was lost"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a file cannot be read: what an exception holds, which would lose it on the way."""
+
+    problems: tuple[DatasetProblem, ...] = ()
+    more: bool = False
+    causes: tuple[ProblemCause, ...] = ()
+    options: tuple[InputProblem, ...] = ()
+
+    def fail(self) -> None:
+        """Raise it.
+
+        Raises:
+            DatasetError: The file is at fault.
+            InvalidInput: The options are.
+        """
+        if self.options:
+            raise InvalidInput(*self.options)
+        raise DatasetError(*self.problems, more=self.more, causes=self.causes)
+
+
+class _Unwanted(Exception):
+    """The job of a task has ended."""
+
+
+def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusal:
+    """Read a file in a Dask worker, below the data roots of its own environment.
+
+    Args:
+        task: The file.
+        place: Its number among all files.
+        topic: The Dask topic of its progress.
+
+    Raises:
+        StoreUnavailable: The storage of its bucket does not answer; Dask tries again.
+    """
+    from distributed import get_worker
+
+    settings = StoreSettings()
+    dask_worker = get_worker()
+    key = dask_worker.get_current_task()
+    reported_at = -math.inf
+
+    def report(done: int, total: int) -> None:
+        nonlocal reported_at
+        state = dask_worker.state.tasks.get(key)
+        if state is None or state.state == "cancelled":
+            raise _Unwanted
+        if time.monotonic() - reported_at >= _REPORT_SECONDS:
+            dask_worker.log_event(topic, {"place": place, "fraction": done / total})
+            reported_at = time.monotonic()
+
+    files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
+    try:
+        return task.read(files, dask_worker.state.nthreads, report)
+    except DatasetError as error:
+        return Refusal(error.problems, error.more, error.causes)
+    except InvalidInput as error:
+        return Refusal(options=tuple(error.problems))
+
+
+class DaskReader:
+    """Reads as many files at a time as there are Dask workers.
+
+    Args:
+        client: The cluster's.
+        check: Raises when the job is to end; called several times a second.
+        patience_seconds: How long to wait for a worker while there is none; a cluster may be starting.
+    """
+
+    def __init__(
+        self, client: "Client", check: Callable[[], None], patience_seconds: float = _PATIENCE_SECONDS
+    ) -> None:
+        self._client = client
+        self._check = check
+        self._patience_seconds = patience_seconds
+        self._topic = f"rankery-files-{secrets.token_hex(8)}"
+        self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._running: dict[Future[Any], int] = {}
+        self._fractions: queue.SimpleQueue[tuple[int, float]] = queue.SimpleQueue()
+        self._workers = 0
+        self._looked_at = -math.inf
+        self._seen_at = time.monotonic()
+
+    def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
+        """Read all files; take each as soon as it is there."""
+        left = list(enumerate(tasks))[::-1]
+        try:
+            self._client.subscribe_topic(self._topic, self._on_event)
+            while left or self._running:
+                self._look()
+                while left and len(self._running) < self._workers:
+                    self._submit(*left.pop())
+                future = self._next_ended(on_fraction)
+                if future is not None:
+                    place = self._running.pop(future)
+                    take(place, self._part(future, tasks[place]))
+                    future.release()
+                    on_fraction(place, 1.0)
+        finally:
+            self._leave()
+
+    def _submit(self, place: int, task: PartTask) -> None:
+        future = self._client.submit(
+            read_on_dask_worker, task, place, self._topic, pure=False, retries=_RETRIES
+        )
+        self._running[future] = place
+        future.add_done_callback(self._ended.put)
+
+    def _look(self) -> None:
+        """Count the workers, every second.
+
+        Raises:
+            ClusterUnavailable: There has been none for too long, or the scheduler is lost.
+        """
+        if time.monotonic() - self._looked_at < _WORKERS_SECONDS:
+            return
+        try:
+            self._workers = len(self._client.nthreads(callback_timeout=_ANSWER_SECONDS))
+        except TimeoutError:  # a scheduler that is stopped keeps its connections
+            self._workers = 0
+        except OSError as error:
+            raise ClusterUnavailable(_LOST) from error
+        self._looked_at = time.monotonic()
+        if self._workers:
+            self._seen_at = self._looked_at
+        elif self._looked_at - self._seen_at > self._patience_seconds:
+            raise ClusterUnavailable("no Dask worker is connected to the scheduler")
+
+    def _next_ended(self, on_fraction: OnFraction) -> "Future[Any] | None":
+        """Wait a moment for a task to end, and pass on the progress of all."""
+        self._check()
+        while not self._fractions.empty():
+            on_fraction(*self._fractions.get())
+        try:
+            return self._ended.get(timeout=_LOOK_SECONDS)
+        except queue.Empty:
+            return None
+
+    def _on_event(self, event: tuple[float, dict[str, Any]]) -> None:
+        self._fractions.put((event[1]["place"], event[1]["fraction"]))
+
+    def _part(self, future: "Future[Any]", task: PartTask) -> Part:
+        from distributed import KilledWorker
+
+        if future.status not in ("finished", "error"):
+            raise ClusterUnavailable(_LOST)
+        try:
+            result = self._received(future)
+        except KilledWorker as error:
+            raise DatasetError.at(
+                "expected a file that a Dask worker can read, but several workers ended while they read it,"
+                " perhaps for lack of memory",
+                file=task.name,
+            ) from error
+        except (CancelledError, OSError) as error:
+            raise ClusterUnavailable(_LOST) from error
+        if isinstance(result, Refusal):
+            result.fail()
+        part: Part = result
+        return part
+
+    def _received(self, future: "Future[Any]") -> Any:
+        """Fetch what a task returned, and look meanwhile whether the job is to end."""
+        loop: Any = self._client.loop
+        gathering: Any = self._client.gather(future, asynchronous=True)
+        coming = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
+        try:
+            while not wait([coming], _LOOK_SECONDS).done:
+                self._check()
+                self._look()
+        except BaseException:
+            coming.cancel()
+            raise
+        return coming.result()
+
+    def _leave(self) -> None:
+        """Have the workers stop what is not wanted any more, without waiting for it."""
+        if self._client.status == "running":
+            self._client.unsubscribe_topic(self._topic)
+        for future in self._running:
+            future.release()
