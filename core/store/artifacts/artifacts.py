@@ -133,18 +133,25 @@ class Artifacts:
 
         Args:
             key: Of the artifact.
-            seconds: How long a URL of an object storage is good for.
+            seconds: How long a URL of an object storage is good for; no longer than the credentials that
+                sign it.
+
+        Returns:
+            `file:///…` where artifacts are local, else `https://…` with a signature for reading.
 
         Raises:
             NotFound: There is none.
+            StoreUnavailable: The storage signs no URLs, or does not answer.
         """
         with self._at(key) as path:
-            if not self.is_local:
-                return self._files.run(lambda files: str(files.sign(path, expiration=seconds)))
-            file = Path(path)
-            if not file.is_file():
-                raise NotFound("artifact", key)
-            return file.absolute().as_uri()
+            if self.is_local:
+                if not Path(path).is_file():
+                    raise FileNotFoundError(path)
+                return Path(path).absolute().as_uri()
+            url = self._files.run(lambda files: _signed(files, path, seconds))
+        if url is None:
+            raise StoreUnavailable("the artifact storage signs no URLs; keep artifacts in a folder or on S3")
+        return url
 
     def version(self, key: str) -> str:
         """Return a version of an artifact that changes whenever it is rewritten.
@@ -225,6 +232,14 @@ class Artifacts:
             temporary.replace(path)
         else:
             self._files.send(str(temporary), path)
+
+
+def _signed(files: Any, path: str, seconds: int) -> str | None:
+    files.size(path)  # what is not there could be signed, too
+    try:
+        return str(files.sign(path, expiration=seconds))
+    except NotImplementedError:
+        return None
 
 
 def _written_at(about: Mapping[str, Any]) -> datetime:

@@ -32,6 +32,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default_block_size": 8 * MEBIBYTE,
             # The patience is ours, so that its end can be relied on.
             "config_kwargs": {
+                "signature_version": "s3v4",  # of URLs, too: not every server takes older ones
                 "connect_timeout": 3,
                 "read_timeout": 10,
                 "retries": {"mode": "standard", "total_max_attempts": 1},
