@@ -191,3 +191,15 @@ def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root
 
     with pytest.raises(ClusterUnavailable, match=r"scheduler was lost|no Dask worker is connected"):
         read(DaskReader(client, nothing, patience_seconds=2.0), tasks, lose)
+
+
+def test_a_cluster_that_is_not_there_fails_the_last_attempt(
+    cluster: DaskCluster, root: Path, store: Store, settings: WorkerSettings
+) -> None:
+    """With the reason; the attempts before are put off."""
+    cluster.scheduler.kill()
+    corpus = Corpus(root, store, settings.model_copy(update={**cluster.settings, "attempts": 1}))
+    dataset = corpus.ingest(corpus.source("clicks/parts"))
+    assert dataset.status == "invalid"
+    assert dataset.problem is not None
+    assert "the Dask scheduler at tls://127.0.0.1" in dataset.problem["detail"]

@@ -1,5 +1,7 @@
 """Datasets of several files that workers read where they are."""
 
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,40 @@ def test_a_file_that_cannot_be_understood_is_named(corpus: Corpus) -> None:
     assert dataset.problem is not None
     (error,) = dataset.problem["errors"]
     assert (error["file"], error["line"], error["column"]) == ("part-1.parquet", 8, "label")
+
+
+@pytest.mark.long
+def test_reading_tells_how_far_it_is_and_can_be_cancelled(corpus: Corpus) -> None:
+    """Percents rise over all files, and a request to stop ends the reading."""
+    folder = Path(corpus.root) / "large"
+    folder.mkdir()
+    values = np.random.default_rng(0).random((60_000, 50), np.float32)
+    features = {f"x{number}": values[:, number] for number in range(50)}
+    queries = {"query_id": np.arange(60_000) // 20, "label": np.arange(60_000) % 3}
+    for number in range(12):
+        pq.write_table(pa.table({**queries, **features}), folder / f"part-{number}.parquet")
+    source = corpus.source("large", columns={"features": list(features)})
+    with corpus.store.begin() as tx:
+        dataset_id = tx.datasets.add("d", source).id
+        job_id = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id]).id
+        tx.datasets.attach_job(dataset_id, job_id)
+    thread = threading.Thread(target=corpus.workshop.carry_out, args=(job_id,))
+    thread.start()
+    seen: list[dict[str, Any]] = []
+    while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 3:
+        with corpus.store.read() as tx:
+            seen += [progress] if (progress := tx.jobs.get(job_id).progress) else []
+        time.sleep(0.01)
+    with corpus.store.begin() as tx:
+        tx.jobs.request_cancel(job_id)
+    thread.join()
+    percents = [progress["iteration"] for progress in seen if progress["phase"] == "reading"]
+    assert percents == sorted(percents)
+    assert 0 < percents[-1] < 90
+    assert seen[-1]["total"] == 100
+    with corpus.store.read() as tx:
+        assert tx.jobs.get(job_id).status == "cancelled"
+        assert tx.datasets.get(dataset_id).status == "invalid"
 
 
 @pytest.mark.long

@@ -75,7 +75,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
     Raises:
         StoreUnavailable: The storage of its bucket does not answer; Dask tries again.
     """
-    from distributed import get_worker
+    from distributed import Status, get_worker
 
     settings = StoreSettings()
     dask_worker = get_worker()
@@ -85,7 +85,8 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
     def report(done: int, total: int) -> None:
         nonlocal reported_at
         state = dask_worker.state.tasks.get(key)
-        if state is None or state.state == "cancelled":
+        is_ending = dask_worker.status in (Status.closing, Status.closed, Status.failed)
+        if state is None or state.state == "cancelled" or is_ending:
             raise _Unwanted
         if time.monotonic() - reported_at >= _REPORT_SECONDS:
             dask_worker.log_event(topic, {"place": place, "fraction": done / total})
