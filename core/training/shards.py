@@ -37,6 +37,7 @@ def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
     before = np.maximum(after - 1, 0)
     is_nearer = wanted - query_boundaries[before] < query_boundaries[after] - wanted
     cuts = np.where(is_nearer, before, after)
+    cuts[-1] = n_queries  # of queries without documents, too, that are the last
     # Each range has a query: no cut is too far to the left, and then none too far to the right.
     numbers = np.arange(n_ranks + 1)
     cuts = np.maximum.accumulate(np.maximum(cuts, numbers) - numbers) + numbers
