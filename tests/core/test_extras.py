@@ -28,6 +28,13 @@ _STORE = (
             "onnx",
         ),
         ("jax", "import core.training.networks", "training a network", "neural"),
+        ("distributed", "import worker.ranks.connections", "a distributed training", "distributed"),
+        (
+            "cryptography",
+            "from worker.ranks.identity import Identity; Identity.new('job_1', 1)",
+            "a distributed training",
+            "distributed",
+        ),
     ],
 )
 def test_an_absent_package_is_named_with_its_extra(

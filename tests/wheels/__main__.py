@@ -49,7 +49,7 @@ def main() -> None:
         _measure("client and server", environment, client, server)
         environment.run("python", "-m", "pip", "check")
         _try_service(environment, _occupied(folder / "work"))
-        _run_tests(environment, f"{server}[neural,onnx,postgresql,s3]", folder, given.tests)
+        _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, given.tests)
 
 
 def _say(line: str) -> None:

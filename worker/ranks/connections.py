@@ -8,9 +8,13 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from distributed.comm.core import Comm, Listener, connect, listen
-
+from core.errors import ExtraMissing
 from worker.ranks.identity import Identity, new_nonce
+
+try:
+    from distributed.comm.core import Comm, Listener, connect, listen
+except ImportError as error:
+    raise ExtraMissing("a distributed training", "distributed") from error
 
 T = TypeVar("T")
 Message = Mapping[str, Any]

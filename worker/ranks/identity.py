@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.errors import ExtraMissing
+
 if TYPE_CHECKING:
     from distributed import Security
 
@@ -37,11 +39,14 @@ class Identity:
         """Make a certificate and a secret; a certificate takes a tenth of a second.
 
         Raises:
-            ImportError: A package of the extra `distributed` is missing.
+            ExtraMissing: A package of the extra `distributed` is missing.
         """
-        from distributed import Security
+        try:
+            from distributed import Security
 
-        made = Security.temporary()
+            made = Security.temporary()
+        except ImportError as error:
+            raise ExtraMissing("a distributed training", "distributed") from error
         return cls(job_id, token, secrets.token_hex(32), str(made.tls_ca_file), str(made.tls_worker_key))
 
     @classmethod
