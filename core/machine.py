@@ -118,7 +118,19 @@ def _lines(file: Path) -> list[str]:
 
 def process_memory_bytes() -> int | None:
     """Return the anonymous memory of this process, or None if unknown."""
+    return _status_bytes("RssAnon")
+
+
+def peak_memory_bytes() -> int | None:
+    """Return the most memory that this process has held at a time, mapped files included; None if unknown.
+
+    The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
+    """
+    return _status_bytes("VmHWM")
+
+
+def _status_bytes(field: str) -> int | None:
     for line in _lines(_STATUS):
-        if line.startswith("RssAnon:"):
+        if line.startswith(f"{field}:"):
             return int(line.split()[1]) * _KIBIBYTE
     return None

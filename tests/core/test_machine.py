@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core.machine import ControlGroups, available_cpus, available_memory_bytes, limit_threads
+from core.machine import (
+    ControlGroups,
+    available_cpus,
+    available_memory_bytes,
+    limit_threads,
+    peak_memory_bytes,
+)
 
 
 def _groups(folder: Path, membership: str, files: dict[str, str]) -> ControlGroups:
@@ -188,3 +194,13 @@ def test_threads_that_were_chosen_stay() -> None:
     limited: dict[str, str] = {}
     limit_threads(limited)
     assert set(limited.values()) == {str(available_cpus())}
+
+
+@pytest.mark.skipif(peak_memory_bytes() is None, reason="memory is known on Linux only")
+def test_the_peak_of_a_process_is_its_own() -> None:
+    """A large parent does not count, and memory that was given back does."""
+    held = bytearray(2**28)
+    command = "from core.machine import peak_memory_bytes as peak; x = bytearray(2**26); del x; print(peak())"
+    result = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    assert 2**26 < int(result.stdout) < 2**27
+    assert len(held) < (peak_memory_bytes() or 0)

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import queue
-import resource
 import socket
 import sys
 import time
@@ -20,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.errors import InvalidInput
-from core.machine import available_memory_bytes, process_memory_bytes
+from core.machine import available_memory_bytes, peak_memory_bytes, process_memory_bytes
 from core.subprocesses import die_with_parent
 from core.training.memory import memory_need
 from core.training.spec import training_spec
@@ -35,7 +34,6 @@ from worker.ranks.shard_training import ShardTraining
 LEFT, LOST = 0, 3  # exit codes: the driver is gone, or another rank
 _BEATS = 5  # in the time of silence after which a process counts as lost
 _PR_SET_NAME = 15
-_KIBIBYTE = 1024
 _log = logging.getLogger("rankery.ranks")
 
 
@@ -126,7 +124,7 @@ class RankProcess:
             "done": done,
             "total": total,
             "memory_bytes": process_memory_bytes() or 0,
-            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE,
+            "peak_memory_bytes": peak_memory_bytes() or 0,
             "sent_bytes": traffic.sent_bytes,
             "waiting_share": round(traffic.waiting_seconds / max(time.monotonic() - self._began_at, 1e-9), 4),
         }
