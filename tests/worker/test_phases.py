@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from core.data import synthetic_dataset
+from core.machine import process_memory_bytes
 from core.store import Store
 from tests.worker.workshop import Workshop
-from core.machine import process_memory_bytes
 from worker.job.phases import Phases
 from worker.job.run import JobRun
 

@@ -52,7 +52,7 @@ class Strike(threading.Thread):
     Args:
         name: How the process is called at the stage: `rank 1 histograms`, `rank 1` for any.
         number: The signal.
-        times: How often.
+        times: How often, each time another process.
     """
 
     def __init__(self, name: str, number: signal.Signals, times: int = 1) -> None:
@@ -60,13 +60,15 @@ class Strike(threading.Thread):
         self._name = name[:15]  # the system keeps no more
         self._number = number
         self._times = times
+        self._struck: set[int] = set()
         self.struck_at: list[float] = []
 
     def run(self) -> None:
         """Strike."""
         while len(self.struck_at) < self._times:
             for pid, name in running_ranks().items():
-                if name.startswith(self._name) and self._is_struck(pid):
+                if name.startswith(self._name) and pid not in self._struck and self._is_struck(pid):
+                    self._struck.add(pid)
                     self.struck_at.append(time.monotonic())
             time.sleep(0.0005)
 
