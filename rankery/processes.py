@@ -23,6 +23,8 @@ _EXPORTS_AFTER_SECONDS = 30.0
 _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
+# A rank worker runs what jobs send it, and has no use for these.
+_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "PGPASSWORD")
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -123,6 +125,54 @@ def run_worker(
         run(settings, lane)
     except RankeryError as error:
         raise ProcessFailed(str(error)) from error
+
+
+def run_rank_worker(
+    scheduler: str | None, *, threads: int | None, memory: str, host: str | None, say: Callable[[str], None]
+) -> None:
+    """Run a worker of a Dask cluster until SIGINT or SIGTERM, without credentials of the database.
+
+    Raises:
+        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
+        InvalidSettings: There is no scheduler, or a `RANKERY_…` variable is out of bounds.
+        ProcessFailed: Dask is not installed, the certificates cannot be used, or kernels not be compiled.
+    """
+    require_server_package()
+    _start_without_credentials(say)
+    capture_output()
+    _prepare_environment(threads)
+    from core.errors import RankeryError
+    from core.machine import available_cpus
+    from rankery.embedded.compilation_progress import compilation_progress
+    from worker.dask.rank_worker import RankWorkerOptions, run_until_stopped
+    from worker.process.logs import configure_logging
+    from worker.settings import WorkerSettings
+
+    given: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
+    with _readable_settings():
+        settings = WorkerSettings(**given)
+    if settings.dask_scheduler is None:
+        raise InvalidSettings("--scheduler or RANKERY_DASK_SCHEDULER must name the Dask scheduler")
+    configure_logging(settings)
+    _warn_of_unknown_variables()
+    with compilation_progress() as report:
+        compile_kernels(report)  # else each rank would
+    options = RankWorkerOptions(threads or settings.threads or available_cpus(), memory, host)
+    try:
+        run_until_stopped(settings, options)
+    except RankeryError as error:
+        raise ProcessFailed(str(error)) from error
+
+
+def _start_without_credentials(say: Callable[[str], None]) -> None:
+    """Start this process anew where its environment has credentials, which it would keep in memory."""
+    withheld = [name for name in _WITHHELD if name in os.environ]
+    if not withheld:
+        return
+    say(f"a rank worker uses no database and no broker: {' and '.join(withheld)} removed")
+    kept = {name: value for name, value in os.environ.items() if name not in withheld}
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)  # noqa: S606 - our own command
 
 
 def capture_output() -> None:

@@ -18,7 +18,7 @@ from rankery.cli.models import models
 from rankery.cli.papers import papers
 from rankery.cli.probes import health, warm_up
 from rankery.cli.rank import rank
-from rankery.cli.serving import api, serve, worker
+from rankery.cli.serving import api, rank_worker, serve, worker
 from rankery.cli.train import train
 from rankery.cli.tune import tune
 
@@ -54,7 +54,7 @@ def rankery(
     """
 
 
-for _command in (serve, api, worker, demo, warm_up):
+for _command in (serve, api, worker, rank_worker, demo, warm_up):
     app.command(rich_help_panel=_SERVICE)(_command)
 app.add_typer(health, rich_help_panel=_SERVICE, name="health")
 app.add_typer(keys, rich_help_panel=_SERVICE, name="keys")

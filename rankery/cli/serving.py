@@ -1,4 +1,4 @@
-"""`rankery serve`, `api` and `worker`: the processes of the service."""
+"""`rankery serve`, `api`, `worker` and `rank-worker`: the processes of the service."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -76,3 +76,38 @@ def worker(
     from rankery.processes import run_worker
 
     run_worker(data_dir, lane and lane.value, concurrency=concurrency, threads=threads)
+
+
+def rank_worker(
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Dask scheduler  [default: RANKERY_DASK_SCHEDULER]", show_default=False),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Threads to read files with; ranks have those of their job  [default: cores]",
+            show_default=False,
+        ),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option(help="Memory for files that are read, such as 8GiB; beyond it they go to the disk")
+    ] = "auto",
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="Address for other machines  [default: on the way to the scheduler]", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Run a worker of a Dask cluster: it runs ranks of distributed trainings, and reads files of datasets.
+
+    Certificates are RANKERY_DASK_TLS_CA_FILE, RANKERY_DASK_TLS_CERT_FILE and RANKERY_DASK_TLS_KEY_FILE.
+    It needs no database and no broker. Start one on each machine, and as many ranks of a training can run.
+
+    Example: `rankery rank-worker --scheduler tls://scheduler:8786`
+    """
+    from rankery.processes import run_rank_worker
+
+    run_rank_worker(scheduler, threads=threads, memory=memory, host=host, say=say)

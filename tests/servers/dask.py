@@ -79,7 +79,9 @@ class DaskCluster:
         place = ["--host", _HOST, "--port", str(self.port)]
         command = ["distributed.cli.dask_scheduler", *place, "--no-dashboard", *self.certificates.options]
         self.scheduler = ServerProcess(tied([*_DASK, *command]), folder / "scheduler.log", self._answers)
-        self.workers = [self._worker(f"worker-{number}") for number in range(n_workers)]
+        # Both kinds of worker that the guide offers do the same.
+        kinds = (self._rank_worker, self._dask_worker)
+        self.workers = [kinds[number % 2](f"worker-{number}") for number in range(n_workers)]
 
     @property
     def settings(self) -> dict[str, Path | str]:
@@ -97,14 +99,20 @@ class DaskCluster:
         for process in (*self.workers, self.scheduler):
             process.kill()
 
-    def _worker(self, name: str) -> ServerProcess:
+    def _rank_worker(self, name: str) -> ServerProcess:
+        command = [sys.executable, "-m", "rankery", "rank-worker", "--scheduler", self.address]
+        return self._worker(name, [*command, "--threads", "1"])
+
+    def _dask_worker(self, name: str) -> ServerProcess:
         local = ["--name", name, "--host", _HOST, "--local-directory", str(self._folder / name)]
         quiet = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
-        command = ["distributed.cli.dask_worker", self.address, *local, *quiet, *self.certificates.options]
+        command = ["distributed.cli.dask_worker", self.address, *local, *quiet]
+        return self._worker(name, [*_DASK, *command, *self.certificates.options])
+
+    def _worker(self, name: str, command: Sequence[str]) -> ServerProcess:
         log = self._folder / f"{name}.log"
-        return ServerProcess(
-            tied([*_DASK, *command]), log, lambda: has_joined(log), environment=self._environment
-        )
+        environment = {**self._environment, **self.certificates.environment}
+        return ServerProcess(tied(command), log, lambda: has_joined(log), environment=environment)
 
     def _answers(self) -> bool:
         try:

@@ -20,7 +20,7 @@ from tests.rankery.cli.commands import all_commands, run
 
 # They run until they are stopped, or have nothing to tell a program.
 _PROBES = {("warm-up",), ("health", "api"), ("health", "worker")}
-_WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("demo",), *_PROBES}
+_WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("rank-worker",), ("demo",), *_PROBES}
 
 
 @pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)

@@ -1,0 +1,169 @@
+"""`rankery rank-worker`: a worker of a Dask cluster."""
+
+import importlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.dask import Certificates, DaskCluster, has_joined, running_cluster, wait_until_gone
+from tests.servers.process import ServerProcess, free_port, tied
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
+
+pytestmark = pytest.mark.long
+
+SECRETS = {
+    "RANKERY_DATABASE_URL": "postgresql://rankery:secret@127.0.0.1/rankery",
+    "RANKERY_BROKER_URL": "redis://:secret@127.0.0.1:6379/0",
+}
+COMMAND = [sys.executable, "-m", "rankery", "rank-worker"]
+
+
+@contextmanager
+def running_rank_worker(
+    cluster: DaskCluster, log: Path, **environment: str
+) -> Iterator[tuple[ServerProcess, list[str]]]:
+    """Run one beside the others of a cluster; gives the process, and words of its command line."""
+    named = {**cluster.certificates.environment, **environment}
+    mark = ["rank-worker", "--memory", f"{10**9 + free_port()}"]
+    command = [*COMMAND, "--scheduler", cluster.address, "--threads", "1", *mark[1:]]
+    process = ServerProcess(tied(command), log, lambda: has_joined(log), environment=named)
+    process.start()
+    try:
+        yield process, mark
+    finally:
+        process.kill()
+
+
+def refused(*arguments: str, **environment: str) -> str:
+    """Run one that must end at once with a sentence, which is returned."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
+    ended = subprocess.run(
+        [*COMMAND, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    return ended.stderr.splitlines()[-1]
+
+
+def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def condition() -> dict[str, Any]:
+    """Tell what a process can see of itself; runs on a Dask worker."""
+    psutil = importlib.import_module("psutil")  # which has no types
+    listening = psutil.Process().net_connections()
+    return {
+        "pid": os.getpid(),
+        "addresses": sorted({link.laddr.ip for link in listening if link.status == psutil.CONN_LISTEN}),
+        "environment": Path("/proc/self/environ").read_bytes().decode(),
+    }
+
+
+def test_it_joins_without_credentials_and_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
+    """It runs tasks, holds no credentials of the database even in memory, and listens on this machine only.
+
+    SIGTERM ends it; the scheduler and the other workers go on.
+    """
+    log = tmp_path / "log"
+    with running_rank_worker(dask_cluster, log, **SECRETS) as (process, mark):
+        with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
+            found = [one for one in client.run(condition).values() if one["pid"] == process.pid]
+            assert len(found) == 1
+            assert found[0]["addresses"] == ["127.0.0.1"]
+            assert "RANKERY_DASK_TLS_KEY_FILE" in found[0]["environment"]
+            assert not any(name in found[0]["environment"] for name in SECRETS)
+        process.stop()
+        assert wait_until_gone(mark, 10.0) == []
+    assert "RANKERY_DATABASE_URL and RANKERY_BROKER_URL removed" in log.read_text()
+    assert "secret" not in log.read_text()
+    with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
+        assert len(client.nthreads()) == len(dask_cluster.workers)
+
+
+def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
+    """A scheduler that is started again finds its workers again."""
+    log = tmp_path / "log"
+    with (
+        running_cluster(tmp_path / "cluster", n_workers=0) as cluster,
+        running_rank_worker(cluster, log) as (process, _),
+    ):
+        pid = process.pid
+        cluster.scheduler.kill()
+        until(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
+        cluster.scheduler.start()
+        until(lambda: log.read_text().count("rank_worker.ready") == 2)
+        assert process.pid == pid
+        with cluster_client(DaskSettings.model_validate(cluster.settings)) as client:
+            assert client.submit(os.getpid, pure=False).result(20) == pid
+
+
+def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM are answered while it waits."""
+    certificates = Certificates.made(tmp_path / "certificates")
+    log = tmp_path / "log"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                tied([*COMMAND, "--scheduler", f"tls://127.0.0.1:{free_port()}"]),
+                env={**os.environ, **certificates.environment},
+                stderr=output,
+            )
+        until(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
+        process.send_signal(number)
+        assert process.wait(10) == 0
+    assert "Traceback" not in log.read_text()
+
+
+def test_plain_connections_beyond_this_machine_are_refused() -> None:
+    """A worker runs the code of whoever has the scheduler."""
+    sentence = "RANKERY_DASK_SCHEDULER: value error, must be tls:// beyond this machine"
+    assert sentence in refused("--scheduler", "tcp://10.1.2.3:8786")
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    """The scheduler, a certificate, or its file."""
+    assert "--scheduler or RANKERY_DASK_SCHEDULER must name" in refused()
+    tls = ["--scheduler", "tls://127.0.0.1:8786"]
+    assert "RANKERY_DASK_TLS_CA_FILE: value error, must be set" in refused(*tls)
+    certificates = Certificates.made(tmp_path / "certificates")
+    (certificates.folder / "key.pem").unlink()
+    assert "the certificates for the Dask cluster cannot be used" in refused(*tls, **certificates.environment)
+
+
+def test_this_machine_alone_needs_no_certificates(tmp_path: Path) -> None:
+    """A scheduler without certificates, on a loopback address, and a worker that listens there too."""
+    port, log = free_port(), tmp_path / "log"
+    scheduler = [sys.executable, "-W", "ignore", "-m", "distributed.cli.dask_scheduler"]
+    plain = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+
+    def answers() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    server = ServerProcess(tied([*scheduler, *plain]), tmp_path / "scheduler", answers)
+    address = f"tcp://localhost:{port}"
+    worker = ServerProcess(tied([*COMMAND, "--scheduler", address]), log, lambda: has_joined(log))
+    try:
+        server.start()
+        worker.start()
+        with cluster_client(DaskSettings(dask_scheduler=address)) as client:
+            (found,) = client.run(condition).values()
+        assert set(found["addresses"]) <= {"127.0.0.1", "::1"}
+    finally:
+        worker.kill()
+        server.kill()

@@ -1,0 +1,145 @@
+"""A Dask worker that runs ranks of trainings and reads files, for `rankery rank-worker`."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from core.errors import ClusterUnavailable, ExtraMissing
+from core.loopback import is_loopback
+from worker.dask.cluster import CONNECT_SECONDS, security_of
+from worker.dask.settings import DaskSettings
+
+if TYPE_CHECKING:
+    from distributed import Security, Worker
+
+_PAUSE_SECONDS = 2.0
+_CLOSE_SECONDS = 5.0  # for ranks to be killed, and for the scheduler to be told
+_CONFIGURATION = {
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+    "distributed.worker.profile.enabled": False,
+    # Its pages are served without certificates; the port listens on this machine only.
+    "distributed.worker.http.routes": ["distributed.http.health"],
+}
+_PAGES = "127.0.0.1:0"
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class RankWorkerOptions:
+    """How a Dask worker is started.
+
+    Attributes:
+        threads: Threads with which it reads files; ranks have as many as their job asks for.
+        memory: Memory for files that are read, as Dask writes sizes; beyond it they go to the disk.
+        host: Address at which other machines reach it; None: that of the way to the scheduler.
+    """
+
+    threads: int
+    memory: str = "auto"
+    host: str | None = None
+
+
+def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> None:
+    """Run a Dask worker until SIGINT or SIGTERM; a scheduler that is lost is waited for.
+
+    Raises:
+        ExtraMissing: Dask is not installed.
+        ClusterUnavailable: The certificates cannot be read, or the address is none of this machine's.
+    """
+    security = security_of(settings)
+    try:
+        import dask
+    except ImportError as error:
+        raise ExtraMissing("a rank worker", "distributed") from error
+    with dask.config.set(_CONFIGURATION):
+        asyncio.run(_serve(str(settings.dask_scheduler), security, options))
+
+
+async def _serve(scheduler: str, security: "Security", options: RankWorkerOptions) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stopped = asyncio.create_task(stop.wait())
+    while not stop.is_set():
+        await _unless(stopped, _wait_for(scheduler, security))
+        if not stop.is_set():
+            async with _joined(scheduler, security, options) as worker:
+                await _unless(stopped, worker.finished())
+            if not stop.is_set():
+                _LOG.warning("rank_worker.scheduler_lost", scheduler=scheduler)
+                await _unless(stopped, asyncio.sleep(_PAUSE_SECONDS))
+
+
+async def _unless(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) -> None:
+    """Work until it is done or the process is to stop."""
+    working = asyncio.create_task(work)
+    await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not working.done():
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+    elif not working.cancelled():
+        working.result()
+
+
+async def _wait_for(scheduler: str, security: "Security") -> None:
+    """Wait until the scheduler takes connections; log why it does not.
+
+    Raises:
+        ClusterUnavailable: The certificates cannot be read.
+    """
+    from distributed.comm.core import connect
+
+    try:
+        arguments = security.get_connection_args("worker")
+    except (OSError, ValueError) as error:
+        raise ClusterUnavailable(f"the certificates for the Dask cluster cannot be used: {error}") from error
+    while True:
+        try:
+            comm = await connect(scheduler, timeout=CONNECT_SECONDS, **arguments)
+        except OSError as error:
+            reason = str(error.__cause__ or error)
+            _LOG.warning("rank_worker.scheduler_unreachable", scheduler=scheduler, reason=reason)
+            await asyncio.sleep(_PAUSE_SECONDS)
+        else:
+            await comm.close()
+            return
+
+
+@contextlib.asynccontextmanager
+async def _joined(
+    scheduler: str, security: "Security", options: RankWorkerOptions
+) -> AsyncIterator["Worker"]:
+    """Join the cluster until the block ends."""
+    from distributed import Worker
+
+    worker = Worker(
+        scheduler,
+        nthreads=options.threads,
+        memory_limit=options.memory,
+        host=options.host or _loopback_of(scheduler),
+        security=security,
+        dashboard=False,
+        dashboard_address=_PAGES,
+    )
+    try:
+        await worker
+    except OSError as error:
+        raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
+    _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
+    try:
+        yield worker
+    finally:
+        # Tasks are not waited for: Dask gives them to other workers.
+        await worker.close(timeout=_CLOSE_SECONDS, executor_wait=False)
+
+
+def _loopback_of(scheduler: str) -> str | None:
+    """Return the scheduler's host where it is this machine alone, so that the worker listens there alone."""
+    host = scheduler.partition("://")[2].rpartition(":")[0]
+    return host.strip("[]") if is_loopback(host) else None
