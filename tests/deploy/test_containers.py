@@ -1,5 +1,6 @@
 """The Dockerfile and the compose file name only what exists; `make check-image` builds the image."""
 
+import functools
 import os
 import re
 import shutil
@@ -13,6 +14,10 @@ import yaml
 
 from rankery.cli import app as command_line
 from tests.deploy.settings import settings_names
+from tests.servers.dask import Certificates
+from tests.servers.process import ServerProcess, free_port, tied
+from worker.dask.cluster import cluster_client
+from worker.dask.settings import DaskSettings
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -29,9 +34,12 @@ def test_every_environment_variable_is_read_by_a_process(text: str) -> None:
 
 
 def test_every_command_exists() -> None:
-    """`rankery api` and `rankery worker` are commands of the command line."""
-    commands = {command.name or command.callback.__name__ for command in command_line.registered_commands}  # type: ignore[union-attr]
-    started = {COMPOSE["services"][service]["command"][0] for service in ("api", "worker")}
+    """`rankery api`, `rankery worker` and `rankery rank-worker` are commands of the command line."""
+    commands = {
+        command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
+        for command in command_line.registered_commands
+    }
+    started = {COMPOSE["services"][service]["command"][0] for service in ("api", "worker", "rank-worker")}
     default = re.findall(r'^CMD \["(\w+)"\]', DOCKERFILE, re.MULTILINE)
     assert started | set(default) <= commands
     assert 'ENTRYPOINT ["rankery"]' in DOCKERFILE
@@ -86,6 +94,7 @@ def test_every_volume_is_declared_and_used() -> None:
         mount.split(":")[0]
         for service in COMPOSE["services"].values()
         for mount in service.get("volumes", [])
+        if not mount.startswith("${")
     }
     assert used == set(COMPOSE["volumes"])
     mounted = COMPOSE["x-rankery"]["volumes"][0].split(":")[1]
@@ -93,13 +102,56 @@ def test_every_volume_is_declared_and_used() -> None:
     assert f"VOLUME {mounted}" in DOCKERFILE
 
 
-def test_docker_compose_accepts_the_file() -> None:
+def test_rank_workers_have_certificates_and_no_credentials() -> None:
+    """They read artifacts, and whoever breaks into one reaches neither database nor broker."""
+    service = COMPOSE["services"]["rank-worker"]
+    assert "RANKERY_DATABASE_URL" not in service["environment"]
+    assert "RANKERY_BROKER_URL" not in service["environment"]
+    data_dir = COMPOSE["x-rankery"]["environment"]["RANKERY_DATA_DIR"]
+    assert f"rankery-data:{data_dir}:ro" in service["volumes"]
+    worker = COMPOSE["services"]["worker"]["environment"]
+    certificates = COMPOSE["x-dask-certificates"]
+    assert certificates.items() <= service["environment"].items()
+    assert certificates.items() <= worker.items()
+    assert COMPOSE["x-rankery"]["environment"].items() <= worker.items()
+
+
+def test_dask_accepts_the_options_of_the_scheduler(tmp_path: Path) -> None:
+    """It starts with them, over TLS alone, and answers its health check."""
+    service = COMPOSE["services"]["dask-scheduler"]
+    certificates = Certificates.made(tmp_path / "certificates")
+    port, health_port = free_port(), free_port()
+    replaced = {"/etc/rankery/dask": str(certificates.folder), "8786": str(port), "8787": str(health_port)}
+
+    def here(word: str) -> str:
+        return functools.reduce(lambda text, each: text.replace(*each), replaced.items(), word)
+
+    program, *arguments = map(here, service["entrypoint"])
+    check = [sys.executable, *map(here, service["healthcheck"]["test"][2:])]
+    process = ServerProcess(
+        tied([str(Path(sys.executable).with_name(program)), *arguments]),
+        tmp_path / "scheduler.log",
+        lambda: subprocess.run(check, check=False, capture_output=True).returncode == 0,
+    )
+    process.start()
+    try:
+        address = f"tls://127.0.0.1:{port}"
+        with cluster_client(
+            DaskSettings.model_validate({"dask_scheduler": address, **certificates.settings})
+        ):
+            pass
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("profile", [[], ["--profile", "distributed"]], ids=["plain", "distributed"])
+def test_docker_compose_accepts_the_file(profile: list[str]) -> None:
     """`docker-compose config` resolves it, and refuses to start without passwords."""
     if shutil.which("docker-compose") is None:
         if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
             pytest.fail("docker-compose is not installed")
         pytest.skip("docker-compose is not installed: apt-get install docker-compose")
-    command = ["docker-compose", "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"]
+    command = ["docker-compose", "--file", str(ROOT / "docker-compose.yml"), *profile, "config", "--quiet"]
     passwords = {"POSTGRES_PASSWORD": "p", "REDIS_PASSWORD": "r"}
     bare = {name: value for name, value in os.environ.items() if name not in passwords}
     subprocess.run(command, env={**bare, **passwords}, check=True, capture_output=True)

@@ -46,7 +46,16 @@ EVERYTHING: Manifest = {
     "service": {"annotations": {"a": "b"}},
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "distributed": {"enabled": True, "secret": "certificates"},
+    "daskScheduler": {"podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "fast"}},
+    "rankWorker": {
+        "replicas": 4,
+        "bucketSecret": "corpora",
+        "tolerations": [{"key": "training", "operator": "Exists"}],
+    },
 }
+# They have neither the database nor the broker.
+_DISTRIBUTED = ("dask-scheduler", "rank-worker")
 CASES = pytest.mark.parametrize("values", [LEAST, EVERYTHING], ids=["least", "everything"])
 
 
@@ -106,6 +115,8 @@ def test_a_value_that_is_missing_is_named() -> None:
         ({"worker": {"replica": 2}}, "replica"),
         ({"api": {"replicas": "two"}}, "/api/replicas"),
         ({"settings": {"THREADS": "2"}}, "THREADS"),
+        ({"rankWorker": {"autoscaling": {}}}, "autoscaling"),
+        ({"distributed": {"secret": ""}}, "/distributed/secret"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> None:
@@ -118,9 +129,10 @@ def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> No
 def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> None:
     """A misspelt variable would silently do nothing."""
     for container in containers(rendered(values)):
-        named = {entry["name"] for entry in container["env"]}
+        named = {entry["name"] for entry in container.get("env", ())}
         assert {name for name in named if name.startswith("RANKERY_")} <= settings_names()
-        assert {"RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL"} <= named
+        if container["name"] not in _DISTRIBUTED:
+            assert {"RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL"} <= named
 
 
 @CASES
@@ -129,6 +141,8 @@ def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
     manifests = rendered(values)
     assert not any(name.startswith("Secret/") for name in manifests)
     for container in containers(manifests):
+        if container["name"] in _DISTRIBUTED:
+            continue
         entries = {entry["name"]: entry for entry in container["env"]}
         for name in ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL"):
             assert set(entries[name]) == {"name", "valueFrom"}
@@ -138,8 +152,10 @@ def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
 def test_containers_run_without_privileges(values: Manifest) -> None:
     """Not as root, on a root file system that is read only, and without any capability."""
     manifests = rendered(values)
-    for name in ("Deployment/ltr-rankery-api", "Deployment/ltr-rankery-worker"):
-        pod = manifests[name]["spec"]["template"]["spec"]
+    deployments = [manifest for name, manifest in manifests.items() if name.startswith("Deployment/")]
+    assert len(deployments) == (4 if "distributed" in values else 2)
+    for deployment in deployments:
+        pod = deployment["spec"]["template"]["spec"]
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert f"USER {pod['securityContext']['runAsUser']}:" in (ROOT / "Dockerfile").read_text()
         assert pod["automountServiceAccountToken"] is False
@@ -203,6 +219,55 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
     ]
 
 
+def test_distributed_trainings_are_off_unless_asked_for() -> None:
+    """Without a Dask cluster there is nothing of it."""
+    text = yaml.safe_dump(rendered(LEAST))
+    assert "dask" not in text.lower()
+
+
+def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
+    """Workers and rank workers connect to the service, with the files of the secret; the API does not."""
+    manifests = rendered(EVERYTHING)
+    (port,) = manifests["Service/ltr-rankery-scheduler"]["spec"]["ports"]
+    address = f"tls://ltr-rankery-scheduler:{port['port']}"
+    for name in ("worker", "rank-worker", "scheduler", "api"):
+        pod = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        given = {entry["name"]: entry.get("value") for entry in container.get("env", ())}
+        mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+        assert ("/etc/rankery/dask" in mounts) == (name != "api")
+        assert given.get("RANKERY_DASK_SCHEDULER") == (address if name.endswith("worker") else None)
+        sources = {volume["name"]: volume.get("secret") for volume in pod["volumes"]}
+        wanted = {"secretName": "certificates", "defaultMode": 0o440}
+        assert sources.get("dask-certificates") == (None if name == "api" else wanted)
+    service = manifests["Service/ltr-rankery-scheduler"]
+    labels = manifests["Deployment/ltr-rankery-scheduler"]["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+
+
+def test_rank_workers_have_no_credentials_of_the_service() -> None:
+    """Neither the database, nor the broker, nor the keys with which artifacts are written."""
+    manifests = rendered(EVERYTHING)
+    for name in ("rank-worker", "scheduler"):
+        (container,) = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]["containers"]
+        text = yaml.safe_dump(container)
+        for secret in ("rankery-database", "rankery-broker", "bucket", "RANKERY_STORAGE_URL"):
+            assert secret not in text
+    (worker,) = manifests["Deployment/ltr-rankery-rank-worker"]["spec"]["template"]["spec"]["containers"]
+    assert worker["envFrom"] == [{"secretRef": {"name": "corpora"}}]
+
+
+def test_the_scheduler_is_started_as_by_compose() -> None:
+    """With the same options; a test of the compose file starts it."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    (container,) = rendered(EVERYTHING)["Deployment/ltr-rankery-scheduler"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    service = compose["services"]["dask-scheduler"]
+    assert container["command"] == service["entrypoint"]
+    assert container["livenessProbe"]["exec"]["command"] == service["healthcheck"]["test"][1:]
+
+
 @pytest.mark.parametrize(("path", "root_path"), [("/", None), ("/rankery", "/rankery")])
 def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
     """The service is told of it."""
@@ -225,7 +290,9 @@ def test_settings_stay_as_they_are_written() -> None:
     }
     lines = "".join(f"  {name}: {value}\n" for name, (value, _) in written.items())
     values = helm_python.values_from_yaml(f"settings:\n{lines}")
-    for container in containers(rendered({**LEAST, **values})):
+    for container in containers(rendered({**LEAST, **values, "distributed": {"enabled": True}})):
+        if container["name"] == "dask-scheduler":
+            continue
         given = {entry["name"]: entry.get("value") for entry in container["env"]}
         assert {name: given[name] for name in written} == {name: read for name, (_, read) in written.items()}
 

@@ -63,6 +63,10 @@ topologySpreadConstraints:
 volumes:
   - name: scratch
     {{- toYaml .values.scratch | nindent 4 }}
+  {{- if .certificates }}
+  - name: dask-certificates
+    secret: {secretName: {{ .root.Values.distributed.secret | quote }}, defaultMode: 0440}
+  {{- end }}
 {{- with .root.Values.volumes }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -80,7 +84,8 @@ affinity:
 {{- end }}
 {{- end -}}
 
-{{- define "rankery.container" -}}
+{{- /* With `"certificates" true` for what connects to the Dask cluster. */ -}}
+{{- define "rankery.image" -}}
 image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext:
@@ -90,9 +95,34 @@ resources:
 volumeMounts:
   - {name: scratch, mountPath: /var/lib/rankery, subPath: data}
   - {name: scratch, mountPath: /tmp, subPath: tmp}
+  {{- if .certificates }}
+  - {name: dask-certificates, mountPath: /etc/rankery/dask, readOnly: true}
+  {{- end }}
 {{- with .root.Values.volumeMounts }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{- define "rankery.settings" -}}
+{{- range $name, $value := .Values.settings }}
+{{- /* Helm reads numbers as floats, and would write large ones as 3.4e+10. */}}
+{{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
+- {name: {{ $name }}, value: {{ $whole | ternary (printf "%.0f" $value) (toString $value) | quote }}}
+{{- end }}
+{{- with .Values.environment }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "rankery.dask" -}}
+- {name: RANKERY_DASK_SCHEDULER, value: "tls://{{ include "rankery.fullname" . }}-scheduler:8786"}
+{{- range $name := list "ca" "cert" "key" }}
+- {name: RANKERY_DASK_TLS_{{ upper $name }}_FILE, value: /etc/rankery/dask/{{ $name }}.pem}
+{{- end }}
+{{- end -}}
+
+{{- define "rankery.container" -}}
+{{ include "rankery.image" . }}
 {{- with .root.Values.storage.secret }}
 envFrom:
   - secretRef: {name: {{ . | quote }}}
@@ -111,12 +141,8 @@ env:
   {{- with .root.Values.storage.endpoint }}
   - {name: AWS_ENDPOINT_URL, value: {{ . | quote }}}
   {{- end }}
-  {{- range $name, $value := .root.Values.settings }}
-  {{- /* Helm reads numbers as floats, and would write large ones as 3.4e+10. */}}
-  {{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
-  - {name: {{ $name }}, value: {{ $whole | ternary (printf "%.0f" $value) (toString $value) | quote }}}
+  {{- if .certificates }}
+  {{- include "rankery.dask" .root | nindent 2 }}
   {{- end }}
-  {{- with .root.Values.environment }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "rankery.settings" .root | trim | nindent 2 }}
 {{- end -}}
