@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from core.errors import ClusterUnavailable, ExtraMissing
+from core.errors import ClusterUnavailable, InvalidInput
 from core.loopback import is_loopback
 from worker.dask.cluster import CONNECT_SECONDS, security_of
 from worker.dask.settings import DaskSettings
@@ -49,13 +49,17 @@ def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> Non
 
     Raises:
         ExtraMissing: Dask is not installed.
+        InvalidInput: The memory is no size.
         ClusterUnavailable: The certificates cannot be read, or the address is none of this machine's.
     """
     security = security_of(settings)
+    import dask
+    from dask.utils import parse_bytes
+
     try:
-        import dask
-    except ImportError as error:
-        raise ExtraMissing("a rank worker", "distributed") from error
+        parse_bytes("0" if options.memory == "auto" else options.memory)
+    except ValueError as error:
+        raise InvalidInput.at("--memory", f"must be a size such as 8GiB; found {options.memory}") from error
     with dask.config.set(_CONFIGURATION):
         asyncio.run(_serve(str(settings.dask_scheduler), security, options))
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from core.data import synthetic_dataset
 from core.errors import ClusterUnavailable, ExtraMissing, StoreUnavailable
 from tests.servers.dask import Certificates, DaskCluster, running_cluster
 from tests.servers.process import free_port
+from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client, security_of
 from worker.dask.settings import DaskSettings
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def settings(dask_cluster: DaskCluster) -> WorkerSettings:
+def cluster_settings(dask_cluster: DaskCluster) -> WorkerSettings:
     """The settings of a worker that uses the cluster."""
     return WorkerSettings.model_validate(dask_cluster.settings)
 
@@ -32,10 +34,10 @@ def sockets() -> set[str]:
     return {target for target in links if target.startswith("socket:")}
 
 
-def test_tasks_run_on_the_workers_and_nothing_is_left(settings: WorkerSettings) -> None:
+def test_tasks_run_on_the_workers_and_nothing_is_left(cluster_settings: WorkerSettings) -> None:
     """A client reaches both workers; after the block there is no thread and no socket of it."""
     threads, before = set(threading.enumerate()), sockets()
-    with cluster_client(settings) as client:
+    with cluster_client(cluster_settings) as client:
         client.wait_for_workers(2, timeout=20)
         pids = set(client.run(os.getpid).values())
         assert client.submit(os.getpid, pure=False).result(20) in pids
@@ -78,6 +80,20 @@ def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> 
     ):
         pass
     assert set(threading.enumerate()) == threads
+
+
+def test_a_job_without_its_cluster_is_put_off_and_then_fails(workshop: Workshop) -> None:
+    """Another attempt comes after a pause; the last one ends the job with the reason."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    without = workshop.settings.model_copy(
+        update={"dask_scheduler": address, "attempts": 2, "retry_seconds": 0.1}
+    )
+    dataset_id = workshop.add(synthetic_dataset(20, seed=1), "d1")
+    job = Workshop(workshop.store, without).train(dataset_id, distribution={})
+    assert (job.status, job.attempt) == ("failed", 2)
+    assert job.problem is not None
+    assert job.problem["title"] == "Cluster unavailable"
+    assert job.problem["detail"].startswith(f"the Dask scheduler at {address} cannot be used: ")
 
 
 def test_a_missing_certificate_file_is_named(dask_cluster: DaskCluster, tmp_path: Path) -> None:

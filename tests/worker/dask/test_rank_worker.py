@@ -135,12 +135,13 @@ def test_plain_connections_beyond_this_machine_are_refused() -> None:
     assert sentence in refused("--scheduler", "tcp://10.1.2.3:8786")
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """The scheduler, a certificate, or its file."""
+def test_what_is_missing_or_wrong_is_named(tmp_path: Path) -> None:
+    """The scheduler, a certificate, its file, or the memory."""
     assert "--scheduler or RANKERY_DASK_SCHEDULER must name" in refused()
     tls = ["--scheduler", "tls://127.0.0.1:8786"]
     assert "RANKERY_DASK_TLS_CA_FILE: value error, must be set" in refused(*tls)
     certificates = Certificates.made(tmp_path / "certificates")
+    assert "--memory: must be a size" in refused(*tls, "--memory", "much", **certificates.environment)
     (certificates.folder / "key.pem").unlink()
     assert "the certificates for the Dask cluster cannot be used" in refused(*tls, **certificates.environment)
 
