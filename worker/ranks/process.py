@@ -25,9 +25,10 @@ from core.training.memory import memory_need
 from core.training.spec import training_spec
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.collectives import Collectives, Traffic
-from worker.ranks.connections import Connection, Endpoint, Refused
+from worker.ranks.connections import Endpoint, Refused
 from worker.ranks.identity import DRIVER
 from worker.ranks.invitation import Invitation
+from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
 from worker.ranks.shard_training import ShardTraining
 
@@ -48,8 +49,7 @@ class RankProcess:
         self._invitation = invitation
         self._rank = invitation.rank
         self._endpoint = Endpoint(invitation.identity, invitation.rank)
-        self._mesh: dict[int, Connection] = {}
-        self._meshed = asyncio.Event()
+        self._mesh = Mesh(self._endpoint, invitation.rank)
         self._requests: queue.Queue[dict[str, Any]] = queue.Queue()
         self._heard_at = time.monotonic()
         self._began_at = time.monotonic()
@@ -72,7 +72,7 @@ class RankProcess:
     def run(self) -> None:
         """Answer requests until the driver leaves."""
         endpoint, invitation = self._endpoint, self._invitation
-        address = endpoint.listen(invitation.host, self._accept)
+        address = endpoint.listen(invitation.host, self._mesh.accept)
         try:
             self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
         except (OSError, Refused) as error:
@@ -129,10 +129,6 @@ class RankProcess:
             "waiting_share": round(traffic.waiting_seconds / max(time.monotonic() - self._began_at, 1e-9), 4),
         }
 
-    async def _accept(self, connection: Connection) -> None:
-        self._mesh[connection.peer] = connection
-        self._meshed.set()
-
     def _enter(self, stage: str) -> None:
         """Note what the rank does, for the driver and for whoever looks at the list of processes."""
         self._stage = stage
@@ -165,7 +161,7 @@ class RankProcess:
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("connecting")
         addresses: dict[int, str] = {int(rank): address for rank, address in request["addresses"].items()}
-        self._endpoint.run(self._connect_all(addresses))
+        self._endpoint.run(self._mesh.connect_all(addresses))
         self._collectives = Collectives(self._rank, len(addresses), self._swap)
         scores = {name: unpacked(values) for name, values in request["scores"].items()}
         on_histograms = lambda: self._enter("histograms")  # noqa: E731
@@ -173,31 +169,16 @@ class RankProcess:
         self._began_at = time.monotonic()
         return {}
 
-    async def _connect_all(self, addresses: Mapping[int, str]) -> None:
-        """Connect to all ranks of a lower number, and wait for those of a higher one."""
-        for rank, address in addresses.items():
-            if rank < self._rank:
-                self._mesh[rank] = await self._endpoint.connect(address, rank)
-        while len(self._mesh) < len(addresses) - 1:
-            self._meshed.clear()
-            await self._meshed.wait()
-
     def _swap(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
         return self._endpoint.run(self._swapped(blocks))
 
     async def _swapped(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
         """Send a block to each other rank and take one from it; ends the process where that fails."""
-        peer = DRIVER
         try:
-            for peer, block in blocks.items():
-                await self._mesh[peer].send({"block": block})
-            found = {}
-            for peer in blocks:
-                found[peer] = (await self._mesh[peer].receive())["block"]
-            return found
-        except OSError:
+            return await self._mesh.swap(blocks)
+        except PeerLost as lost:
             with contextlib.suppress(OSError):
-                await self._driver.send({"lost": peer})
+                await self._driver.send({"lost": lost.peer})
                 await asyncio.sleep(0.1)  # the message leaves with the loop
             os._exit(LOST)
 

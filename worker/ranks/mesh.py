@@ -1,0 +1,74 @@
+"""The connections of a rank with all others, over which they exchange blocks."""
+
+import asyncio
+from collections.abc import Mapping
+
+from worker.ranks.connections import Connection, Endpoint
+
+
+class PeerLost(Exception):
+    """A rank cannot be reached any more.
+
+    Attributes:
+        peer: Its number.
+    """
+
+    def __init__(self, peer: int) -> None:
+        self.peer = peer
+        super().__init__(f"rank {peer} is gone")
+
+
+class Mesh:
+    """Connections with all other ranks; everything is to be called in the loop of the endpoint.
+
+    Args:
+        endpoint: Of this rank.
+        rank: Its number.
+    """
+
+    def __init__(self, endpoint: Endpoint, rank: int) -> None:
+        self._endpoint = endpoint
+        self._rank = rank
+        self._connections: dict[int, Connection] = {}
+        self._grown = asyncio.Event()
+
+    async def accept(self, connection: Connection) -> None:
+        """Take a connection of a rank of a higher number in."""
+        self._connections[connection.peer] = connection
+        self._grown.set()
+
+    async def connect_all(self, addresses: Mapping[int, str]) -> None:
+        """Connect to all ranks of a lower number, and wait for those of a higher one.
+
+        Args:
+            addresses: Of all ranks.
+
+        Raises:
+            OSError: One cannot be reached.
+            Refused: Somebody else answers.
+        """
+        for rank, address in addresses.items():
+            if rank < self._rank:
+                self._connections[rank] = await self._endpoint.connect(address, rank)
+        while len(self._connections) < len(addresses) - 1:
+            self._grown.clear()
+            await self._grown.wait()
+
+    async def swap(self, blocks: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Send a block to each other rank and take one from it.
+
+        Raises:
+            PeerLost: A rank is gone.
+        """
+        found = {}
+        for peer, block in blocks.items():
+            try:
+                await self._connections[peer].send({"block": block})
+            except OSError as error:
+                raise PeerLost(peer) from error
+        for peer in blocks:
+            try:
+                found[peer] = (await self._connections[peer].receive())["block"]
+            except OSError as error:
+                raise PeerLost(peer) from error
+        return found
