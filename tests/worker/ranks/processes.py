@@ -1,5 +1,6 @@
 """Processes of ranks as the system shows them."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -85,5 +86,8 @@ class Strike(threading.Thread):
 
 
 def _children() -> list[int]:
-    tasks = _PROC / "self" / "task"
-    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in (_PROC / "self" / "task").iterdir():
+        with contextlib.suppress(OSError):  # the thread has just ended
+            found += map(int, (task / "children").read_text().split())
+    return found

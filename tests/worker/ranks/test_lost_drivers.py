@@ -20,12 +20,12 @@ from worker import WorkerSettings
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
-TREES = 200
+TREES = 25
 SPEC: dict[str, Any] = {
     "model_name": "web",
     "loss": {"name": "lambdarank"},
     "metrics": ["ndcg@5"],
-    "hyperparameters": {"num_iterations": TREES, "num_leaves": 15, "min_data_in_leaf": 5},
+    "hyperparameters": {"num_iterations": TREES, "num_leaves": 7, "min_data_in_leaf": 5},
     "distribution": {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1},
 }
 LONG_ENOUGH = 60.0
@@ -133,9 +133,10 @@ def test_a_worker_that_stops_keeps_the_tree(workshop: Workshop, larger: RankingD
         deadline = time.monotonic() + LONG_ENOUGH
         while time.monotonic() < deadline:
             with workshop.store.read() as tx:
-                if (tx.jobs.get(job_id).progress or {}).get("iteration", 0) >= 3:
-                    stop.set()
-                    return
+                progress = tx.jobs.get(job_id).progress or {}
+            if progress.get("phase") == "training" and progress["iteration"] >= 3:
+                stop.set()
+                return
             time.sleep(0.02)
 
     halting = threading.Thread(target=halt)

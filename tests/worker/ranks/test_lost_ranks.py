@@ -12,7 +12,7 @@ from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 
 THREE = {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1}
-MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
+MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
 @pytest.fixture(scope="module")
