@@ -16,6 +16,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.errors import ClusterUnavailable
 from core.store import Job
 from tests.servers.dask import DaskCluster, processes_of, running_cluster
+from tests.worker.dask.ranks import ranks_left, ranks_of
 from tests.worker.workshop import Workshop
 from worker.dask.cluster import cluster_client
 from worker.dask.settings import DaskSettings
@@ -56,19 +57,6 @@ def text_of(workshop: Workshop, job: Job) -> str:
     """Return the model of a job, which must have succeeded."""
     assert job.status == "succeeded", job.problem
     return workshop.model_text(job.result or {})
-
-
-def ranks_of(cluster: DaskCluster) -> list[int]:
-    """Return the processes of ranks that the workers of a cluster have started."""
-    return [pid for worker in cluster.workers for pid in processes_of([f"worker.ranks {worker.pid}"])]
-
-
-def ranks_left(cluster: DaskCluster, seconds: float) -> list[int]:
-    """Wait until no rank is left; return those that are."""
-    deadline = time.monotonic() + seconds
-    while (left := ranks_of(cluster)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return left
 
 
 class Once(threading.Thread):
@@ -206,6 +194,21 @@ def test_too_few_dask_workers_are_reported(dask_cluster: DaskCluster) -> None:
         ):
             placement.room(5, 8, lambda: None)
         assert placement.room(2, 8, lambda: None) == 2
+
+
+def test_a_dask_worker_of_other_versions_is_not_used(tmp_path: Path) -> None:
+    """Another LightGBM may grow other trees; the versions are named."""
+    other = tmp_path / "packages" / "lightgbm-0.0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: lightgbm\nVersion: 0.0.1\n")
+    environment = {"PYTHONPATH": str(other.parent)}
+    with (
+        running_cluster(tmp_path / "own", n_workers=1, environment=environment) as cluster,
+        cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
+    ):
+        placement = DaskPlacement(client, room_seconds=0.0)
+        with pytest.raises(ClusterUnavailable, match=r"and 0 can run one; tls://.* has lightgbm 0\.0\.1 and"):
+            placement.room(1, 1, lambda: None)
 
 
 def test_a_frozen_dask_worker_is_not_used(tmp_path: Path) -> None:
