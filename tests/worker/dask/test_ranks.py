@@ -264,13 +264,14 @@ def test_ranks_have_no_credentials(tmp_path: Path) -> None:
         cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
     ):
         placement = DaskPlacement(client)
-        placement.room(1, 1, lambda: None)
-        with _team(placement, 1):
-            [pid] = ranks_of(cluster)
-            variables = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-    names = {variable.partition("=")[0] for variable in variables}
-    assert "PATH" in names
-    assert not names & set(secrets)
+        placement.room(2, 2, lambda: None)
+        with _team(placement, 2):
+            variables = [Path(f"/proc/{pid}/environ").read_bytes().decode() for pid in ranks_of(cluster)]
+    assert len(variables) == 2
+    for each in variables:
+        names = {variable.partition("=")[0] for variable in each.split("\0")}
+        assert "PATH" in names
+        assert not names & set(secrets)
 
 
 _DRIVER = """
