@@ -1,7 +1,9 @@
 """Processors and memory that this process may use, of the machine or of the container that it runs in."""
 
+import ctypes
 import math
 import os
+import sys
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -127,6 +129,13 @@ def peak_memory_bytes() -> int | None:
     The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
     """
     return _status_bytes("VmHWM")
+
+
+def return_memory() -> None:
+    """Give memory that is free, but still held by the C library, back to the system; on glibc alone."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
+    if trim is not None:
+        trim(0)
 
 
 def _status_bytes(field: str) -> int | None:

@@ -91,8 +91,14 @@ class StoredFeatures:
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups).tolist():
             wanted = np.flatnonzero(groups == group)
-            found = self._group(group)[rows[wanted] - self._starts[group]]
-            values[np.ix_(wanted, present)] = found
+            places = rows[wanted] - self._starts[group]
+            first, last = int(wanted[0]), int(wanted[-1]) + 1
+            if last - first == len(wanted) and len(present) == len(self._columns):  # without a copy between
+                np.take(self._group(group), places, axis=0, out=values[first:last], mode="clip")
+            else:
+                values[np.ix_(wanted, present)] = self._group(group)[places]
+        if len(rows) and rows[-1] == self._rows[-1]:
+            self._held = None  # a reading has come to its end
         return values
 
     def _group(self, group: int) -> Float32Array:

@@ -18,7 +18,7 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.types import Float32Array, Int64Array
 
-_BLOCK_CELLS = 2**22  # 16 MB of features
+_BLOCK_CELLS = 2**21  # 8 MB of features
 _END = "\nend of trees\n"
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.machine import (
@@ -15,6 +16,8 @@ from core.machine import (
     available_memory_bytes,
     limit_threads,
     peak_memory_bytes,
+    process_memory_bytes,
+    return_memory,
 )
 
 
@@ -204,3 +207,15 @@ def test_the_peak_of_a_process_is_its_own() -> None:
     result = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
     assert 2**26 < int(result.stdout) < 2**27
     assert len(held) < (peak_memory_bytes() or 0)
+
+
+@pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
+def test_free_memory_is_returned() -> None:
+    """Small pieces between others that stay are kept by the C library until it is asked."""
+    pieces = [np.zeros(1_000, np.uint8) for _ in range(100_000)]
+    kept = pieces[::100]
+    del pieces
+    before = process_memory_bytes() or 0
+    return_memory()
+    assert before - (process_memory_bytes() or 0) > 40 * 2**20
+    assert len(kept) == 1_000

@@ -132,8 +132,8 @@ class DistributedTraining:
         base_trees = self._state.base_trees if self._state else 0
         self._run.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
+        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # needs the ranks' boosters
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
-        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 
     def _until_grown(self, team: Team) -> None:

@@ -55,7 +55,10 @@ class Leader:
         return text
 
     def leaf_counts(self, model_text: str) -> Any:
-        """Count the training documents in the leaves of a model; see `core.training.leaf_counts`."""
+        """Count the training documents in the leaves of a model; see `core.training.leaf_counts`.
+
+        The ranks have no boosters any more then.
+        """
         return sum(
             unpacked(answer["counts"]) for answer in self._team.ask({"do": "leaf_counts", "text": model_text})
         )

@@ -97,4 +97,10 @@ def rank_environment(threads: int) -> dict[str, str]:
         if name not in _WITHHELD and not name.startswith(_WITHHELD_PREFIXES)
     }
     count = str(threads)
-    return {**kept, "OMP_NUM_THREADS": count, "NUMBA_NUM_THREADS": count, "OMP_WAIT_POLICY": "passive"}
+    return {
+        **kept,
+        "OMP_NUM_THREADS": count,
+        "NUMBA_NUM_THREADS": count,
+        "OMP_WAIT_POLICY": "passive",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others keep what was read in memory
+    }

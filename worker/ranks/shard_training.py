@@ -8,6 +8,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.jit import use_threads
+from core.machine import return_memory
 from core.metrics import ideal_labels, measure_all, parse_metric
 from core.training.bin_edges import FeatureBlocks, OnProgress
 from core.training.checkpoint import Checkpoint
@@ -77,6 +78,7 @@ class ShardTraining:
             data.set_label(dataset.labels)
             self._binned[name] = data
             done += dataset.n_documents
+        return_memory()  # of what was read, a fifth of what the rank holds
 
     def start(
         self,
@@ -141,7 +143,12 @@ class ShardTraining:
         return {name: self.grower.scores(name).copy() for name in self._datasets}
 
     def leaf_counts(self, model_text: str) -> Int64Array:
-        """Count the training documents in each leaf of a model; see `core.training.leaf_counts`."""
+        """Count the training documents in each leaf of a model; see `core.training.leaf_counts`.
+
+        Features are read again; documents in bins and the booster make room for them.
+        """
+        self._grower, self._binned = None, {}
+        return_memory()
         return leaf_counts(model_text, self._datasets[TRAIN].features, self._threads)
 
     def _metrics(self, name: str, dataset: RankingDataset, scores: Float64Array) -> dict[str, Float64Array]:

@@ -26,6 +26,7 @@ from worker.ranks.parts import Part, sample_within
 from worker.ranks.team import Team
 
 _URL_SECONDS = 7 * 24 * 3600  # the longest that S3 signs for
+_SAMPLED_CELLS = 2**20  # 4 MB of features that a rank sends at a time
 _MEMORY_SHARE = 0.85  # of a machine; the rest is for the system
 
 
@@ -164,12 +165,18 @@ class Sharing:
         self._run.phase("sampling")
         binning = self._spec.hyperparameters.binning()
         sample = sampled_documents(dataset.n_documents, binning)
-        asked = [
-            {"do": "sample", "rows": packed(sample_within(sample, *boundaries[rank : rank + 2].tolist()))}
-            for rank in range(len(team.members))
+        n_rows = max(1, _SAMPLED_CELLS // max(dataset.n_features, 1))
+        wanted = [
+            sample_within(sample, *boundaries[rank : rank + 2].tolist()) for rank in range(len(team.members))
         ]
-        found = [unpacked(answer["values"]) for answer in team.ask(asked)]
-        features = SampledRows(dataset.n_documents, sample, np.concatenate(found))
+        values = np.empty((len(sample), dataset.n_features), np.float32)
+        ends = np.cumsum([0, *map(len, wanted)])
+        for first in range(0, max(map(len, wanted)), n_rows):
+            blocks = [rows[first : first + n_rows] for rows in wanted]
+            answers = team.ask([{"do": "sample", "rows": packed(rows)} for rows in blocks])
+            for begin, rows, answer in zip(ends[:-1] + first, blocks, answers, strict=True):
+                values[begin : begin + len(rows)] = unpacked(answer["values"])
+        features = SampledRows(dataset.n_documents, sample, values)
         parameters = lightgbm_parameters(self._spec, dataset, self._run.threads)
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 

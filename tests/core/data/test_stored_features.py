@@ -294,3 +294,13 @@ def test_no_message_holds_the_signature(storage: _Storage, monkeypatch: pytest.M
         assert "Signature" not in f"{raised.value} {problem}"
         assert raised.value.__suppress_context__
         assert raised.value.__cause__ is None
+
+
+def test_a_row_group_is_let_go_at_the_end_of_a_reading(
+    path: Path, read_groups: list[tuple[int, str]]
+) -> None:
+    """One that has a document of the middle is kept for the next ones; the last document frees the memory."""
+    features = _all(path)
+    for rows in (slice(10, 20), slice(20, 30), slice(-2, None), slice(-2, None)):
+        _ = features[rows]
+    assert [group for group, column in read_groups if column == read_groups[0][1]] == [0, 12, 12]
