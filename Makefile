@@ -127,6 +127,10 @@ bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and d
 bench-memory: develop ## peak memory of a worker limited to 8 GiB on 12 million documents of 220 features; FOLDER= needs 45 GB of disk
 	$(BIN)/python -m benchmarks.memory $(if $(FOLDER),--folder $(FOLDER))
 
+.PHONY: bench-distributed
+bench-distributed: develop ## 2 and 3 ranks beside one process: time, memory, bytes and recovery, and predictions for up to 64 machines
+	$(BIN)/python -m benchmarks.distributed
+
 .PHONY: bench-auto
 bench-auto: develop ## NDCG@10 of automatic hyperparameters beside the defaults and a random search, on FILES="A B …" and synthetic data
 	$(BIN)/python -m benchmarks.automatic $(FILES)

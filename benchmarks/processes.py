@@ -1,5 +1,6 @@
 """Memory of the service's processes, as Linux tells it."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,32 @@ def peak_memory(process: int) -> Iterator[dict[str, int]]:
     thread.start()
     try:
         yield most
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
+    """Follow a process and its descendants: the most memory of their own, by the names that they have then.
+
+    Args:
+        process: Its number.
+        most: Where the bytes are noted.
+    """
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(_LOOK_SECONDS):
+            for each in _descendants(process):
+                with contextlib.suppress(OSError):
+                    name = Path(f"/proc/{each}/comm").read_text().strip()
+                    most[name] = max(most.get(name, 0), memory_bytes(each, "RssAnon"))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
     finally:
         ended.set()
         thread.join()

@@ -28,6 +28,8 @@ class JobTimes:
         iteration_milliseconds: Of each further iteration, with all that the worker does meanwhile.
         end_seconds: From the last iteration to the success: the test set is evaluated, the model stored.
         parts_milliseconds: Medians by part, from the job's history.
+        iterated_at: Moments at which the iterations ended.
+        ranks: What each rank of a distributed training told of itself at the end of each iteration.
     """
 
     first_seconds: float
@@ -35,6 +37,8 @@ class JobTimes:
     iteration_milliseconds: list[float]
     end_seconds: float
     parts_milliseconds: Mapping[str, float]
+    iterated_at: list[float]
+    ranks: list[list[dict[str, Any]]]
 
 
 class BenchmarkWorker:
@@ -43,10 +47,11 @@ class BenchmarkWorker:
     Args:
         data_dir: The folder.
         threads: Threads of a job.
+        settings: Others of the worker.
     """
 
-    def __init__(self, data_dir: Path, threads: int) -> None:
-        self._settings = WorkerSettings(data_dir=data_dir, threads=threads)
+    def __init__(self, data_dir: Path, threads: int, **settings: Any) -> None:
+        self._settings = WorkerSettings(data_dir=data_dir, threads=threads, **settings)
         self._store = Store.open(self._settings)
         self._store.migrate()
 
@@ -95,12 +100,14 @@ class _TimedRun(JobRun):
         super().__init__(job, store, settings, spent_seconds)
         self._claimed_at = time.perf_counter()
         self._iterated_at: list[float] = []
+        self._ranks: list[list[dict[str, Any]]] = []
         self._found_at = 0.0
 
     def report(self, *, progress: dict[str, Any] | None = None, **news: Any) -> None:
         super().report(progress=progress, **news)
         if progress is not None and progress["phase"] == "training":
             self._iterated_at.append(time.perf_counter())
+            self._ranks.append(self.progress_details.get("ranks", []))
         elif self._found_at == 0.0 and "findings" in news:
             self._found_at = time.perf_counter()
 
@@ -114,4 +121,6 @@ class _TimedRun(JobRun):
             (1e3 * np.diff([self._found_at, *others])).tolist(),
             ended_at - others[-1],
             {part: statistics.median(one[part] for one in recorded) for part in recorded[0]},
+            self._iterated_at,
+            self._ranks,
         )

@@ -1,0 +1,101 @@
+"""Seconds of an iteration on machines that are not there, from what one machine has measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.exchange import Exchange
+
+BIN_BYTES = 16
+BITS = 8
+GIGABIT = 1e9
+WIRE_SECONDS = 50e-6  # assumed of a switched network: from one machine to another, once a round
+
+
+@dataclass(frozen=True)
+class Volume:
+    """What ranks send each other for a tree.
+
+    Attributes:
+        bins: Of all features that have a histogram.
+        leaves: Of the tree.
+        max_cat_threshold: Of the hyperparameters; each split that is told has room for so many categories.
+    """
+
+    bins: int
+    leaves: int
+    max_cat_threshold: int = 32
+
+    @property
+    def rounds(self) -> int:
+        """Exchanges of all ranks: two for each leaf that is searched, and two at the root."""
+        return 2 + 2 * (self.leaves - 1)
+
+    def histogram_bytes(self, n_ranks: int) -> float:
+        """Return the bytes of histograms that a rank sends: bins × 16 × (leaves − 1) × (N − 1)/N."""
+        return self.bins * BIN_BYTES * (self.leaves - 1) * (n_ranks - 1) / n_ranks
+
+    def sent_bytes(self, n_ranks: int) -> float:
+        """Return all bytes that a rank sends: histograms, sums of the root, and splits of two leaves each."""
+        of_a_split = 94 + 4 * self.max_cat_threshold
+        splits = (n_ranks - 1) * (16 + 24 + (self.leaves - 1) * 2 * of_a_split)
+        return self.histogram_bytes(n_ranks) + splits
+
+
+@dataclass(frozen=True)
+class Computation:
+    """What one rank alone takes for an iteration on a part of the documents: compute · share + fixed.
+
+    Attributes:
+        compute_seconds: On all documents.
+        fixed_seconds: Whatever the documents.
+    """
+
+    compute_seconds: float
+    fixed_seconds: float
+
+    @classmethod
+    def fitted(cls, shares: Sequence[float], seconds: Sequence[float]) -> "Computation":
+        """Fit the line through measured iterations.
+
+        Args:
+            shares: Of the documents, such as 1/4.
+            seconds: Of an iteration on them.
+        """
+        # By relative errors: the small ones say what is fixed.
+        slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
+        return cls(float(slope), float(level))
+
+    def scaled(self, documents: float, features: float) -> "Computation":
+        """Return what it takes with so many times the documents and features."""
+        return Computation(self.compute_seconds * documents * features, self.fixed_seconds * features)
+
+    def seconds(self, n_ranks: int) -> float:
+        """Return the seconds of an iteration without any exchange."""
+        return self.compute_seconds / n_ranks + self.fixed_seconds
+
+
+def predicted_seconds(
+    computation: Computation, volume: Volume, exchange: Exchange, n_ranks: int, gigabits: float | None
+) -> float:
+    """Return T(N) = compute/N + fixed + volume/bandwidth + rounds × latency.
+
+    Bytes pass the network and the processors of a rank one after the other, and a rank writes to each other
+    rank in each round: both make it no faster than it is.
+
+    Args:
+        computation: Of one rank alone.
+        volume: What is sent.
+        exchange: Costs measured on loopback.
+        n_ranks: N.
+        gigabits: Bandwidth of each machine, None for loopback.
+    """
+    bandwidth = np.inf if gigabits is None else gigabits * GIGABIT / BITS
+    wire = 0.0 if gigabits is None else WIRE_SECONDS
+    latency = exchange.round_seconds + wire + (n_ranks - 2) * exchange.peer_seconds
+    return (
+        computation.seconds(n_ranks)
+        + volume.sent_bytes(n_ranks) * (1 / bandwidth + exchange.byte_seconds)
+        + volume.rounds * latency
+    )
