@@ -6,6 +6,7 @@ from types import MappingProxyType
 from guide.pictures.discounts import discounts
 from guide.pictures.links import links
 from guide.pictures.processes import processes
+from guide.pictures.ranks import ranks
 from guide.pictures.selections import selections
 from guide.pictures.weights import weights
 
@@ -14,6 +15,7 @@ PICTURES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "discounts": discounts,
         "links": links,
         "processes": processes,
+        "ranks": ranks,
         "selections": selections,
         "weights": weights,
     }

@@ -1,6 +1,7 @@
 """The processes and what flows between them."""
 
-from guide.pictures.drawing import figure, text
+from guide.pictures.boxes import boxes_and_arrows
+from guide.pictures.drawing import figure
 
 _BOXES = (
     (20, 20, 200, 56, "browser, curl", "rankery.Client, command line"),
@@ -23,21 +24,10 @@ _ARROWS = (
 
 def processes() -> str:
     """Draw who talks to whom."""
-    parts = [
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
-        ' orient="auto"><path class="head" d="M0 0L8 4L0 8Z"/></marker></defs>'
-    ]
-    for path, x, y, words in _ARROWS:
-        parts.append(f'<path class="arrow" d="{path}" marker-end="url(#arrow)"/>')
-        parts.append(text(x, y, words, "tick"))
-    for x, y, width, height, name, told in _BOXES:
-        parts.append(f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{height}" rx="8"/>')
-        parts.append(text(x + width / 2, y + 24, name, "panel", "middle"))
-        parts.append(text(x + width / 2, y + 42, told, "tick", "middle"))
     return figure(
         740,
         320,
-        parts,
+        boxes_and_arrows(_BOXES, _ARROWS),
         "Browser, curl, client and command line call the API over HTTP. The API sends ids of jobs through"
         " Redis to workers. API and workers both read and write the database and the artifacts.",
         "The database is the source of truth; lost Redis messages are sent again.",
