@@ -139,7 +139,8 @@ def read_folder(
     """
     client = session.client
     if files is not None:
-        dataset = client.read_folder(folder, part, name, files=files, columns=columns_of(columns))
+        roles: Any = columns_of(columns)
+        dataset = client.read_folder(folder, part, name, files=files, columns=roles)
         _show_all(session, [read(session, dataset)])
         return
     if columns is not None:

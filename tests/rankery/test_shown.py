@@ -15,7 +15,7 @@ from rankery.errors import DataUnusable
 from tests.rankery.answers import job_document
 
 CURVES = {"train": {"ndcg@10": [0.3, 0.4]}, "validation": {"loss": [0.9, 0.8], "ndcg@10": [0.25, None]}}
-RUNNING = {
+RUNNING: dict[str, Any] = {
     "status": "running",
     "progress": {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": 41.4},
     "metrics": {"validation": {"loss": 0.7, "ndcg@5": 0.5, "ndcg@10": 0.45678}},

@@ -10,19 +10,19 @@ import pytest
 
 from core.data import RankingDataset
 from core.data import features as matrices
+from core.machine import process_memory_bytes
 from core.training import train, training_spec
 from core.training.memory import memory_need
-from worker.job.limits import memory_bytes
 
 
 @contextmanager
 def watching() -> Iterator[list[int]]:
     """Note the memory that the block takes at most, from time to time."""
-    before, ended, most = memory_bytes() or 0, threading.Event(), [0]
+    before, ended, most = process_memory_bytes() or 0, threading.Event(), [0]
 
     def look() -> None:
         while not ended.wait(0.002):
-            most[0] = max(most[0], (memory_bytes() or 0) - before)
+            most[0] = max(most[0], (process_memory_bytes() or 0) - before)
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -44,7 +44,7 @@ def judged(n_queries: int, n_features: int) -> RankingDataset:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(memory_bytes() is None, reason="this system does not tell a process its memory")
+@pytest.mark.skipif(process_memory_bytes() is None, reason="this system does not tell a process its memory")
 def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """With parts held out whose features are in a file."""
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
@@ -92,7 +92,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(memory_bytes() is None, reason="this system does not tell a process its memory")
+@pytest.mark.skipif(process_memory_bytes() is None, reason="this system does not tell a process its memory")
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
     """With what JAX takes for itself and for compiling."""
