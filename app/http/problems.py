@@ -29,6 +29,7 @@ from core.errors import (
     ModelError,
     NotFound,
     RankeryError,
+    RanksLost,
     StoreFull,
     StoreUnavailable,
     WrongState,
@@ -89,6 +90,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         ),
         KernelsNotReady: ProblemKind(
             HTTPStatus.SERVICE_UNAVAILABLE, "kernels-not-ready", "The service is still starting"
+        ),
+        RanksLost: ProblemKind(
+            HTTPStatus.INTERNAL_SERVER_ERROR, "ranks-lost", "Processes of a training were lost"
         ),
         StoreFull: ProblemKind(
             HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"

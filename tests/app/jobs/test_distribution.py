@@ -116,6 +116,8 @@ def test_ranks_are_shown_while_they_train(
         "queries": 30,
         "documents": 900,
         "memory_bytes": 2**28,
+        "peak_memory_bytes": 2**29,
+        "sent_bytes": 2**20,
         "waiting_share": 0.125,
         "stage": "training",
     }
