@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from core.store import Store, StoreSettings
 from tests.browser.actions import dataset_row, make_dataset
@@ -43,6 +43,22 @@ def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
 def _names(page: Page) -> list[str]:
     page.locator("main :not([aria-busy]) > .list-panel").wait_for()
     return page.locator(".list tbody > tr:first-child > th").all_inner_texts()
+
+
+def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
+    """The scripts come late; neither what was typed nor a choice of the address is lost."""
+    _trainings(store, "early-bird", "late-riser", ended=True)
+    page = visit.page
+    held: list[Route] = []
+    page.route("**/tables/paged_list.js*", lambda route: held.append(route))
+    page.goto(f"{visit.url}/jobs?status=succeeded", wait_until="commit")
+    page.get_by_label("Search by name").fill("early-b")
+    page.wait_for_function("() => document.readyState !== 'loading'")
+    held[0].continue_()
+    page.wait_for_url(re.compile("prefix=early-b"))
+    expect(page.locator(".list tbody > tr:first-child > th")).to_have_text(["early-bird"])
+    assert "status=succeeded" in page.url
+    expect(page.get_by_label("Search by name")).to_have_value("early-b")
 
 
 def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> None:

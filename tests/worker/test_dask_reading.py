@@ -115,13 +115,13 @@ def test_a_file_that_cannot_be_read_is_named(client: Any, root: Path) -> None:
     assert caught.value.causes == here.value.causes
 
 
-def busy_worker(cluster: DaskCluster, client: Any) -> ServerProcess | None:
-    """Return a worker that reads a file; None while none does."""
-    for address, keys in client.processing().items():
-        if keys:
-            name = client.scheduler_info()["workers"][address]["name"]
-            return cluster.workers[int(name.rpartition("-")[2])]
-    return None
+def busy_worker(client: Any) -> int | None:
+    """Return the process of a worker that reads a file; None while none does."""
+    busy = [address for address, keys in client.processing().items() if keys]
+    if not busy:
+        return None
+    pid: int = client.run(os.getpid, workers=busy[:1])[busy[0]]
+    return pid
 
 
 def test_four_files_through_two_workers_are_the_whole(
@@ -141,16 +141,16 @@ def test_four_files_through_two_workers_are_the_whole(
     assert (again.digest, again.data_key) == (parts.digest, parts.data_key)
 
 
-def test_the_file_of_a_killed_worker_is_read_again(cluster: DaskCluster, client: Any, root: Path) -> None:
+def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> None:
     """By another one; nothing of the result differs."""
     tasks = slow_tasks(root)
     killed: list[int] = []
 
     def kill(place: int, fraction: float) -> None:
-        worker = None if killed else busy_worker(cluster, client)
-        if worker is not None and 0 < fraction < 1:
-            killed.append(worker.pid or 0)
-            worker.kill()
+        pid = None if killed else busy_worker(client)
+        if pid is not None and 0 < fraction < 1:
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
 
     parts = read(DaskReader(client, nothing), tasks, kill)
     assert killed

@@ -8,16 +8,14 @@ import time
 from pathlib import Path
 
 _PROC = Path("/proc")
+_STEP_SECONDS = 0.001
 
 
 def running_ranks() -> dict[int, str]:
     """Return the processes of ranks that are children of this one: their names, `rank 2 gradients`, by id."""
     found = {}
     for pid in _children():
-        try:
-            name = (_PROC / str(pid) / "comm").read_text().strip()
-        except OSError:
-            continue
+        name = _name_of(pid)
         if name.startswith("rank "):
             found[pid] = name
     return found
@@ -48,7 +46,7 @@ def is_alone_within(seconds: float, parent: int | None = None) -> bool:
 class Strike(threading.Thread):
     """Sends a signal to a rank while it is at a stage.
 
-    The process is stopped first and looked at then, so that it is at that stage when the signal comes.
+    The rank is stopped and looked at again and again, so that no stage is too short to be met.
 
     Args:
         name: How the process is called at the stage: `rank 1 histograms`, `rank 1` for any.
@@ -68,21 +66,31 @@ class Strike(threading.Thread):
         """Strike."""
         while len(self.struck_at) < self._times:
             for pid, name in running_ranks().items():
-                if name.startswith(self._name) and pid not in self._struck and self._is_struck(pid):
+                is_it = name.startswith(self._name[: len("rank 1")])
+                if is_it and pid not in self._struck and self._is_struck(pid):
                     self._struck.add(pid)
                     self.struck_at.append(time.monotonic())
             time.sleep(0.0005)
 
     def _is_struck(self, pid: int) -> bool:
+        """Let a rank go on in short steps until it is at the stage; then strike."""
         try:
-            os.kill(pid, signal.SIGSTOP)
-            if not running_ranks().get(pid, "").startswith(self._name):
+            while True:
+                os.kill(pid, signal.SIGSTOP)
+                if _name_of(pid).startswith(self._name):
+                    os.kill(pid, self._number)
+                    return True
                 os.kill(pid, signal.SIGCONT)
-                return False
-            os.kill(pid, self._number)
+                time.sleep(_STEP_SECONDS)
         except ProcessLookupError:
             return False
-        return True
+
+
+def _name_of(pid: int) -> str:
+    try:
+        return (_PROC / str(pid) / "comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _children() -> list[int]:

@@ -15,21 +15,30 @@ const TYPING_MILLISECONDS = 200;
  */
 export function followFilters(form, changed) {
   let typing = 0;
-  showFilters(form);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => {
+  const narrow = () => {
     clearTimeout(typing);
     typing = setTimeout(() => {
       write(form);
       changed();
     }, TYPING_MILLISECONDS);
-  });
+  };
+  const inputs = findAll(form, "input[data-filter]", HTMLInputElement);
+  // What was typed while the page was still loading counts.
+  if (inputs.some((input) => input.value && input.value !== asked(input))) narrow();
+  for (const input of inputs) input.value ||= asked(input);
+  showFilters(form);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", narrow);
 }
 
-/** Shows what the address asks for, once the choices are there. @param {HTMLFormElement} form */
+/** Shows the choices that the address asks for, once they are there. @param {HTMLFormElement} form */
 export function showFilters(form) {
-  const here = new URLSearchParams(location.search);
-  for (const control of controls(form)) control.value = here.get(control.dataset.filter ?? "") ?? "";
+  for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = asked(select);
+}
+
+/** @param {HTMLInputElement | HTMLSelectElement} control */
+function asked(control) {
+  return new URLSearchParams(location.search).get(control.dataset.filter ?? "") ?? "";
 }
 
 /** Check whether the address narrows the list. @param {HTMLFormElement} form */
@@ -44,11 +53,20 @@ function controls(form) {
   return [...selects, ...findAll(form, "input[data-filter]", HTMLInputElement)];
 }
 
+/**
+ * @param {HTMLSelectElement} select
+ * @param {string} value
+ */
+function has(select, value) {
+  return [...select.options].some((option) => option.value === value);
+}
+
 /** @param {HTMLFormElement} form */
 function write(form) {
   const here = new URLSearchParams(location.search);
   here.delete("cursor");
   for (const control of controls(form)) {
+    if (control instanceof HTMLSelectElement && !has(control, asked(control))) continue; // its choices come later
     const value = control.value.trim();
     if (value) here.set(control.dataset.filter ?? "", value);
     else here.delete(control.dataset.filter ?? "");
