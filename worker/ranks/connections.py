@@ -19,8 +19,8 @@ except ImportError as error:
 T = TypeVar("T")
 Message = Mapping[str, Any]
 
-_CONNECT_SECONDS = 5.0
-_PROOF_SECONDS = 5.0
+_CONNECT_SECONDS = 10.0
+_PROOF_SECONDS = 10.0
 _log = logging.getLogger(__name__)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from worker.ranks.connections import Connection, Endpoint
+from worker.ranks.connections import Connection, Endpoint, Refused
 
 
 class PeerLost(Exception):
@@ -44,12 +44,14 @@ class Mesh:
             addresses: Of all ranks.
 
         Raises:
-            OSError: One cannot be reached.
-            Refused: Somebody else answers.
+            PeerLost: One cannot be reached, or somebody else answers.
         """
         for rank, address in addresses.items():
             if rank < self._rank:
-                self._connections[rank] = await self._endpoint.connect(address, rank)
+                try:
+                    self._connections[rank] = await self._endpoint.connect(address, rank)
+                except (OSError, Refused) as error:
+                    raise PeerLost(rank) from error
         while len(self._connections) < len(addresses) - 1:
             self._grown.clear()
             await self._grown.wait()

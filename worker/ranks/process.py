@@ -15,8 +15,8 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from core.errors import InvalidInput
 from core.machine import available_memory_bytes, peak_memory_bytes, process_memory_bytes
@@ -31,6 +31,8 @@ from worker.ranks.invitation import Invitation
 from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
 from worker.ranks.shard_training import ShardTraining
+
+T = TypeVar("T")
 
 LEFT, LOST = 0, 3  # exit codes: the driver is gone, or another rank
 _BEATS = 5  # in the time of silence after which a process counts as lost
@@ -161,7 +163,7 @@ class RankProcess:
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("connecting")
         addresses: dict[int, str] = {int(rank): address for rank, address in request["addresses"].items()}
-        self._endpoint.run(self._mesh.connect_all(addresses))
+        self._endpoint.run(self._or_leave(self._mesh.connect_all(addresses)))
         self._collectives = Collectives(self._rank, len(addresses), self._swap)
         scores = {name: unpacked(values) for name, values in request["scores"].items()}
         on_histograms = lambda: self._enter("histograms")  # noqa: E731
@@ -170,12 +172,12 @@ class RankProcess:
         return {}
 
     def _swap(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
-        return self._endpoint.run(self._swapped(blocks))
+        return self._endpoint.run(self._or_leave(self._mesh.swap(blocks)))
 
-    async def _swapped(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
-        """Send a block to each other rank and take one from it; ends the process where that fails."""
+    async def _or_leave(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work with the other ranks; end the process where one of them is lost."""
         try:
-            return await self._mesh.swap(blocks)
+            return await work
         except PeerLost as lost:
             with contextlib.suppress(OSError):
                 await self._driver.send({"lost": lost.peer})

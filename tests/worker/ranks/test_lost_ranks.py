@@ -77,6 +77,19 @@ def test_a_rank_is_lost_at_a_stage(
     assert is_alone_within(1.0)
 
 
+def test_a_rank_is_lost_while_ranks_connect(
+    workshop: Workshop, larger: RankingDataset, undisturbed: str
+) -> None:
+    """Whoever cannot reach it leaves as well, and the training begins anew."""
+    strike = Strike("rank 0 connecting", signal.SIGKILL)
+    strike.start()
+    job = _train(workshop, larger)
+    assert job.status == "succeeded", job.problem
+    assert strike.struck_at
+    assert workshop.model_text(job.result or {}) == undisturbed
+    assert is_alone_within(1.0)
+
+
 def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
     """Before the first tree, four times: the job fails with the rank and what became of it."""
     strike = Strike("rank 2", signal.SIGKILL, times=4)
