@@ -18,7 +18,6 @@ from core.errors import ClusterUnavailable, DatasetError, JobCancelled
 from core.store import Store
 from core.store.data_files import DataFiles
 from tests.servers.dask import DaskCluster, running_cluster
-from tests.servers.process import ServerProcess
 from tests.worker.test_folder_files import OPTIONS, Corpus, assert_equals_whole, judged_table, write_parts
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client
