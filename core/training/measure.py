@@ -37,5 +37,9 @@ class Measure:
 
     def __call__(self, scores: Float64Array) -> dict[str, float | None]:
         """Measure the scores."""
-        values = measure_all(self._metrics, scores, self._ideal, self._document_ids)
+        values = self.by_query(scores)
         return {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}
+
+    def by_query(self, scores: Float64Array) -> dict[str, Float64Array]:
+        """Return each metric of each query, (n_queries,), by its spelling."""
+        return measure_all(self._metrics, scores, self._ideal, self._document_ids)

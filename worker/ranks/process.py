@@ -53,7 +53,6 @@ class RankProcess:
         self._endpoint = Endpoint(invitation.identity, invitation.rank)
         self._mesh = Mesh(self._endpoint, invitation.rank)
         self._requests: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._heard_at = time.monotonic()
         self._began_at = time.monotonic()
         self._stage = "waiting"
         self._progress = 0, 0
@@ -186,8 +185,7 @@ class RankProcess:
 
     def _grow(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("gradients")
-        traffic, grower = self._exchange.traffic, self._shard.grower
-        sent, summed = traffic.sent_bytes, traffic.summed_bytes
+        grower = self._shard.grower
         has_grown = grower.grow()
         reply: dict[str, Any] = {"has_grown": has_grown, "is_exhausted": grower.is_exhausted, "values": {}}
         if has_grown and request["measures"]:
@@ -196,8 +194,7 @@ class RankProcess:
                 name: {metric: packed(values) for metric, values in found.items()}
                 for name, found in self._shard.values().items()
             }
-        sizes = {"sent_bytes": traffic.sent_bytes - sent, "summed_bytes": traffic.summed_bytes - summed}
-        return reply | {"milliseconds": grower.stopwatch.lap(), **sizes}
+        return reply | {"milliseconds": grower.stopwatch.lap()}
 
     def _state(self, _: dict[str, Any]) -> dict[str, Any]:
         text = self._shard.grower.state_text() if self._rank == 0 else ""
@@ -231,12 +228,6 @@ class RankProcess:
         if self._training is None:
             raise RuntimeError("nothing was loaded")
         return self._training
-
-    @property
-    def _exchange(self) -> Collectives:
-        if self._collectives is None:
-            raise RuntimeError("the rank has not been started")
-        return self._collectives
 
 
 def main() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 from core.data import RankingDataset
 from core.jit import use_threads
 from core.machine import return_memory
-from core.metrics import ideal_labels, measure_all, parse_metric
 from core.training.bin_edges import FeatureBlocks, OnProgress
 from core.training.checkpoint import Checkpoint
 from core.training.feature_names import writable_names
 from core.training.grower import Grower, lightgbm_parameters
 from core.training.leaf_counts import leaf_counts
+from core.training.measure import Measure
 from core.training.shared_bins import edges_from_bytes
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
@@ -108,9 +108,7 @@ class ShardTraining:
             self._spec, training, validation, self._threads, _Made(self._binned), resume, shard
         )
         collectives.stopwatch = self._grower.stopwatch
-        self._ideals = {
-            name: ideal_labels(data.labels, data.query_boundaries) for name, data in self._datasets.items()
-        }
+        self._measures = {name: Measure(self._spec, data) for name, data in self._datasets.items()}
 
     @property
     def datasets(self) -> list[RankingDataset]:
@@ -132,10 +130,10 @@ class ShardTraining:
         """Return loss and metrics of each query, (n_queries,), by dataset and name."""
         grower, found = self.grower, {}
         with grower.stopwatch.timing(METRICS):
-            for name, dataset in self._datasets.items():
+            for name in self._datasets:
                 scores = grower.scores(name)
                 losses = {"loss": np.array(grower.losses(scores))} if name == TRAIN else {}
-                found[name] = losses | self._metrics(name, dataset, scores)
+                found[name] = losses | self._measures[name].by_query(scores)
         return found
 
     def scores(self) -> dict[str, Float64Array]:
@@ -150,10 +148,6 @@ class ShardTraining:
         self._grower, self._binned = None, {}
         return_memory()
         return leaf_counts(model_text, self._datasets[TRAIN].features, self._threads)
-
-    def _metrics(self, name: str, dataset: RankingDataset, scores: Float64Array) -> dict[str, Float64Array]:
-        metrics = {each: parse_metric(each, self._spec.conventions) for each in self._spec.followed_metrics}
-        return measure_all(metrics, scores, self._ideals[name], dataset.document_ids)
 
 
 class _Place:
