@@ -1,5 +1,6 @@
 """Every loss gives the same model on any number of ranks."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,16 @@ def test_hyperparameters_do_not_depend_on_the_number_of_ranks(
         {"loss": {"name": "lambdarank"}, "hyperparameters": {**HYPERPARAMETERS, **hyperparameters}}
     )
     texts = {trained(spec, dataset, number, tmp_path) for number in (2, 3, 5)}
+    assert len(texts) == 1
+
+
+def test_gradients_of_any_size_add_up_alike(dataset: RankingDataset, tmp_path: Path) -> None:
+    """Float sums of gradients that differ by many orders of magnitude depend on the ranks, but for the grid."""
+    weights = 10.0 ** np.random.default_rng(11).uniform(-6, 6, dataset.n_queries)
+    weighted = replace(dataset, query_weights=weights)
+    hyperparameters = {**HYPERPARAMETERS, "num_iterations": 12}
+    spec = training_spec({"loss": {"name": "ranknet"}, "hyperparameters": hyperparameters})
+    texts = {trained(spec, weighted, number, tmp_path) for number in (2, 3, 5)}
     assert len(texts) == 1
 
 
