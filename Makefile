@@ -227,7 +227,7 @@ lock: develop ## pin the newest versions that pyproject.toml allows, with hashes
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 	$(NPM) update
 
-SERVER := server/pyproject.toml --extra distributed --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry --no-emit-package rankery --no-emit-package rankery-server
+SERVER := server/pyproject.toml --extra distributed --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry --no-emit-package rankery --no-emit-package rankery-server
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean

@@ -42,6 +42,7 @@ from core.store.repositories.tallies import Tallies
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
 from core.store.tables import Job, Worker
+from core.store.visibility import select_visible
 from core.store.write_turn import WriteTurn
 
 
@@ -230,6 +231,7 @@ class Store:
     @contextlib.contextmanager
     def _session(self, engine: Engine) -> Iterator[Session]:
         session = Session(engine, expire_on_commit=False)
+        select_visible(session)
         with _reported(), session, session.begin():
             yield session
 

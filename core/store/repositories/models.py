@@ -14,8 +14,8 @@ from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import found
-from core.store.tables import Model, ModelAlias
+from core.store.repositories.rows import added, found
+from core.store.tables import Model, ModelAlias, ModelName
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 MAX_TAGS = 64
@@ -275,8 +275,10 @@ class Models:
 
     def _insert_as_next_version(self, model: Model) -> Model:
         advisory_lock(self._session, _VERSION_TURNS, model.name)
-        latest = self._session.scalar(select(func.max(Model.version)).where(Model.name == model.name))
-        model.version = (latest or 0) + 1
+        name = self._session.get(ModelName, model.name, populate_existing=True)
+        if name is None:
+            name = added(self._session, ModelName(name=model.name, last_version=0))
+        name.last_version = model.version = name.last_version + 1
         self._session.add(model)
         self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
         return model

@@ -2,11 +2,12 @@
 
 from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, IdempotencyRecord
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.bookkeeping import ArtifactDigest, Tally
+from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.datasets import Dataset
 from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
-from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias
+from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
 from core.store.tables.results import Comparison, Evaluation, Inspection, Ranking
 from core.store.tables.studies import Study, Trial
 
@@ -33,11 +34,15 @@ __all__ = [
     "JobAttempt",
     "JobDataset",
     "JobIteration",
+    "Labelled",
     "Model",
     "ModelAlias",
+    "ModelName",
+    "PendingDeletion",
     "Ranking",
     "Study",
     "Tally",
+    "Trashable",
     "Trial",
     "Worker",
 ]

@@ -17,6 +17,7 @@ class ApiKey(Base):
         secret_sha256: SHA-256 of the secret, in hexadecimal; the secret itself is not kept.
         hint: The first characters of the secret, to tell keys apart in a list.
         scopes: `read`, `score`, `write`, `admin`.
+        projects: The projects that it is bound to, None for all.
         created_by: The key that made it, None for one made at the command line.
         max_active_jobs: Its own bound on jobs that have not ended, None for the setting's.
         max_stored_bytes: Its own bound on the bytes of its datasets, None for the setting's.
@@ -31,6 +32,7 @@ class ApiKey(Base):
     scopes: Mapped[list[str]]
     max_active_jobs: Mapped[int | None]
     max_stored_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    projects: Mapped[list[str] | None]
     created_by: Mapped[str | None] = mapped_column(ID)
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     expires_at: Mapped[datetime | None]

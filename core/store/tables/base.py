@@ -12,6 +12,7 @@ ID = String(32)
 NAME = String(255)
 WORD = String(16)
 SHA256 = String(64)
+PROJECT = String(100)
 
 
 class Base(DeclarativeBase):

@@ -5,6 +5,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Double, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from core.store.clock import utc_now
 from core.store.tables.base import NAME, SHA256, Base
 
 
@@ -23,6 +24,15 @@ class ArtifactDigest(Base):
     sha256: Mapped[str | None] = mapped_column(SHA256)
     size_bytes: Mapped[int | None] = mapped_column(BigInteger)
     damaged_at: Mapped[datetime | None] = mapped_column(index=True)
+
+
+class PendingDeletion(Base):
+    """A folder of artifacts that no row needs any more; the row goes once the folder is deleted."""
+
+    __tablename__ = "pending_deletions"
+
+    folder: Mapped[str] = mapped_column(NAME, primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
 class Tally(Base):

@@ -8,9 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, WORD, Base
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Job(Base):
+class Job(Labelled, Trashable, Base):
     """One piece of work for a worker.
 
     Attributes:
@@ -32,6 +33,8 @@ class Job(Base):
         token: Fencing token, one more at each claim.
         lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
         woken_at: When a wake-up was last sent for it by the sweeper.
+        notes: What its owners write about it, or None.
+        tags: What they mark it with, or None.
         trace_context: Headers that name the span of the request that submitted it, or None.
     """
 
@@ -73,6 +76,8 @@ class Job(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    notes: Mapped[str | None] = mapped_column(Text)
+    tags: Mapped[dict[str, str] | None]
     trace_context: Mapped[dict[str, str] | None]
 
 

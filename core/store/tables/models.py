@@ -8,9 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Model(Base):
+class Model(Labelled, Trashable, Base):
     """A model that ranks: trained here, or imported.
 
     Attributes:
@@ -65,6 +66,19 @@ class Model(Base):
     def source(self) -> str:
         """The origin of the model: `trained` or `imported`."""
         return "imported" if self.dataset_id is None else "trained"
+
+
+class ModelName(Base):
+    """A name of models; the number of a deleted version is not given again.
+
+    Attributes:
+        last_version: The highest version that there has been.
+    """
+
+    __tablename__ = "model_names"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    last_version: Mapped[int]
 
 
 class ModelAlias(Base):

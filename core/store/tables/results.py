@@ -8,9 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, WORD, Base
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Evaluation(Base):
+class Evaluation(Labelled, Trashable, Base):
     """How a system ranks a dataset: a summary a metric; per-query values are an artifact.
 
     Attributes:
@@ -43,7 +44,7 @@ class Evaluation(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Ranking(Base):
+class Ranking(Labelled, Trashable, Base):
     """A dataset's documents in the order a system gives them; the order itself is an artifact.
 
     Attributes:
@@ -66,7 +67,7 @@ class Ranking(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Comparison(Base):
+class Comparison(Labelled, Trashable, Base):
     """Several systems on the same queries; per-query values are an artifact.
 
     Attributes:
@@ -94,7 +95,7 @@ class Comparison(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Inspection(Base):
+class Inspection(Labelled, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:

@@ -1,0 +1,29 @@
+"""Columns that several tables share."""
+
+from datetime import datetime
+
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.tables.base import ID, PROJECT
+
+
+class Trashable:
+    """A row that can be moved to the trash; all selections leave out those that are there.
+
+    Attributes:
+        deleted_at: When it was moved there, None for a row in use.
+        deleted_by: The API key that moved it, None where no key was needed or retention did.
+    """
+
+    deleted_at: Mapped[datetime | None] = mapped_column(index=True)
+    deleted_by: Mapped[str | None] = mapped_column(ID)
+
+
+class Labelled:
+    """A row that belongs to a project.
+
+    Attributes:
+        project: Name of the project, None for a row of no project.
+    """
+
+    project: Mapped[str | None] = mapped_column(PROJECT, index=True)
