@@ -128,6 +128,10 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"spec": {"seed": 1}, "job_id": "job_1", "needs_training_values": False, "is_shared": False}
         ],
     },
+    "0023": {
+        "model_names": [{"name": "kept", "last_version": 7}],
+        "pending_deletions": [{"folder": "models/mdl_gone", "at": MOMENT}],
+    },
 }
 
 
