@@ -1,9 +1,11 @@
 /**
- * Polling, and the banner shown while the API cannot be reached.
+ * Pages that stay current: told of changes by the stream of events, by polling where there is none; and the banner
+ * shown while the API cannot be reached.
  * @module
  */
 import { Away, Problem } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
+import { follow, isConnected } from "./stream.js";
 
 const strip = elementById("connection");
 
@@ -33,10 +35,13 @@ function showBack() {
 
 const BUSY_SECONDS = 1;
 const IDLE_SECONDS = 5;
+/** While changes are told. */
+const TOLD_SECONDS = 30;
 const LONGEST_WAIT_SECONDS = 15;
 
 /**
- * Asking again: often while something moves, seldom when nothing does, not at all in a hidden tab.
+ * Ask whenever something has changed: often while something moves, seldom when nothing does, not at all in a hidden
+ * tab.
  *
  * @param {() => Promise<boolean | null>} task asks once and tells whether something is still moving; null ends it
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
@@ -44,18 +49,36 @@ const LONGEST_WAIT_SECONDS = 15;
  */
 export function poll(task, onProblem) {
   let timer = 0;
+  let dueAt = Infinity;
+  let askedAt = -Infinity;
   let running = false;
+  /** Whether something changed while the answer was under way. */
+  let again = false;
   let ended = false;
   let failures = 0;
+  /** Seconds between two requests while changes are not told, and at least while they are. */
+  let interval = IDLE_SECONDS;
 
   async function run() {
     clearTimeout(timer);
+    dueAt = Infinity;
+    again = running;
     if (running || ended || document.hidden) return;
     running = true;
+    askedAt = performance.now();
     const seconds = await attempt().finally(() => {
       running = false;
     });
-    if (!ended && !document.hidden) timer = setTimeout(run, seconds * 1000);
+    if (!ended && !document.hidden) waitAtMost(again ? Math.min(interval, seconds) : seconds);
+  }
+
+  /** @param {number} seconds */
+  function waitAtMost(seconds) {
+    const at = performance.now() + seconds * 1000;
+    if (ended || at >= dueAt) return;
+    clearTimeout(timer);
+    dueAt = at;
+    timer = setTimeout(run, seconds * 1000);
   }
 
   async function attempt() {
@@ -64,7 +87,8 @@ export function poll(task, onProblem) {
       failures = 0;
       ended = busy === null;
       showBack();
-      return busy ? BUSY_SECONDS : IDLE_SECONDS;
+      interval = busy ? BUSY_SECONDS : IDLE_SECONDS;
+      return isConnected() ? TOLD_SECONDS : interval;
     } catch (error) {
       if (error instanceof Problem && error.status < 500) {
         ended = true;
@@ -85,6 +109,13 @@ export function poll(task, onProblem) {
     if (document.hidden) clearTimeout(timer);
     else run();
   });
-  run();
+  run().finally(() =>
+    follow((signal) => {
+      if (document.hidden || failures) return;
+      const rested = (performance.now() - askedAt) / 1000;
+      if (running || signal === "ended") run();
+      else waitAtMost(Math.max(0, interval - rested));
+    }),
+  );
   return run;
 }

@@ -1,0 +1,70 @@
+/**
+ * The stream of events of the API, which tells pages that something has changed.
+ * @module
+ */
+import { urlOf } from "./addresses.js";
+
+/** Kinds that pages are told of at once; the API sends `changed` at most once a second. */
+const ENDINGS = ["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost", "drift.found"];
+const REOPEN_SECONDS = 60;
+
+/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `ENDINGS`; lost: the stream is not there any more */
+
+/** @type {Set<(signal: Signal) => void>} */
+const listeners = new Set();
+/** @type {EventSource | null} */
+let source = null;
+let connected = false;
+let opened = false;
+
+/** Whether changes are told. */
+export function isConnected() {
+  return connected;
+}
+
+/**
+ * Have a function called with each signal. The stream is open while the page is seen.
+ *
+ * @param {(signal: Signal) => void} listener
+ */
+export function follow(listener) {
+  listeners.add(listener);
+  open();
+}
+
+/** @param {Signal} signal */
+function tell(signal) {
+  for (const listener of listeners) listener(signal);
+}
+
+function open() {
+  if (source || document.hidden || !listeners.size) return;
+  source = new EventSource(urlOf("/v1/events"));
+  source.addEventListener("open", () => {
+    connected = true;
+    // What changed while the stream was broken was not told.
+    if (opened) tell("changed");
+    opened = true;
+  });
+  source.addEventListener("changed", () => tell("changed"));
+  for (const kind of ENDINGS) source.addEventListener(kind, () => tell("ended"));
+  source.addEventListener("error", () => {
+    const refused = source?.readyState === EventSource.CLOSED;
+    if (refused) close();
+    connected = false;
+    tell("lost");
+    // The browser itself connects again after a broken connection, not after an answer that is no stream.
+    if (refused) setTimeout(open, REOPEN_SECONDS * 1000);
+  });
+}
+
+function close() {
+  source?.close();
+  source = null;
+  connected = false;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) close();
+  else open();
+});
