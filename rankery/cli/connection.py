@@ -16,6 +16,8 @@ from rankery.cli.endings import Interrupted
 from rankery.cli.options import DEFAULT_DATA_DIR
 from rankery.cli.printing import say, show, show_json
 from rankery.errors import JobFailed, KeyRefused, PackageMissing, StackError, UserError
+from rankery.server_package import require_server_package
+from rankery.verbosity import quietly
 
 if TYPE_CHECKING:
     from rankery.client import Client, Job
@@ -23,10 +25,15 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
+_FIRST_ANSWER_SECONDS = 3.0
 
 
 class KeyWanted(UserError):
     """Raised when the service needs an API key, or another one."""
+
+
+class NoService(UserError):
+    """Raised when a command needs a service and none runs."""
 
 
 class NotInTime(UserError):
@@ -36,15 +43,19 @@ class NotInTime(UserError):
 class ServiceConnection:
     """A command's lazy connection to one service.
 
-    That is the service at `url`; else the one that has the data folder; else one that is started there and
-    stopped at the end of the command. What was made stays in the folder.
+    That is the service at `url`; else the one that has the data folder. Where neither runs, only a command
+    that calls `allow_own_service` starts one on the folder, for its own time; what was made stays there.
 
     Attributes:
         json: Whether standard output is for programs.
     """
 
-    def __init__(self, url: str | None, api_key: str | None, data_dir: Path, *, json: bool) -> None:
+    def __init__(
+        self, url: str | None, api_key: str | None, data_dir: Path, *, json: bool, quiet: bool = False
+    ) -> None:
         self.json = json
+        self._quiet = quiet
+        self._starts_service = False
         self._url = url
         self._api_key = api_key
         self._data_dir = data_dir
@@ -52,6 +63,8 @@ class ServiceConnection:
         self._stack: EmbeddedStack | None = None
 
     def __enter__(self) -> "ServiceConnection":
+        if self._quiet:
+            self._resources.enter_context(quietly())
         return self
 
     def __exit__(
@@ -66,10 +79,12 @@ class ServiceConnection:
         """The client of the service."""
         from rankery.client import Client
 
-        if self._url is not None:
-            say(f"using the service at {self._url}")
-        address = self._url or self._address_of_folder()
+        address = self._address_of_folder() if self._url is None else self._answering(self._url)
         return self._resources.enter_context(Client(address, api_key=self._api_key))
+
+    def allow_own_service(self) -> None:
+        """Start a service for the time of the command where none has the data folder."""
+        self._starts_service = True
 
     @property
     def is_embedded(self) -> bool:
@@ -137,7 +152,47 @@ class ServiceConnection:
             return f"rankery {words}"
         return f"rankery {words}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
+    def _answering(self, url: str) -> str:
+        """Return a URL at which something answers; retries are for a service that was there before."""
+        import httpx
+
+        from rankery.client.reading import address
+
+        url = address(url)
+        try:
+            httpx.get(f"{url.rstrip('/')}/healthz", timeout=_FIRST_ANSWER_SECONDS)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reason = str(error) or f"no connection within {_FIRST_ANSWER_SECONDS:g} s"
+            raise NoService(
+                f"no service answers at {url} ({reason}): start it there, correct --url or RANKERY_URL, or"
+                " leave them out and start one here with `rankery serve`"
+            ) from error
+        except httpx.HTTPError:
+            pass  # it is slow, and the request itself is more patient
+        say(f"using the service at {url}")
+        return url
+
     def _address_of_folder(self) -> str:
+        from rankery.embedded.lock import DataFolderLock
+
+        if DataFolderLock(self._data_dir).is_taken():
+            return self._address_left()
+        if not self._starts_service:
+            raise NoService(self._how_to_start())
+        return self._own_service()
+
+    def _how_to_start(self) -> str:
+        try:
+            require_server_package()
+        except PackageMissing as error:
+            return f"name a running service with --url or RANKERY_URL; to run one here, {error}"
+        serve = self.command("serve")
+        return (
+            f"no service has {self._data_dir}: start one with `{serve}` in another terminal, or name a"
+            " running one with --url or RANKERY_URL"
+        )
+
+    def _own_service(self) -> str:
         from rankery.embedded.lock import DataFolderInUse
         from rankery.embedded.signals import terminable
         from rankery.embedded.stack import EmbeddedStack
@@ -146,13 +201,29 @@ class ServiceConnection:
         try:
             stack.reserve()
         except DataFolderInUse:
-            return _address_left_in(self._data_dir)
+            return self._address_left()
         except PackageMissing as error:
             raise PackageMissing(f"{error}, or name a running service with --url") from None
         say(f"no service has {self._data_dir}: starting one for this command")
         self._resources.enter_context(terminable())
         self._stack = self._resources.enter_context(stack)
         return stack.url
+
+    def _address_left(self) -> str:
+        """Return the address of the service that has the folder, which may still be starting."""
+        from rankery.embedded.lock import DataFolderLock
+
+        lock = DataFolderLock(self._data_dir)
+        deadline = time.monotonic() + _START_SECONDS
+        while (address := lock.address()) is None:
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"the service of {self._data_dir} has told no address for {_START_SECONDS:g} s;"
+                    " look into its logs, or give --url"
+                )
+            time.sleep(_POLL_SECONDS)
+        say(f"using the service of {self._data_dir} at {address}")
+        return address
 
     def _left_behind(self, jobs: Sequence[str]) -> str:
         names = " ".join(jobs)
@@ -161,7 +232,7 @@ class ServiceConnection:
         if self.is_embedded:
             return (
                 f"stopped, and the service of this command with it; {what} will go on where it was"
-                f" as soon as a service has {self._data_dir} again: `{again}`"
+                f" as soon as `{self.command('serve')}` runs: then `{again}` watches again"
             )
         goes, it = ("goes", "it") if len(jobs) == 1 else ("go", "them")
         cancel = self.command(f"jobs cancel {names}")
@@ -173,23 +244,6 @@ class ServiceConnection:
         if error.has_key:
             return f"{error}{way_out}"
         return f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key{way_out}"
-
-
-def _address_left_in(data_dir: Path) -> str:
-    """Return the address of the service that has a folder, which may still be starting."""
-    from rankery.embedded.lock import DataFolderLock
-
-    lock = DataFolderLock(data_dir)
-    deadline = time.monotonic() + _START_SECONDS
-    while (address := lock.address()) is None:
-        if time.monotonic() > deadline:
-            raise StackError(
-                f"the service of {data_dir} has told no address for {_START_SECONDS:g} s;"
-                " look into its logs, or give --url"
-            )
-        time.sleep(_POLL_SECONDS)
-    say(f"using the service of {data_dir} at {address}")
-    return address
 
 
 def _option(name: str, value: str, variable: str) -> str:

@@ -78,7 +78,7 @@ def wait_for_jobs(
     found = [session.client.job(job) for job in jobs]
     session.wait_all(found, timeout)
     for job in found:
-        say(ending(job))
+        say(ending(job), always=job.status != "succeeded")
     session.show(found)
     if any(job.status != "succeeded" for job in found):
         raise typer.Exit(FAILED)

@@ -20,6 +20,9 @@ Port = Annotated[
     typer.Option(envvar="RANKERY_PORT", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print the result alone: no progress, no notices; errors stay.")
+]
 DataFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
 FormatOption = Annotated[DataFormat, typer.Option(help="auto tells it by the content.")]
 

@@ -130,8 +130,6 @@ def run_paper(
     )
     say(f"experiment {experiment.id}: {', '.join(experiment.tables)} of {experiment.paper}")
     if not watch:
-        if session.is_embedded:
-            say("the service of this command ends with it: the experiment goes on with the next one")
         session.show(experiment, plain(experiment.id))
         return
     _wait(session, experiment)

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rankery.control_characters import visible
+from rankery.verbosity import is_quiet
 
 # A pipe has no width: nothing is cut or wrapped that a program may read.
 _PIPE_COLUMNS = 1000
@@ -68,9 +69,16 @@ def show_text(text: str) -> None:
     typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
 
 
-def say(sentence: str, *, err: bool = True) -> None:
-    """Tell what is going on, on standard error."""
-    typer.echo(f"rankery: {visible(sentence, one_line=True)}", err=err)
+def say(sentence: str, *, err: bool = True, always: bool = False) -> None:
+    """Tell what is going on, on standard error.
+
+    Args:
+        sentence: What to say.
+        err: Whether on standard error.
+        always: Whether --quiet leaves it.
+    """
+    if always or not is_quiet():
+        typer.echo(f"rankery: {visible(sentence, one_line=True)}", err=err)
 
 
 def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:

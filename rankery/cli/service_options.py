@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.options import DEFAULT_DATA_DIR, Json
+from rankery.cli.options import DEFAULT_DATA_DIR, Json, Quiet
 
 _PANEL = "Which service"
 
@@ -35,7 +35,7 @@ DataDir = Annotated[
     Path,
     typer.Option(
         envvar="RANKERY_DATA_DIR",
-        help="Where no service has this data folder, one is started for the time of the command.",
+        help="The data folder whose service is asked, such as that of `rankery serve`.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -43,6 +43,7 @@ _OPTIONS = tuple(
     Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     for name, default, annotation in (
         ("json", False, Json),
+        ("quiet", False, Quiet),
         ("url", None, Url),
         ("api_key", None, ApiKey),
         ("data_dir", DEFAULT_DATA_DIR, DataDir),
@@ -57,8 +58,16 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
     """
 
     @wraps(command)
-    def run(*, url: str | None, api_key: str | None, data_dir: Path, json: bool, **arguments: Any) -> None:
-        with ServiceConnection(url, api_key, data_dir, json=json) as session:
+    def run(
+        *,
+        url: str | None,
+        api_key: str | None,
+        data_dir: Path,
+        json: bool,
+        quiet: bool,
+        **arguments: Any,
+    ) -> None:
+        with ServiceConnection(url, api_key, data_dir, json=json, quiet=quiet) as session:
             command(session, **arguments)
 
     _, *own = signature(command).parameters.values()

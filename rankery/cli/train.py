@@ -23,7 +23,6 @@ from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of, points
-from rankery.errors import UserError
 
 if TYPE_CHECKING:
     from rankery.client import Job
@@ -40,10 +39,6 @@ class RepeatBy(StrEnum):
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
 _FIRST_METRIC = "ndcg@5"  # the service's own
-
-
-class NobodyWaits(UserError):
-    """Raised for a detached training on a service that ends with the command."""
 
 
 @on_service
@@ -177,8 +172,10 @@ def train(
 ) -> None:
     """Train a model: upload the data, wait until they are read, train, and print how good it is.
 
+    Where no service runs, a file is trained on a service that is started for the time of the command.
+
     A fifth of the queries is held out to pick the best iteration, unless --validation says otherwise. With
-    --no-watch the job is submitted and its id printed, which needs a service that goes on. A grid is checked
+    --no-watch the job is submitted and its id printed, which needs a running service. A grid is checked
     as a whole before its first training starts, and the best by the validation data is named at the end.
 
     Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
@@ -252,12 +249,9 @@ def train(
     if values:
         asked["tags"] = {**(asked.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
     bodies = list(points(asked, values))
+    if watch and sources is not None and Path(sources.data).is_file():
+        session.allow_own_service()
     check_losses(session, [body["loss"] for body in bodies])
-    if not watch and session.is_embedded:
-        raise NobodyWaits(
-            "a service that was started for this command ends with it, and so would the training:"
-            " leave --no-watch away, or start `rankery serve` first"
-        )
     again: RepeatsRequest | None = None
     if repeats is not None:
         again = {"count": repeats, "by": repeat_by.value}

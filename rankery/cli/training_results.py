@@ -116,7 +116,7 @@ def show_grid(
     trained = [Trained(job, job.model() if job.status == "succeeded" else None) for job in jobs]
     for one in trained:
         if one.model is None:
-            say(ending(one.job))
+            say(ending(one.job), always=True)
     metric = _deciding_metric(jobs)
     winner = None if repeated else _best(session, trained, metric)
     examined = _datasets(session, jobs)
@@ -169,6 +169,9 @@ def _next(
 ) -> Iterator[RenderableType]:
     """Name the commands that follow, those that look at what was found in the data first."""
     reference, job = trained.reference, trained.job
+    if session.is_embedded:
+        serve = plain(session.command("serve"))
+        yield f"The service of this command ends with it; start one that stays with `{serve}`."
     doubtful = [_doctor(dataset) for dataset in examined if _grave(dataset)]
     doubtful += [f"jobs show {job.id}"] if _grave(job) else []
     if doubtful:

@@ -21,7 +21,6 @@ from rankery.cli.scorer_options import (
 )
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
-from rankery.cli.train import NobodyWaits
 from rankery.cli.trainings import Sources, check_losses, model_name_of
 
 if TYPE_CHECKING:
@@ -147,11 +146,6 @@ def tune(
         "seed": seed,
     }
     check_losses(session, [asked_loss])
-    if not watch and session.is_embedded:
-        raise NobodyWaits(
-            "a service that was started for this command ends with it, and so would the study:"
-            " leave --no-watch away, or start `rankery serve` first"
-        )
     fields = Sources(data, None, test, columns_of(columns)).fields(session)
     document = {key: value for key, value in (body | fields).items() if value is not None}
     study = session.client.submit_study(document)

@@ -2,12 +2,16 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from rankery.errors import StackError
 
 LOCK_NAME = "serve.lock"
 _LONGEST_ADDRESS = 1024
+# A command that asks whether the lock is held shares it for some microseconds.
+_PATIENCE_SECONDS = 0.2
+_POLL_SECONDS = 0.01
 
 
 class DataFolderInUse(StackError):
@@ -43,7 +47,7 @@ class DataFolderLock:
         except OSError as error:
             raise StackError(f"cannot use the data folder {self._data_dir}: {error.strerror}") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_soon(descriptor)
         except OSError as error:
             os.close(descriptor)
             raise DataFolderInUse(
@@ -52,6 +56,17 @@ class DataFolderLock:
             ) from error
         self._descriptor = descriptor
         self.tell("")
+
+    def is_taken(self) -> bool:
+        """Return whether a service has the folder, which may still be starting; nothing is created."""
+        try:
+            with (self._data_dir / LOCK_NAME).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def tell(self, address: str) -> None:
         """Record the service's URL, or clear it with an empty one.
@@ -81,3 +96,17 @@ class DataFolderLock:
             self.tell("")
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def _lock_soon(descriptor: int) -> None:
+    """Take the exclusive lock; raise `OSError` where another process keeps it."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            return

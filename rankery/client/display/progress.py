@@ -17,12 +17,15 @@ from rich.progress import (
 from rankery.client.display.texts import counts_share, steps
 from rankery.client.schemas.answers import Job
 from rankery.control_characters import visible
+from rankery.verbosity import is_quiet
 
 OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
     """Tell whether a bar is drawn: as asked for, else where standard error is a terminal or a notebook."""
+    if is_quiet():
+        return False
     console = Console(stderr=True)
     return (console.is_terminal or console.is_jupyter) if progress is None else progress
 

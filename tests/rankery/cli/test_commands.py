@@ -524,7 +524,7 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     """The address is named; it is that of RANKERY_URL or of --url."""
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
-    assert done.sentence.startswith("no answer from the service at http://127.0.0.1:9: ")
+    assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
     assert run("jobs", "list", "--url", "nonsense").sentence.startswith(
         "'nonsense' is not the address of a service"
     )

@@ -1,13 +1,19 @@
-"""Commands where no service runs: they start one on the data folder, for their own time."""
+"""Commands where no service runs: a training of a file starts one, all others say how to start it."""
 
-import json
 import signal
 import threading
+import time
 from pathlib import Path
 
+import pytest
+
 from rankery.embedded.lock import DataFolderLock
+from rankery.embedded.stack import EmbeddedStack
 from tests.integration.processes import wait_until_none
 from tests.rankery.cli.commands import JUDGED, run, started
+
+# Half a second on an idle machine, most of it Python's own start.
+LONGEST_SECONDS = 5.0
 
 
 def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path) -> None:
@@ -32,29 +38,90 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
     assert (process.returncode, output) == (130, "")
     assert errors == (
         f"rankery: stopped, and the service of this command with it; the job {job} will go on where it was as"
-        f" soon as a service has {folder} again: `rankery jobs wait {job} --data-dir {folder}`\n"
+        f" soon as `rankery serve --data-dir {folder}` runs: then `rankery jobs wait {job} --data-dir"
+        f" {folder}` watches again\n"
     )
     assert wait_until_none(folder, 10) == {}
     assert DataFolderLock(folder).address() is None
 
-    again = started("jobs", "wait", job, *where, "--json")
-    output, errors = again.communicate(timeout=200)
-    assert again.returncode == 0, errors
-    assert json.loads(output)[0]["status"] == "succeeded"
+    assert run("jobs", "wait", job, *where).code == 1
+    with EmbeddedStack(folder):
+        again = run("jobs", "wait", job, *where, "--json", "--quiet")
+    assert again.code == 0, again.errors
+    assert again.errors == ""
+    assert again.document[0]["status"] == "succeeded"
     assert wait_until_none(folder, 10) == {}
 
 
-def test_nothing_is_left_alone_on_a_service_that_ends(tmp_path: Path) -> None:
-    """--no-watch would leave a job that nobody carries out; it is refused before anything is uploaded."""
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("models", "list"),
+        ("jobs", "wait", "job_1"),
+        ("train", "FILE", "--no-watch"),
+        ("train", "web-train"),
+        ("tune", "FILE"),
+        ("datasets", "upload", "FILE"),
+        ("evaluate", "web", "--dataset", "FILE"),
+        ("rank", "web", "FILE"),
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_a_command_that_finds_no_service_says_how_to_start_one(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """At once, and nothing is created; a service of the command's own would end before its result is used."""
     (tmp_path / "train.txt").write_text(JUDGED)
-    process = started("train", tmp_path / "train.txt", "--no-watch", "--data-dir", tmp_path / "data")
-    output, errors = process.communicate(timeout=100)
+    folder = tmp_path / "data"
+    words = [one.replace("FILE", str(tmp_path / "train.txt")) for one in arguments]
+    begun = time.monotonic()
+    process = started(*words, "--data-dir", folder)
+    output, errors = process.communicate(timeout=60)
+    assert time.monotonic() - begun < LONGEST_SECONDS
     assert (process.returncode, output) == (1, "")
-    assert "uploaded" not in errors
-    assert errors.splitlines()[-1] == (
-        "rankery: a service that was started for this command ends with it, and so would the training:"
-        " leave --no-watch away, or start `rankery serve` first"
+    assert errors == (
+        f"rankery: no service has {folder}: start one with `rankery serve --data-dir {folder}` in another"
+        " terminal, or name a running one with --url or RANKERY_URL\n"
     )
+    assert not folder.exists()
+
+
+def test_an_address_where_nothing_listens_is_told_at_once(tmp_path: Path) -> None:
+    """The retries of the client are for a service that was there before."""
+    begun = time.monotonic()
+    process = started("models", "list", "--url", "http://127.0.0.1:9")
+    output, errors = process.communicate(timeout=60)
+    assert time.monotonic() - begun < LONGEST_SECONDS
+    assert (process.returncode, output) == (1, "")
+    assert errors.startswith("rankery: no service answers at http://127.0.0.1:9 (")
+    assert errors.endswith(", or leave them out and start one here with `rankery serve`\n")
+
+
+def test_a_stale_address_is_not_believed(tmp_path: Path) -> None:
+    """A killed service leaves its address in the file, but not the lock."""
+    (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
+    assert run("models", "list", "--data-dir", tmp_path).sentence.startswith(f"no service has {tmp_path}: ")
+
+
+def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -> None:
+    """Whoever asks shares the lock for some microseconds; who starts waits for that long."""
+    (tmp_path / "serve.lock").touch()
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            DataFolderLock(tmp_path).is_taken()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        for _ in range(200):
+            lock = DataFolderLock(tmp_path)
+            lock.acquire()
+            lock.release()
+    finally:
+        over.set()
+        asking.join()
 
 
 def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> None:
@@ -70,3 +137,10 @@ def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> Non
     lock.release()
     assert found.errors.startswith(f"rankery: using the service of {tmp_path} at http://127.0.0.1:7\n")
     assert found.sentence.startswith("no answer from the service at http://127.0.0.1:7")
+
+
+def test_quiet_leaves_errors(tmp_path: Path) -> None:
+    """They are the reason that nothing else is there."""
+    done = run("models", "list", "--data-dir", tmp_path, "--quiet")
+    assert (done.code, done.output) == (1, "")
+    assert done.sentence.startswith("no service has ")
