@@ -174,6 +174,19 @@ class LeaseLost(RankeryError):
         super().__init__(f"the lease on {job_id} was lost")
 
 
+class AddressRefused(RankeryError):
+    """A host leads to an address that users may not make the service connect to."""
+
+    def __init__(self, host: str, address: str, reason: str) -> None:
+        self.host = host
+        self.address = address
+        self.reason = reason
+        leads = host if host == address else f"{host}, which leads to {address},"
+        super().__init__(
+            f"{leads} is refused: the address is {reason}; RANKERY_OUTBOUND_ALLOWED allows addresses"
+        )
+
+
 class RanksLost(RankeryError):
     """The processes of a training were lost again and again."""
 

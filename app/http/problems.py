@@ -15,6 +15,7 @@ from starlette.routing import Match
 
 from app.http.pointers import input_problems
 from core.errors import (
+    AddressRefused,
     ArtifactDamaged,
     ByteQuotaExceeded,
     DatasetError,
@@ -76,6 +77,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         ),
         NotFound: ProblemKind(HTTPStatus.NOT_FOUND, "not-found", "Not found"),
         WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
+        AddressRefused: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "address-refused", "The address may not be connected to"
+        ),
         LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(

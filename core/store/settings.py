@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core.outbound.guard import SsrfGuard
+
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^/]+)*/?")
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
@@ -29,6 +31,8 @@ class StoreSettings(BaseSettings):
             if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
         storage_patience_seconds: How long a storage on the network that fails is asked again.
         broker_url: The Valkey or Redis for notifications.
+        outbound_allowed: Networks, addresses and host names to which requests may be made although they are
+            not public, see `core.outbound`.
         data_roots: Folders on the disks of the API and of the workers, and folders of buckets as
             `s3://bucket/prefix`, of which all judged files may be read. Credentials are read as for S3 above.
     """
@@ -55,6 +59,11 @@ class StoreSettings(BaseSettings):
         description="Folders and s3://bucket/prefix below which datasets are read in place, without an"
         " upload, separated by commas",
     )
+    outbound_allowed: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="Networks, addresses and host names beyond the public internet that webhooks and"
+        " downloads may connect to, separated by commas",
+    )
 
     @field_validator("data_roots", mode="before")
     @classmethod
@@ -67,3 +76,12 @@ class StoreSettings(BaseSettings):
             if "://" in part and not _BUCKET.fullmatch(part):
                 raise ValueError(f"must be folders, or URLs such as s3://bucket/prefix; found {part}")
         return [part.rstrip("/") if "://" in part else Path(part) for part in parts]
+
+    @field_validator("outbound_allowed", mode="before")
+    @classmethod
+    def _allowed(cls, value: Any) -> Any:
+        """Split a comma-separated environment variable, and refuse what is neither network nor host."""
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        SsrfGuard(value)
+        return value

@@ -1,0 +1,240 @@
+"""HTTP clients that connect only to addresses that a guard allows.
+
+Their transports are built on httpcore's connection pools, whose network backend resolves and checks the host
+and then connects to the very address that was checked. The `Host` header and the name in TLS stay the host's.
+"""
+
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import anyio
+import httpcore
+import httpx
+
+from core.outbound.guard import SsrfGuard
+
+_SocketOptions = Iterable[Any] | None
+# Names of users must not occupy the threads that serve requests when a DNS server does not answer.
+_RESOLVER_THREADS = 16
+
+_ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
+    {  # the first that fits
+        httpcore.ConnectTimeout: httpx.ConnectTimeout,
+        httpcore.ReadTimeout: httpx.ReadTimeout,
+        httpcore.WriteTimeout: httpx.WriteTimeout,
+        httpcore.PoolTimeout: httpx.PoolTimeout,
+        httpcore.ConnectError: httpx.ConnectError,
+        httpcore.ReadError: httpx.ReadError,
+        httpcore.WriteError: httpx.WriteError,
+        httpcore.LocalProtocolError: httpx.LocalProtocolError,
+        httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
+        httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
+    }
+)
+
+
+def open_client(
+    guard: SsrfGuard,
+    *,
+    timeout: httpx.Timeout | float,
+    follow_redirects: bool = False,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    verify: ssl.SSLContext | None = None,
+) -> httpx.Client:
+    """Open a client whose connections a guard checks, those of redirects too; close it after use.
+
+    Requests raise `core.errors.AddressRefused` beside the errors of httpx. Proxies of the environment are not
+    used. Certificates are verified; `SSL_CERT_FILE` and `SSL_CERT_DIR` name those of other authorities.
+
+    Args:
+        guard: Decides about addresses.
+        timeout: Seconds for each of connecting, reading and writing.
+        follow_redirects: Whether to request what the answer redirects to.
+        headers: Of every request.
+        verify: Another context for TLS.
+    """
+    transport = _Transport(guard, verify or httpx.create_ssl_context())
+    return httpx.Client(
+        transport=transport,
+        timeout=timeout,
+        follow_redirects=follow_redirects,
+        headers=dict(headers),
+        trust_env=False,
+    )
+
+
+def open_async_client(
+    guard: SsrfGuard,
+    *,
+    timeout: httpx.Timeout | float,
+    follow_redirects: bool = False,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    verify: ssl.SSLContext | None = None,
+) -> httpx.AsyncClient:
+    """Open an asynchronous client, otherwise as `open_client`."""
+    transport = _AsyncTransport(guard, verify or httpx.create_ssl_context())
+    return httpx.AsyncClient(
+        transport=transport,
+        timeout=timeout,
+        follow_redirects=follow_redirects,
+        headers=dict(headers),
+        trust_env=False,
+    )
+
+
+class _Backend(httpcore.SyncBackend):
+    """Connects to addresses that a guard has checked."""
+
+    def __init__(self, guard: SsrfGuard) -> None:
+        self._guard = guard
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: _SocketOptions = None,
+    ) -> httpcore.NetworkStream:
+        until = None if timeout is None else time.monotonic() + timeout
+        addresses = _resolved(self._guard, host, port)
+        for number, address in enumerate(addresses, 1):
+            left = None if until is None else max(until - time.monotonic(), 0.001)
+            try:
+                return super().connect_tcp(address, port, left, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if number == len(addresses):
+                    raise
+        raise AssertionError("a host without addresses was not refused")
+
+    def connect_unix_socket(self, *_arguments: Any, **_options: Any) -> httpcore.NetworkStream:
+        raise NotImplementedError("only TCP connections are checked")
+
+
+class _AsyncBackend(httpcore.AnyIOBackend):
+    """Connects to addresses that a guard has checked."""
+
+    def __init__(self, guard: SsrfGuard) -> None:
+        self._guard = guard
+        self._threads = anyio.CapacityLimiter(_RESOLVER_THREADS)
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: _SocketOptions = None,
+    ) -> httpcore.AsyncNetworkStream:
+        until = None if timeout is None else time.monotonic() + timeout
+        addresses = await self._resolved(host, port, timeout)
+        for number, address in enumerate(addresses, 1):
+            left = None if until is None else max(until - time.monotonic(), 0.001)
+            try:
+                return await super().connect_tcp(address, port, left, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if number == len(addresses):
+                    raise
+        raise AssertionError("a host without addresses was not refused")
+
+    async def connect_unix_socket(self, *_arguments: Any, **_options: Any) -> httpcore.AsyncNetworkStream:
+        raise NotImplementedError("only TCP connections are checked")
+
+    async def _resolved(self, host: str, port: int, timeout: float | None) -> list[str]:
+        try:
+            with anyio.fail_after(timeout):
+                return await anyio.to_thread.run_sync(
+                    _resolved, self._guard, host, port, limiter=self._threads, abandon_on_cancel=True
+                )
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"the address of {host} was not found in time") from error
+
+
+def _resolved(guard: SsrfGuard, host: str, port: int) -> list[str]:
+    try:
+        return guard.addresses_of(host, port)
+    except OSError as error:
+        raise httpcore.ConnectError(f"{host}: {error.strerror or error}") from error
+
+
+class _Transport(httpx.BaseTransport):
+    def __init__(self, guard: SsrfGuard, context: ssl.SSLContext) -> None:
+        self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend(guard))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with _as_httpx_errors():
+            answer = self._pool.handle_request(_request(request))
+        return httpx.Response(
+            answer.status, headers=answer.headers, stream=_Body(answer), extensions=answer.extensions
+        )
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _AsyncTransport(httpx.AsyncBaseTransport):
+    def __init__(self, guard: SsrfGuard, context: ssl.SSLContext) -> None:
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=_AsyncBackend(guard))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        with _as_httpx_errors():
+            answer = await self._pool.handle_async_request(_request(request))
+        return httpx.Response(
+            answer.status, headers=answer.headers, stream=_AsyncBody(answer), extensions=answer.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_httpx_errors():
+            yield from self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+class _AsyncBody(httpx.AsyncByteStream):
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _as_httpx_errors():
+            async for part in self._answer.aiter_stream():
+                yield part
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _request(request: httpx.Request) -> httpcore.Request:
+    return httpcore.Request(
+        request.method,
+        httpcore.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        ),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions,
+    )
+
+
+@contextmanager
+def _as_httpx_errors() -> Iterator[None]:
+    try:
+        yield
+    except tuple(_ERRORS) as error:
+        kind = next(ours for theirs, ours in _ERRORS.items() if isinstance(error, theirs))
+        raise kind(str(error)) from error

@@ -1,0 +1,91 @@
+"""The guard that decides to which addresses a connection may be made."""
+
+import ipaddress
+import socket
+from collections.abc import Callable, Iterable, Sequence
+
+from core.errors import AddressRefused
+from core.outbound.networks import METADATA, IPAddress, IPNetwork, actual_address, refusal_reason
+
+Resolve = Callable[[str, int], Sequence[str]]
+
+
+def system_resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a host by the resolver of this machine, each once.
+
+    Raises:
+        OSError: The host has none, or the resolver does not answer.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+class SsrfGuard:
+    """Decides by address, at the time of each connection, whether a host may be connected to.
+
+    A name is resolved once, all of its addresses are checked, and the connection goes to one of these. Odd
+    spellings of an address, such as `0x7f.1` or `2130706433`, are what the resolver makes of them.
+
+    Args:
+        allowed: Networks, addresses and host names to which connections are allowed as well. The metadata
+            services of clouds are allowed by their own address alone, not by a network around it or a name.
+        resolve: Returns the addresses of a host.
+
+    Raises:
+        ValueError: An entry of `allowed` is neither a network nor a host name.
+    """
+
+    def __init__(self, allowed: Iterable[str] = (), resolve: Resolve = system_resolve) -> None:
+        self._resolve = resolve
+        self._networks: list[IPNetwork] = []
+        self._hosts: set[str] = set()
+        for entry in allowed:
+            network = allowed_network(entry)
+            if network is None:
+                self._hosts.add(_host_name(entry))
+            else:
+                self._networks.append(network)
+
+    def addresses_of(self, host: str, port: int) -> list[str]:
+        """Resolve a host, and return its addresses if all of them may be connected to.
+
+        Raises:
+            AddressRefused: One of them may not.
+            OSError: The host has no address, or the resolver does not answer.
+        """
+        found = list(self._resolve(host, port))
+        if not found:
+            raise OSError(f"{host} has no address")
+        for text in found:
+            address = actual_address(ipaddress.ip_address(text))
+            reason = refusal_reason(address)
+            if reason is not None and not self._is_allowed(host, address):
+                raise AddressRefused(host, text, reason)
+        return found
+
+    def _is_allowed(self, host: str, address: IPAddress) -> bool:
+        if address in METADATA:
+            return any(network.num_addresses == 1 and address in network for network in self._networks)
+        return _host_name(host) in self._hosts or any(address in network for network in self._networks)
+
+
+def allowed_network(entry: str) -> IPNetwork | None:
+    """Return the network of an entry of the allow-list, None for a host name.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    try:
+        return ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        pass
+    name = _host_name(entry)
+    if not name or not all(
+        part and part.replace("-", "").replace("_", "").isalnum() for part in name.split(".")
+    ):
+        raise ValueError(f"must be networks, addresses or host names; found {entry!r}")
+    return None
+
+
+def _host_name(host: str) -> str:
+    return host.rstrip(".").lower()

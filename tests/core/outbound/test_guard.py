@@ -1,0 +1,286 @@
+"""Which addresses users may make the service connect to, with real servers that must not be reached."""
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from core.errors import AddressRefused, InvalidInput
+from core.outbound.clients import open_async_client, open_client
+from core.outbound.guard import SsrfGuard, system_resolve
+from core.outbound.urls import checked_url
+from core.store import StoreSettings
+from tests.core.outbound.servers import Resolver, Served, certificate_for, is_loopback6_there, serving
+
+# A host as a user may write it, and what the refusal says. The resolver of this machine reads odd spellings.
+LITERALS = [
+    ("127.0.0.1", "loopback"),
+    ("127.8.4.2", "loopback"),
+    ("localhost", "loopback"),
+    ("LOCALHOST", "loopback"),
+    ("2130706433", "loopback"),
+    ("0x7f000001", "loopback"),
+    ("0x7f.1", "loopback"),
+    ("127.1", "loopback"),
+    ("0", "this network"),
+    ("0.0.0.0", "this network"),
+    ("10.1.2.3", "private"),
+    ("172.31.255.255", "private"),
+    ("192.168.0.1", "private"),
+    ("100.64.0.1", "carrier"),
+    ("169.254.1.1", "link-local"),
+    ("169.254.169.254", "metadata"),
+    ("0xa9fea9fe", "metadata"),
+    ("100.100.100.200", "metadata"),
+    ("168.63.129.16", "metadata"),
+    ("192.0.0.192", "metadata"),
+    ("192.0.2.7", "documentation"),
+    ("198.18.0.1", "benchmarks"),
+    ("198.51.100.7", "documentation"),
+    ("203.0.113.7", "documentation"),
+    ("192.88.99.1", "6to4"),
+    ("224.0.0.1", "multicast"),
+    ("240.0.0.1", "reserved"),
+    ("255.255.255.255", "reserved"),
+    ("[::]", "unspecified"),
+    ("[::1]", "loopback"),
+    ("[0:0:0:0:0:0:0:1]", "loopback"),
+    ("[::ffff:127.0.0.1]", "loopback"),
+    ("[::ffff:7f00:1]", "loopback"),
+    ("[::ffff:169.254.169.254]", "metadata"),
+    ("[::127.0.0.1]", "IPv4-compatible"),
+    ("[64:ff9b::7f00:1]", "loopback"),
+    ("[64:ff9b::a9fe:a9fe]", "metadata"),
+    ("[64:ff9b:1::7f00:1]", "translation"),
+    ("[2002:7f00:1::]", "6to4"),
+    ("[2001:0:7f00:1::]", "Teredo"),
+    ("[2001:db8::1]", "documentation"),
+    ("[3fff::1]", "documentation"),
+    ("[fc00::1]", "private"),
+    ("[fd00:ec2::254]", "metadata"),
+    ("[fe80::1]", "link-local"),
+    ("[fec0::1]", "private"),
+    ("[ff02::1]", "multicast"),
+    ("[5f00::1]", "reserved"),
+    ("[100::1]", "reserved"),
+]
+# What a name may lead to.
+ANSWERS = [
+    (["127.0.0.1"], "loopback"),
+    (["10.0.0.8"], "private"),
+    (["169.254.169.254"], "metadata"),
+    (["::1"], "loopback"),
+    (["::ffff:10.0.0.8"], "private"),
+    (["fe80::1%lo"], "link-local"),
+    (["93.184.216.34", "127.0.0.1"], "loopback"),  # one address of several is enough
+    (["2606:2800:220:1:248:1893:25c8:1946", "fd00::1"], "private"),
+]
+PUBLIC = ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "64:ff9b::5db8:d822", "::ffff:93.184.216.34"]
+
+
+@pytest.fixture
+def local() -> Iterator[Served]:
+    """A server on all addresses of this machine that no refused request may reach."""
+    with serving("0.0.0.0") as served:
+        yield served
+
+
+def _get(guard: SsrfGuard, url: str, way: str, **options: Any) -> httpx.Response:
+    """Request a URL by the client of downloads or by that of webhooks."""
+    if way == "sync":
+        with open_client(guard, timeout=5, **options) as client:
+            return client.get(url)
+
+    async def get() -> httpx.Response:
+        async with open_async_client(guard, timeout=5, **options) as client:
+            return await client.get(url)
+
+    return anyio.run(get)
+
+
+WAYS = pytest.mark.parametrize("way", ["sync", "async"])
+
+
+@WAYS
+@pytest.mark.parametrize(("host", "reason"), LITERALS)
+def test_addresses_that_are_not_public_are_refused(local: Served, host: str, reason: str, way: str) -> None:
+    """However it is spelt, an address that is not routed globally is not connected to."""
+    with pytest.raises(AddressRefused, match=reason):
+        _get(SsrfGuard(), f"http://{host}:{local.port}/", way)
+    assert local.connections == 0
+
+
+@pytest.mark.parametrize("host", ["0177.0.0.1", "0x7f.0.0.1", "::ffff:7f00:1"])
+def test_what_httpx_takes_for_no_url_is_refused_as_well(host: str) -> None:
+    """The guard does not rely on what reads the URL."""
+    with pytest.raises(AddressRefused, match="loopback"):
+        SsrfGuard().addresses_of(host, 80)
+
+
+@WAYS
+@pytest.mark.parametrize(("addresses", "reason"), ANSWERS)
+def test_names_that_lead_inside_are_refused(
+    local: Served, addresses: list[str], reason: str, way: str
+) -> None:
+    """A name is judged by all of the addresses that it leads to."""
+    guard = SsrfGuard(resolve=Resolver({"hooks.example": [addresses]}))
+    with pytest.raises(AddressRefused, match=rf"hooks.example, which leads to .*{reason}"):
+        _get(guard, f"http://hooks.example:{local.port}/", way)
+    assert local.connections == 0
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_addresses_are_allowed(address: str) -> None:
+    """What the whole internet can reach may be connected to, through a translation of IPv4 as well."""
+    guard = SsrfGuard(resolve=Resolver({"hooks.example": [[address]]}))
+    assert guard.addresses_of("hooks.example", 443) == [address]
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://127.0.0.2:{port}/secret",
+        "http://localhost.:{port}/secret",
+        "http://[::ffff:127.0.0.2]:{port}/secret",
+        "http://169.254.169.254/latest/meta-data/",
+        "//2130706434:{port}/secret",
+        "http://inside.example:{port}/secret",
+    ],
+)
+def test_redirects_are_checked(local: Served, target: str, way: str) -> None:
+    """Each hop of a redirect is checked as the first one is."""
+    local.redirects["/"] = target.format(port=local.port)
+
+    def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.2"] if host in ("inside.example", "localhost.") else system_resolve(host, port)
+
+    guard = SsrfGuard(["127.0.0.1"], resolve)
+    with pytest.raises(AddressRefused):
+        _get(guard, f"http://127.0.0.1:{local.port}/", way, follow_redirects=True)
+    assert local.connections == 1
+    assert _get(guard, f"http://127.0.0.1:{local.port}/", way).status_code == 302
+
+
+@WAYS
+def test_a_name_is_resolved_once_a_connection(way: str) -> None:
+    """DNS rebinding: the connection goes to the address that was checked, whatever the name leads to next."""
+    with serving("127.0.0.1") as checked, serving("127.0.0.2", checked.port) as rebound:
+        resolver = Resolver({"hooks.example": [["127.0.0.1"], ["127.0.0.2"]]})
+        guard = SsrfGuard(["127.0.0.1"], resolver)
+        url = f"http://hooks.example:{checked.port}/"
+        assert _get(guard, url, way).text == "ok"
+        assert checked.hosts == [f"hooks.example:{checked.port}"]
+        with pytest.raises(AddressRefused, match=r"127\.0\.0\.2"):
+            _get(guard, url, way)
+        assert resolver.asked == ["hooks.example"] * 2
+        assert rebound.connections == 0
+
+
+@WAYS
+def test_a_second_address_is_tried(way: str) -> None:
+    """Where one address of a host does not answer, the next one is connected to."""
+    with serving("127.0.0.2") as served:
+        guard = SsrfGuard(["127.0.0.0/8"], Resolver({"hooks.example": [["127.0.0.1", "127.0.0.2"]]}))
+        assert _get(guard, f"http://hooks.example:{served.port}/", way).text == "ok"
+
+
+@WAYS
+def test_what_does_not_answer_is_an_error_of_httpx(way: str) -> None:
+    """Callers handle the errors of one library."""
+    with serving("127.0.0.1") as served:
+        port = served.port
+    guard = SsrfGuard(["127.0.0.1"])
+    with pytest.raises(httpx.ConnectError):
+        _get(guard, f"http://127.0.0.1:{port}/", way)
+    with pytest.raises(httpx.ConnectError, match="no-such-host"):
+        _get(guard, f"http://no-such-host.invalid:{port}/", way)
+
+
+@WAYS
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_proxies_of_the_environment_are_not_used(
+    local: Served, monkeypatch: pytest.MonkeyPatch, variable: str, way: str
+) -> None:
+    """A proxy would connect to what the guard refuses."""
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{local.port}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(AddressRefused):
+        _get(SsrfGuard(), "http://10.0.0.1/", way)
+    assert local.connections == 0
+
+
+@WAYS
+def test_host_and_tls_name_stay(tmp_path: Path, way: str) -> None:
+    """The certificate is verified against the name, not against the address connected to."""
+    server, client = certificate_for("hooks.example", tmp_path)
+    with serving("127.0.0.1", tls=server) as served:
+        resolver = Resolver({name: [["127.0.0.1"]] for name in ("hooks.example", "other.example")})
+        guard = SsrfGuard(["127.0.0.1"], resolver)
+        url = f"https://hooks.example:{served.port}/"
+        assert _get(guard, url, way, verify=client).text == "ok"
+        assert served.hosts == [f"hooks.example:{served.port}"]
+        with pytest.raises(httpx.ConnectError, match="certificate"):
+            _get(guard, f"https://other.example:{served.port}/", way, verify=client)
+        with pytest.raises(httpx.ConnectError, match="certificate"):
+            _get(guard, url, way, verify=ssl.create_default_context())
+
+
+@WAYS
+@pytest.mark.parametrize("allowed", ["127.0.0.0/8", "127.0.0.1", "localhost", "LocalHost."])
+def test_settings_allow_addresses(local: Served, allowed: str, way: str) -> None:
+    """A network, an address and a host name can be allowed."""
+    assert _get(SsrfGuard([allowed]), f"http://localhost:{local.port}/", way).text == "ok"
+    with pytest.raises(AddressRefused):
+        _get(SsrfGuard([allowed]), f"http://10.0.0.1:{local.port}/", way)
+
+
+@pytest.mark.skipif(not is_loopback6_there(), reason="this machine has no IPv6")
+@WAYS
+def test_ipv6_is_connected_to(way: str) -> None:
+    """Addresses of IPv6 are allowed and connected to as well."""
+    with serving("::1") as served:
+        assert _get(SsrfGuard(["[::1]"]), f"http://[::1]:{served.port}/", way).text == "ok"
+
+
+def test_metadata_is_allowed_by_its_own_address_alone() -> None:
+    """A network that contains it, or a name that leads to it, does not open the credentials of a machine."""
+    resolver = Resolver({"inside.example": [["169.254.169.254"]]})
+    for allowed in ("169.254.0.0/16", "inside.example", "0.0.0.0/0"):
+        with pytest.raises(AddressRefused, match="metadata"):
+            SsrfGuard([allowed], resolver).addresses_of("inside.example", 80)
+    assert SsrfGuard(["169.254.169.254"], resolver).addresses_of("inside.example", 80)
+
+
+@pytest.mark.parametrize(
+    ("url", "detail"),
+    [
+        ("ftp://example.com/", "begins with https:// or http://"),
+        ("file:///etc/passwd", "begins with"),
+        ("https:///path", "names a host"),
+        ("example.com", "begins with"),
+        ("https://user:secret@example.com/", "user name or password"),
+        ("https://example.com:99999/", "must be a URL"),
+        ("https://exa mple.com/", "names a host"),
+        ("https://example.com/" + "a" * 2_000, "at most 2,000 characters"),
+    ],
+)
+def test_forms_of_urls(url: str, detail: str) -> None:
+    """Only HTTP and HTTPS, a host, and no credentials, which would stand in logs."""
+    with pytest.raises(InvalidInput, match=detail) as caught:
+        checked_url(url, "/url")
+    assert caught.value.problems[0].pointer == "/url"
+    assert checked_url("https://example.com:8443/hook?a=1", "/url").port == 8443
+
+
+def test_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The allow-list is a list separated by commas, and a mistake in it is found at the start."""
+    monkeypatch.setenv("RANKERY_OUTBOUND_ALLOWED", "10.0.0.0/8, hooks.internal,::1")
+    assert StoreSettings().outbound_allowed == ["10.0.0.0/8", "hooks.internal", "::1"]
+    monkeypatch.setenv("RANKERY_OUTBOUND_ALLOWED", "https://hooks.internal/")
+    with pytest.raises(ValueError, match="must be networks, addresses or host names"):
+        StoreSettings()
