@@ -1,5 +1,6 @@
 """Settings of a worker process."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
 from worker.dask.settings import DaskSettings
 
+MEBIBYTE = 2**20
 GIBIBYTE = 2**30
 _MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
 
@@ -69,6 +71,17 @@ class WorkerSettings(DaskSettings, StoreSettings):
     binned_cache_bytes: int = Field(
         8 * GIBIBYTE, ge=0, description="Disk space for datasets cached in LightGBM's bins; 0 for no cache"
     )
+    source_bytes: int = Field(
+        32 * GIBIBYTE, ge=1, description="Largest size of the files that one dataset is imported from"
+    )
+    source_seconds: float = Field(
+        21_600.0, gt=0, description="Time limit for downloading the files of one dataset"
+    )
+    source_credentials: Path | None = Field(
+        None,
+        description="JSON or TOML file of the credentials that imports name, see the guide on addresses",
+    )
+    min_free_bytes: int = Field(256 * MEBIBYTE, ge=0, description="Disk space that uploads keep free")
     max_unpacked_bytes: int = Field(
         MAX_BYTES, ge=1, description="Largest unpacked size of a compressed dataset file"
     )

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core.errors import InvalidInput
 from core.outbound.guard import SsrfGuard
+from core.store.sources.addresses import AllowedAddresses
 
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^/]+)*/?")
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
@@ -35,6 +37,7 @@ class StoreSettings(BaseSettings):
             not public, see `core.outbound`.
         data_roots: Folders on the disks of the API and of the workers, and folders of buckets as
             `s3://bucket/prefix`, of which all judged files may be read. Credentials are read as for S3 above.
+        sources: Prefixes of the addresses that requests may name, see `core.store.sources.addresses`.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -59,6 +62,11 @@ class StoreSettings(BaseSettings):
         description="Folders and s3://bucket/prefix below which datasets are read in place, without an"
         " upload, separated by commas",
     )
+    sources: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="Prefixes of addresses that datasets may be imported from, such as s3://bucket/prefix,"
+        " https://data.example.org/ or hf://datasets/ORG, separated by commas",
+    )
     outbound_allowed: Annotated[list[str], NoDecode] = Field(
         default=[],
         description="Networks, addresses and host names beyond the public internet that webhooks and"
@@ -76,6 +84,18 @@ class StoreSettings(BaseSettings):
             if "://" in part and not _BUCKET.fullmatch(part):
                 raise ValueError(f"must be folders, or URLs such as s3://bucket/prefix; found {part}")
         return [part.rstrip("/") if "://" in part else Path(part) for part in parts]
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _prefixes(cls, value: Any) -> Any:
+        """Split a comma-separated environment variable, and refuse what is no address."""
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        try:
+            AllowedAddresses(value)
+        except InvalidInput as invalid:
+            raise ValueError(invalid.problems[0].detail) from invalid
+        return value
 
     @field_validator("outbound_allowed", mode="before")
     @classmethod

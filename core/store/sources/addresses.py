@@ -1,0 +1,255 @@
+"""Addresses of judged files, and the prefixes below which the operator allows them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import parse_qsl, unquote
+
+from core.errors import InvalidInput
+from core.names import is_visible
+from core.outbound.urls import checked_url
+
+SETTING = "RANKERY_SOURCES"
+MAX_ADDRESS_LENGTH = 2_000
+IR_DATASETS = "ir_datasets"
+_EXPECTED = (
+    "must be an address such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
+    " https://host/train.parquet, hf://datasets/ORG/NAME/train.parquet or ir_datasets:vaswani"
+)
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
+_REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_REVISION = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~/-]*")
+# Revisions of the Hub that have slashes although they are one name.
+_SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
+_HUB_TYPE = "datasets"
+_WEB = ("https", "http")
+# Parameters by which the signed addresses of object stores carry credentials.
+_SECRET = re.compile(r"(^|[-_.])(sig|signature|token|key|secret|password|credential|auth)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a file or folder.
+
+    Attributes:
+        scheme: `s3`, `gs`, `https`, `http`, `hf` or `ir_datasets`.
+        host: The bucket, the host with a port that is not the usual one, or empty.
+        segments: Names of the folders and of the file, decoded.
+        path: The same as they are requested, with slashes between them.
+        query: What follows a `?`, of web servers only.
+        revision: Branch, tag or commit of a repository of the Hugging Face Hub; None for its main branch.
+    """
+
+    scheme: str
+    host: str
+    segments: tuple[str, ...]
+    path: str
+    query: str = ""
+    revision: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last name, which messages call the file by."""
+        return self.segments[-1] if self.segments else self.host
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is of a web server."""
+        return self.scheme in _WEB
+
+    @property
+    def storage_path(self) -> str:
+        """The path within a file system of fsspec: the bucket, or `datasets`, and the names below."""
+        if self.scheme != "hf":
+            return f"{self.host}/{self.path}".rstrip("/")
+        repository, names = self.segments[:3], self.segments[3:]
+        revision = f"@{self.revision.replace('/', '%2F')}" if self.revision else ""
+        return "/".join([*repository[:2], repository[2] + revision, *names])
+
+    def __str__(self) -> str:
+        if self.scheme == IR_DATASETS:
+            return f"{IR_DATASETS}:{self.path}"
+        query = f"?{self.query}" if self.query else ""
+        return f"{self.scheme}://{self.storage_path}{query}"
+
+    def is_below(self, prefix: "Address") -> bool:
+        """Return whether a prefix is this address, or a folder around it."""
+        return (
+            (self.scheme, self.host) == (prefix.scheme, prefix.host)
+            and self.segments[: len(prefix.segments)] == prefix.segments
+            and prefix.revision in (None, self.revision)
+        )
+
+    def child(self, name: str) -> "Address":
+        """Return the address of a file in this folder."""
+        path = f"{self.path}/{name}".lstrip("/")
+        return Address(self.scheme, self.host, (*self.segments, name), path, revision=self.revision)
+
+
+def parse_address(text: str, pointer: str = "/source") -> Address:
+    """Parse an address strictly: what could be read in two ways is refused.
+
+    Args:
+        text: As the request or the setting has it.
+        pointer: Where it stands in the payload.
+
+    Raises:
+        InvalidInput: It is no such address, has `..` or encoded slashes, or holds credentials.
+    """
+    return _parsed(text, pointer, is_prefix=False)
+
+
+def parse_redirect(text: str) -> Address:
+    """Parse the address that a web server redirects to, which may be signed.
+
+    Raises:
+        InvalidInput: It is of no web server, or not strict.
+    """
+    return _web(text, "/source", may_be_signed=True)
+
+
+class AllowedAddresses:
+    """The prefixes below which addresses may be read.
+
+    Args:
+        prefixes: Such as `s3://bucket/prefix`, `https://data.example.org/`, `hf://datasets/ORG` or
+            `ir_datasets:`, which allows all of its kind.
+
+    Raises:
+        InvalidInput: One of them is no address.
+    """
+
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._prefixes = tuple(parse_prefix(prefix) for prefix in prefixes)
+
+    def check(self, address: Address, pointer: str = "/source") -> None:
+        """Refuse an address that is below no prefix.
+
+        Raises:
+            InvalidInput: It is not.
+        """
+        if not self._prefixes:
+            raise InvalidInput.at(pointer, f"the service reads no addresses: {SETTING} is not set")
+        if not any(address.is_below(prefix) for prefix in self._prefixes):
+            raise InvalidInput.at(pointer, f"must be below one of the prefixes of {SETTING}")
+
+
+def parse_prefix(text: str) -> Address:
+    """Parse an entry of the allow-list.
+
+    Raises:
+        InvalidInput: It is no address.
+    """
+    return _parsed(text.strip(), f"/{SETTING}", is_prefix=True)
+
+
+def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
+    if len(text) > MAX_ADDRESS_LENGTH:
+        raise InvalidInput.at(pointer, f"must have at most {MAX_ADDRESS_LENGTH:,} characters")
+    if not text or not is_visible(text) or "\\" in text or "#" in text or text != text.strip():
+        raise InvalidInput.at(pointer, f"{_EXPECTED}, without #, \\ and invisible characters")
+    scheme, colon, rest = text.partition(":")
+    scheme = scheme.lower()
+    if scheme in _WEB:
+        address = _web(text, pointer)
+    elif scheme == IR_DATASETS and colon:
+        address = Address(scheme, "", _segments(rest, pointer), rest.rstrip("/"))
+    elif scheme == "hf" and colon:
+        address = _hub(rest, pointer, is_prefix=is_prefix)
+    elif scheme in ("s3", "gs") and rest.startswith("//"):
+        address = _object(scheme, rest[2:], pointer)
+    else:
+        raise InvalidInput.at(pointer, _EXPECTED)
+    if not address.segments and not is_prefix:
+        raise InvalidInput.at(pointer, "must name a file or a folder")
+    return address
+
+
+def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
+    # As it is sent: httpx has resolved `.` and `..`, and has encoded what must be.
+    url = checked_url(text, pointer, _WEB)
+    host = url.raw_host.decode()
+    if host.endswith(".") or "%" in host:
+        raise InvalidInput.at(pointer, "must name a host without a dot at its end")
+    place = f"[{host}]" if ":" in host else host
+    raw_path, _, query = url.raw_path.decode().partition("?")
+    path = raw_path.removeprefix("/")
+    decoded = tuple(_decoded(segment, pointer) for segment in _split(path.removesuffix("/"), pointer))
+    if not may_be_signed and any(
+        _SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True)
+    ):
+        raise InvalidInput.at(
+            pointer, "must not hold credentials such as a signature or a token; name them in credentials"
+        )
+    return Address(url.scheme, place if url.port is None else f"{place}:{url.port}", decoded, path, query)
+
+
+def _object(scheme: str, rest: str, pointer: str) -> Address:
+    bucket, _, path = rest.partition("/")
+    if not _BUCKET.fullmatch(bucket):
+        raise InvalidInput.at(pointer, f"must name a bucket, {scheme}://bucket/path, without credentials")
+    return Address(scheme, bucket, _segments(path, pointer), path.rstrip("/"))
+
+
+def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
+    """Parse `hf://datasets/ORG/NAME@REVISION/path`, or `hf:ORG/NAME@REVISION/path`."""
+    text = rest[2:] if rest.startswith("//") else f"{_HUB_TYPE}/{rest}"
+    revision: str | None = None
+    repository, at, behind = text.partition("@")
+    if at:
+        special = _SPECIAL_REVISION.match(behind)
+        revision = special[1] if special else behind.partition("/")[0].replace("%2F", "/").replace("%2f", "/")
+        path = behind[len(special[1]) if special else len(behind.partition("/")[0]) :]
+        text = repository + path
+        if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
+            raise InvalidInput.at(pointer, "must have a branch, tag or commit behind @")
+    segments = _segments(text, pointer)
+    is_whole = len(segments) >= 3 or is_prefix
+    names = segments[1:3]
+    if segments[:1] != (_HUB_TYPE,) or not is_whole or not all(map(_REPOSITORY_NAME.fullmatch, names)):
+        raise InvalidInput.at(pointer, "must be hf://datasets/ORG/NAME/path or hf:ORG/NAME/path")
+    if revision is not None and (len(segments) < 3 or repository.count("/") != 2):
+        raise InvalidInput.at(pointer, "must have the revision behind the name of the dataset: NAME@REVISION")
+    return Address("hf", "", segments, "/".join(segments), revision=revision)
+
+
+def _segments(path: str, pointer: str) -> tuple[str, ...]:
+    """Split a path whose characters mean themselves."""
+    segments = _split(path.rstrip("/"), pointer)
+    if any(mark in path for mark in ("?", "*", "[", "]", "%", "::", "@")):
+        raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; give a pattern in files")
+    return segments
+
+
+def _split(path: str, pointer: str) -> tuple[str, ...]:
+    segments = tuple(path.split("/")) if path else ()
+    if {"", ".", ".."} & set(segments):
+        raise InvalidInput.at(pointer, "must have a path without `.`, `..` and empty names")
+    return segments
+
+
+def _decoded(segment: str, pointer: str) -> str:
+    """Decode a name; what an encoding could hide from the comparison with prefixes is refused."""
+    name = unquote(segment, errors="strict") if _is_utf8(segment) else ""
+    if not name or name in (".", "..") or set(name) & set("/\\%") or not is_visible(name):
+        raise InvalidInput.at(pointer, "must have a path without encoded slashes, dots and percent signs")
+    return name
+
+
+def _is_utf8(segment: str) -> bool:
+    try:
+        unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "s3": ("an address of S3", "s3"),
+        "gs": ("an address of Google Cloud Storage", "gcs"),
+        "hf": ("an address of the Hugging Face Hub", "huggingface"),
+        IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
+    }
+)

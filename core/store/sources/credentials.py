@@ -1,0 +1,122 @@
+"""Credentials that requests name and workers know, each bound to the addresses that it is for."""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from core.errors import InvalidInput
+from core.store.sources.addresses import Address, parse_prefix
+
+SETTING = "RANKERY_SOURCE_CREDENTIALS"
+VARIABLE = "RANKERY_CREDENTIALS_"
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,62}$"
+_POINTER = "/credentials"
+_MEMBERS = frozenset({"prefixes", "options", "headers"})
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What is shown to a server or an object store. Its secrets are in no `repr`.
+
+    Attributes:
+        prefixes: Addresses for which it may be used, and all below them.
+        options: Of the fsspec file system, of buckets and the Hugging Face Hub.
+        headers: Of requests to web servers.
+    """
+
+    prefixes: tuple[Address, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    def fits(self, address: Address) -> bool:
+        """Return whether it may be used for an address."""
+        return any(address.is_below(prefix) for prefix in self.prefixes)
+
+
+NONE = Credentials()
+
+
+class CredentialFile:
+    """Credentials by name, in a file and in environment variables `RANKERY_CREDENTIALS_<NAME>`.
+
+    The file is JSON, or TOML where its name ends so, with an object for each name; a variable holds one such
+    object as JSON and comes before the file. Both are read anew each time, so that secrets can be rotated.
+
+    Args:
+        file: The file, or None.
+        environment: The variables.
+    """
+
+    def __init__(self, file: Path | None, environment: Mapping[str, str] = os.environ) -> None:
+        self._file = file
+        self._environment = environment
+
+    def find(self, name: str, address: Address) -> Credentials:
+        """Return the credentials of a name, for an address.
+
+        Raises:
+            InvalidInput: There are none of this name, they are not for this address, or cannot be read.
+        """
+        found = self._read(name)
+        if not found.fits(address):
+            raise InvalidInput.at(_POINTER, f"the credentials {name!r} are not for {address}")
+        return found
+
+    def _read(self, name: str) -> Credentials:
+        if not re.fullmatch(NAME_PATTERN, name):
+            raise InvalidInput.at(_POINTER, "must be the name of credentials that workers know")
+        variable = VARIABLE + name.upper().replace("-", "_")
+        if variable in self._environment:
+            return _credentials(_object(self._environment[variable], variable, is_toml=False), variable)
+        if self._file is None:
+            raise InvalidInput.at(
+                _POINTER, f"the worker knows no credentials {name!r}: set {variable} or {SETTING}"
+            )
+        try:
+            text = self._file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput.at(_POINTER, f"the file of {SETTING} cannot be read by the worker") from error
+        known = _object(text, SETTING, is_toml=self._file.suffix == ".toml")
+        if name not in known:
+            raise InvalidInput.at(
+                _POINTER,
+                f"the worker knows no credentials {name!r}: neither {variable} nor {SETTING} has them",
+            )
+        return _credentials(known[name], f"{name} in {SETTING}")
+
+
+def _object(text: str, place: str, *, is_toml: bool) -> dict[str, Any]:
+    try:
+        parsed = tomllib.loads(text) if is_toml else json.loads(text)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        # Without the parser's message, which may hold a part of a secret.
+        raise InvalidInput.at(_POINTER, f"{place} must be {'TOML' if is_toml else 'a JSON object'}") from None
+    return parsed
+
+
+def _credentials(values: Any, place: str) -> Credentials:
+    if (
+        not isinstance(values, dict)
+        or not set(values) <= _MEMBERS
+        or not isinstance(values.get("prefixes"), list)
+    ):
+        raise InvalidInput.at(
+            _POINTER, f"{place} must have prefixes, a list of addresses, and options or headers, and no more"
+        )
+    options, headers = values.get("options", {}), values.get("headers", {})
+    if not isinstance(options, dict) or not isinstance(headers, dict):
+        raise InvalidInput.at(_POINTER, f"options and headers of {place} must be objects")
+    prefixes = tuple(parse_prefix(str(prefix)) for prefix in values["prefixes"])
+    return Credentials(
+        prefixes,
+        MappingProxyType(dict(options)),
+        MappingProxyType({str(name): str(value) for name, value in headers.items()}),
+    )
