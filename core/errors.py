@@ -166,6 +166,39 @@ class WrongState(RankeryError):
         super().__init__(f"{kind} {id} is {status}: {detail}")
 
 
+@dataclass(frozen=True)
+class Holder:
+    """Something that needs an object, which therefore cannot be deleted.
+
+    Attributes:
+        kind: `alias`, `comparison`, `study`, `job`, …
+        id: Its id, or the reference of an alias.
+        name: What people call it.
+        reason: Why it needs the object, as the end of a sentence that begins with its kind and name.
+    """
+
+    kind: str
+    id: str
+    name: str
+    reason: str
+
+
+class StillNeeded(RankeryError):
+    """The thing cannot be deleted, because others need it.
+
+    Attributes:
+        holders: What needs it.
+    """
+
+    def __init__(self, kind: str, id: str, holders: tuple[Holder, ...], way_out: str) -> None:
+        self.kind = kind
+        self.id = id
+        self.holders = holders
+        first = f"{holders[0].kind} {holders[0].name} {holders[0].reason}"
+        others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
+        super().__init__(f"{kind} {id} is still needed: {first}{others}; {way_out}")
+
+
 class LeaseLost(RankeryError):
     """The job was given to another worker; this one may no longer write for it."""
 
@@ -213,6 +246,22 @@ class ByteQuotaExceeded(RankeryError):
     def __init__(self, bound: int) -> None:
         self.bound = bound
         super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete some first")
+
+
+class UploadQuotaExceeded(RankeryError):
+    """A key has as many open uploads as it may."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        super().__init__(f"at most {bound:,} uploads may be open at a time; use or delete some first")
+
+
+class UploadTakenOver(RankeryError):
+    """Another request goes on with an upload; what this one still sends is not kept."""
+
+    def __init__(self, upload_id: str) -> None:
+        self.upload_id = upload_id
+        super().__init__(f"another request goes on with upload {upload_id}, or it was deleted")
 
 
 class KernelsNotReady(RankeryError):

@@ -69,6 +69,11 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
                 },
             },
         },
+        "holders": {
+            "type": "array",
+            "description": "What needs the object that was to be deleted, the first 100",
+            "items": {"$ref": "#/components/schemas/Holder"},
+        },
     },
 }
 _EXAMPLES: Mapping[int, dict[str, Any]] = {

@@ -1,7 +1,7 @@
 """Map every error to an RFC 9457 problem and its HTTP status."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, cast
@@ -21,6 +21,7 @@ from core.errors import (
     DatasetError,
     ExtraMissing,
     FeaturesAbsent,
+    Holder,
     InputProblem,
     InvalidInput,
     JobCancelled,
@@ -31,6 +32,7 @@ from core.errors import (
     NotFound,
     RankeryError,
     RanksLost,
+    StillNeeded,
     StoreFull,
     StoreUnavailable,
     WrongState,
@@ -80,6 +82,7 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         AddressRefused: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "address-refused", "The address may not be connected to"
         ),
+        StillNeeded: ProblemKind(HTTPStatus.CONFLICT, "still-needed", "Something still needs this"),
         LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(
@@ -145,6 +148,7 @@ def problem(
     detail: str | None,
     errors: Sequence[InputProblem] = (),
     headers: Mapping[str, str] | None = None,
+    holders: Sequence[Holder] = (),
 ) -> Response:
     """Build the response for one problem."""
     content: dict[str, Any] = {
@@ -156,6 +160,8 @@ def problem(
         content["detail"] = detail
     if errors:
         content["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+    if holders:
+        content["holders"] = [asdict(holder) for holder in holders]
     return JSONResponse(
         content, int(kind.status), headers=dict(headers) if headers else None, media_type=MEDIA_TYPE
     )
@@ -191,6 +197,8 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
         raise error
     if isinstance(error, InvalidInput):
         return _invalid_input(error.problems, len(error.problems), kind)
+    if isinstance(error, StillNeeded):
+        return problem(kind, str(error), holders=error.holders[:MAX_PROBLEMS])
     seconds = _RETRY_AFTER.get(type(error))
     return problem(kind, str(error), headers={"Retry-After": str(seconds)} if seconds else None)
 

@@ -73,6 +73,40 @@ class StoreSettings(BaseSettings):
         " downloads may connect to, separated by commas",
     )
 
+    trash_days: float = Field(
+        default=7,
+        ge=0,
+        le=3650,
+        description="Days that deleted objects can be restored; 0 frees their bytes at once",
+    )
+    retention_jobs_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days after their end that jobs are kept whose results are gone; unset: for ever",
+    )
+    retention_models_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days that models without alias, `keep` tag and results are kept; unset: for ever",
+    )
+    retention_evaluations_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days that evaluations are kept; unset: for ever"
+    )
+    retention_comparisons_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days that comparisons are kept; unset: for ever"
+    )
+    retention_rankings_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days that rankings are kept; unset: for ever"
+    )
+    retention_inspections_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days that inspections are kept; unset: for ever"
+    )
+    retention_audit_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"
+    )
+
     @field_validator("data_roots", mode="before")
     @classmethod
     def _paths(cls, value: Any) -> Any:

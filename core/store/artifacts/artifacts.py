@@ -6,7 +6,8 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -18,6 +19,8 @@ from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
+# Deletions that are under way at a time.
+_REQUESTS = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -171,19 +174,32 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        try:
-            found = self._files.run(lambda files: files.find(self._root, detail=True))
-        except FileNotFoundError:
-            return
-        except Exception as error:  # each file system has its own errors
-            raise StoreUnavailable(f"the artifact storage {self._words(error)}") from error
-        for path, about in found.items():
-            yield path.removeprefix(f"{self._root}/"), _written_at(about)
+        for key, about in self._found():
+            yield key, _written_at(about)
+
+    def sizes(self, folder: str | None = None) -> Iterator[tuple[str, int]]:
+        """Yield the keys and sizes in bytes of all artifacts, or of those below a folder.
+
+        Raises:
+            StoreUnavailable: The storage does not answer.
+        """
+        for key, about in self._found(folder):
+            yield key, int(about.get("size") or 0)
 
     def delete(self, key: str) -> None:
         """Remove an artifact or a folder, if it exists."""
         with self._at(key) as path, contextlib.suppress(FileNotFoundError):
             self._files.run(lambda files: files.rm(path, recursive=True))
+
+    def delete_all(self, folders: Iterable[str]) -> None:
+        """Remove some artifacts or folders, several at a time where each takes a request."""
+        if self.is_local:
+            for folder in folders:
+                self.delete(folder)
+            return
+        with ThreadPoolExecutor(_REQUESTS, "deletions") as requests:
+            for _ in requests.map(self.delete, folders):
+                pass
 
     def free_bytes(self) -> int:
         """Return the free space on the disk of artifacts or of pending uploads."""
@@ -201,6 +217,17 @@ class Artifacts:
         if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
             return "cannot be written to"
         return None
+
+    def _found(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        top = self._root if folder is None else f"{self._root}/{_checked(folder)}"
+        try:
+            found = self._files.run(lambda files: files.find(top, detail=True))
+        except FileNotFoundError:
+            return
+        except Exception as error:  # each file system has its own errors
+            raise StoreUnavailable(f"the artifact storage {self._words(error)}") from error
+        for path, about in found.items():
+            yield path.removeprefix(f"{self._root}/"), about
 
     def _range(self, key: str, start: int, stop: int) -> bytes:
         with self._at(key) as path:

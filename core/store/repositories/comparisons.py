@@ -11,7 +11,7 @@ from core.store.repositories import ids
 from core.store.repositories.datasets import name_of_dataset
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found
-from core.store.tables import Comparison
+from core.store.tables import ComparedSystem, Comparison
 
 COLUMNS: Columns = MappingProxyType({"created": None, "dataset": name_of_dataset(Comparison.dataset_id)})
 
@@ -25,7 +25,14 @@ class Comparisons:
     def add(self, id: str | None = None, **values: Any) -> Comparison:
         """Record a comparison; the values are the columns of its row."""
         comparison = Comparison(id=id or ids.new_id(ids.COMPARISON), **values)
-        return added(self._session, comparison)
+        added(self._session, comparison)
+        named = (each.get(name) for each in comparison.systems for name in ("model_id", "ranking_id"))
+        self._session.add_all(
+            ComparedSystem(comparison_id=comparison.id, system_id=system_id)
+            for system_id in sorted({each for each in named if each is not None})
+        )
+        self._session.flush()
+        return comparison
 
     def get(self, id: str) -> Comparison:
         """Return one comparison.

@@ -6,10 +6,11 @@ from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.datasets import Dataset
 from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.mixins import Labelled, Named, Trashable
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
-from core.store.tables.results import Comparison, Evaluation, Inspection, Ranking
+from core.store.tables.results import ComparedSystem, Comparison, Evaluation, Inspection, Ranking
 from core.store.tables.studies import Study, Trial
+from core.store.tables.uploads import Upload, UploadPart
 
 __all__ = [
     "ID",
@@ -23,6 +24,7 @@ __all__ = [
     "AuditEntry",
     "Base",
     "BrowserSession",
+    "ComparedSystem",
     "Comparison",
     "Dataset",
     "Evaluation",
@@ -38,11 +40,14 @@ __all__ = [
     "Model",
     "ModelAlias",
     "ModelName",
+    "Named",
     "PendingDeletion",
     "Ranking",
     "Study",
     "Tally",
     "Trashable",
     "Trial",
+    "Upload",
+    "UploadPart",
     "Worker",
 ]

@@ -95,6 +95,21 @@ class Comparison(Labelled, Trashable, Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
+class ComparedSystem(Base):
+    """A model or ranking that a comparison includes, to be found by its id.
+
+    Attributes:
+        system_id: Id of the model, or of the ranking.
+    """
+
+    __tablename__ = "compared_systems"
+
+    comparison_id: Mapped[str] = mapped_column(
+        ID, ForeignKey("comparisons.id", ondelete="CASCADE"), primary_key=True
+    )
+    system_id: Mapped[str] = mapped_column(ID, primary_key=True, index=True)
+
+
 class Inspection(Labelled, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 

@@ -131,6 +131,14 @@ ROWS: dict[str, dict[str, list[Row]]] = {
     "0023": {
         "model_names": [{"name": "kept", "last_version": 7}],
         "pending_deletions": [{"folder": "models/mdl_gone", "at": MOMENT}],
+        "compared_systems": [{"comparison_id": "cmp_1", "system_id": "mdl_1"}],
+    },
+    "0027": {
+        "uploads": [
+            {"id": "upl_1", "metadata_header": "", "size_bytes": 2**40, "received_bytes": 2**33}
+            | {"expires_at": MOMENT, "created_at": MOMENT}
+        ],
+        "upload_parts": [{"upload_id": "upl_1", "start": 2**33, "size_bytes": 7, "name": "8589934592-w"}],
     },
 }
 

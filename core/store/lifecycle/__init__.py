@@ -1,0 +1,1 @@
+"""Deletion of jobs, models and results: holders, trash, retention and the bytes that they free."""

@@ -1,0 +1,138 @@
+"""Objects with what was made by them or of them: a job with its models, a model with its evaluations."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, null, or_, select
+from sqlalchemy.orm import Session
+
+from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
+from core.store.tables import ComparedSystem, Job
+
+
+@dataclass(frozen=True)
+class Node:
+    """An object as far as its deletion is concerned.
+
+    Attributes:
+        kind: Its kind.
+        id: Its id.
+        name: What people call it.
+        project: Its project, or None.
+        deleted_at: When it was moved to the trash, or None.
+        status: Of a job, else None.
+        needs: Ids of the objects without which it cannot be, by their kind.
+    """
+
+    kind: Kind
+    id: str
+    name: str
+    project: str | None
+    deleted_at: datetime | None
+    status: str | None
+    needs: Mapping[str, str]
+
+    @property
+    def job_id(self) -> str:
+        """The job that made it, or its own id where it is a job."""
+        return self.id if self.kind.name == JOB else self.needs[JOB]
+
+
+class Families:
+    """Objects and all that was made by them or of them, in one transaction.
+
+    Args:
+        session: Of the transaction; what it sees decides whether rows in the trash belong.
+        lock: Whether the rows are locked until the transaction ends.
+        comparisons: Whether a comparison counts as made of the models and rankings that it includes.
+    """
+
+    def __init__(self, session: Session, *, lock: bool = False, comparisons: bool = False) -> None:
+        self._session = session
+        self._lock = lock
+        self._comparisons = comparisons
+        self._results: defaultdict[str, dict[str, Node]] = defaultdict(dict)
+        self.nodes: dict[str, Node] = {}
+
+    def roots(self, kind: Kind, object_ids: Iterable[str]) -> dict[str, Node]:
+        """Return the objects of some ids, without those that do not exist."""
+        return {node.id: node for node in self.select(kind, kind.table.id.in_(list(object_ids)))}
+
+    def expand(self, roots: Iterable[Node]) -> None:
+        """Find what was made by some objects or of them, of what was made of that, and so on."""
+        frontier = [node for node in roots if node.id not in self.nodes]
+        self.nodes |= {node.id: node for node in frontier}
+        while frontier:
+            found = list(self._made_of(frontier))
+            frontier = []
+            for node, needed_id in found:
+                self._results[needed_id][node.id] = node
+                if node.id not in self.nodes:
+                    self.nodes[node.id] = node
+                    frontier.append(node)
+
+    def of(self, root: Node) -> dict[str, Node]:
+        """Return an object and what was made of it, by id."""
+        family, frontier = {root.id: root}, [root]
+        while frontier:
+            for node in self._results[frontier.pop().id].values():
+                if node.id not in family:
+                    family[node.id] = node
+                    frontier.append(node)
+        return family
+
+    def select(self, kind: Kind, condition: ColumnElement[bool]) -> list[Node]:
+        """Return the objects of a kind that fulfil a condition."""
+        table, needs = kind.table, list(kind.needs)
+        status = table.status if table is Job else null()
+        columns = (table.id, kind.label, table.project, table.deleted_at, status)
+        rows = select(*columns, *kind.needs.values()).where(condition).order_by(table.id)
+        if self._lock:
+            rows = rows.with_for_update(of=table)
+        return [
+            Node(
+                kind,
+                object_id,
+                name,
+                project,
+                deleted_at,
+                status,
+                {need: value for need, value in zip(needs, needed, strict=True) if value is not None},
+            )
+            for object_id, name, project, deleted_at, status, *needed in self._session.execute(rows)
+        ]
+
+    def compared(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Return pairs of a comparison and the model or ranking of these that it includes, by their ids."""
+        rows = select(ComparedSystem.comparison_id, ComparedSystem.system_id)
+        found = self._session.execute(rows.where(ComparedSystem.system_id.in_(list(system_ids))))
+        return [(row.comparison_id, row.system_id) for row in found]
+
+    def systems_of(self, comparison_ids: Iterable[str]) -> list[str]:
+        """Return the ids of the models and rankings that some comparisons include."""
+        rows = select(ComparedSystem.system_id).where(ComparedSystem.comparison_id.in_(list(comparison_ids)))
+        return list(self._session.scalars(rows.distinct()))
+
+    def _made_of(self, nodes: Iterable[Node]) -> Iterable[tuple[Node, str]]:
+        """Yield what needs some objects, each with the id of what it needs."""
+        wanted: defaultdict[str, set[str]] = defaultdict(set)
+        for node in nodes:
+            wanted[node.kind.name].add(node.id)
+        for kind in KINDS.values():
+            conditions = [column.in_(wanted[need]) for need, column in kind.needs.items() if need in wanted]
+            if not conditions:
+                continue
+            for node in self.select(kind, or_(*conditions)):
+                for need, needed_id in node.needs.items():
+                    if needed_id in wanted.get(need, ()):
+                        yield node, needed_id
+        systems = wanted.get(MODEL, set()) | wanted.get(RANKING, set())
+        if self._comparisons and systems:
+            pairs = self.compared(systems)
+            kind = KINDS[COMPARISON]
+            there = self.roots(kind, {comparison_id for comparison_id, _ in pairs})
+            for comparison_id, system_id in pairs:
+                if comparison_id in there:
+                    yield there[comparison_id], system_id

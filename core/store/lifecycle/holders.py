@@ -1,0 +1,128 @@
+"""What needs an object, so that it cannot be deleted."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from core.errors import Holder
+from core.store.lifecycle.families import Families, Node
+from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING
+from core.store.repositories.job_states import ACTIVE
+from core.store.tables import Experiment, ExperimentTraining, Job, ModelAlias, Study, Trial
+
+# The entries of a specification that name a model or a ranking, by id or reference.
+_NAMING = ("model_id", "ranking_id", "model", "init_model", "labels_from")
+_TEACHER = "model:"
+_SPECIFICATIONS = 500  # read in one statement
+
+
+class ActiveJobs:
+    """The models and rankings that queued and running jobs name.
+
+    A specification never changes, so that each is read once however many transactions ask.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, frozenset[str]] = {}
+
+    def users(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
+        """Yield the ids and references among some that active jobs name, each with such a job."""
+        wanted = frozenset(names)
+        labels = {
+            object_id: (title or kind, status)
+            for object_id, title, kind, status in session.execute(
+                select(Job.id, Job.title, Job.kind, Job.status).where(Job.status.in_(ACTIVE))
+            )
+        }
+        unread = [job_id for job_id in labels if job_id not in self._named]
+        for begin in range(0, len(unread), _SPECIFICATIONS):
+            part = unread[begin : begin + _SPECIFICATIONS]
+            for job_id, spec in session.execute(select(Job.id, Job.spec).where(Job.id.in_(part))):
+                self._named[job_id] = frozenset(_named_by(spec))
+        for job_id, (label, status) in labels.items():
+            for name in self._named.get(job_id, frozenset()) & wanted:
+                yield name, Holder(JOB, job_id, label, f"is {status} and uses it")
+
+
+def holders_of(
+    session: Session, families: Families, nodes: Iterable[Node], active: ActiveJobs
+) -> dict[str, list[Holder]]:
+    """Return what needs each of some objects, beside what was made of them; nothing where it is free.
+
+    Args:
+        session: Of the transaction; must not be limited to projects.
+        families: Of the same session.
+        nodes: The objects.
+        active: What active jobs name.
+    """
+    there = list(nodes)
+    found: defaultdict[str, list[Holder]] = defaultdict(list)
+    for node in there:
+        if node.status in ACTIVE:
+            reason = f"is {node.status}; cancel it first, or wait until it has ended"
+            found[node.id].append(Holder(JOB, node.id, node.name, reason))
+    scored = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
+    if scored:
+        for object_id, holder in _of_systems(session, families, scored, active):
+            found[object_id].append(holder)
+    made_by: defaultdict[str, list[str]] = defaultdict(list)
+    for node in there:
+        made_by[node.job_id].append(node.id)
+    for job_id, holder in _of_jobs(session, list(made_by)):
+        for object_id in made_by[job_id]:
+            if holder not in found[object_id]:
+                found[object_id].append(holder)
+    return {object_id: holders for object_id, holders in found.items() if holders}
+
+
+def _of_systems(
+    session: Session, families: Families, systems: Mapping[str, Node], active: ActiveJobs
+) -> Iterator[tuple[str, Holder]]:
+    aliases = select(ModelAlias.name, ModelAlias.alias, ModelAlias.model_id)
+    for name, alias, model_id in session.execute(aliases.where(ModelAlias.model_id.in_(systems))):
+        reference = f"{name}@{alias}"
+        yield model_id, Holder("alias", reference, reference, f"points at {systems[model_id].name}")
+    pairs = families.compared(systems)
+    comparisons = families.roots(KINDS[COMPARISON], {comparison_id for comparison_id, _ in pairs})
+    for comparison_id, system_id in pairs:
+        if comparison_id in comparisons:
+            label = comparisons[comparison_id].name
+            yield system_id, Holder(COMPARISON, comparison_id, label, f"includes {systems[system_id].name}")
+    named = {object_id: object_id for object_id in systems}
+    named |= {node.name: object_id for object_id, node in systems.items() if node.kind.name == MODEL}
+    for name, holder in active.users(session, named):
+        yield named[name], holder
+
+
+def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+    trials = select(Study.id, Study.name, Trial.job_id).join(Trial, Trial.study_id == Study.id)
+    for object_id, name, job_id in session.execute(trials.where(Trial.job_id.in_(job_ids))):
+        yield job_id, Holder("study", object_id, name, "has it as a trial")
+    trained = (Study.default_job_id, Study.winner_job_id, Study.conclude_job_id)
+    rows = select(Study.id, Study.name, *trained).where(or_(*(column.in_(job_ids) for column in trained)))
+    for study_id, name, *made in session.execute(rows):
+        for job_id in {each for each in made if each in job_ids}:
+            yield job_id, Holder("study", study_id, name, "concludes from it")
+    needed = (ExperimentTraining.job_id, ExperimentTraining.evaluation_job_id)
+    reported = select(Experiment.id, Experiment.paper, *needed, Experiment.report_job_id).outerjoin(
+        ExperimentTraining, ExperimentTraining.experiment_id == Experiment.id
+    )
+    among = (column.in_(job_ids) for column in (*needed, Experiment.report_job_id))
+    for object_id, paper, *made in session.execute(reported.where(or_(*among))):
+        for job_id in {each for each in made if each in job_ids}:
+            yield job_id, Holder("experiment", object_id, paper, "reports on it")
+
+
+def _named_by(spec: Any) -> Iterator[str]:
+    if isinstance(spec, list):
+        for each in spec:
+            yield from _named_by(each)
+    elif isinstance(spec, dict):
+        for name, value in spec.items():
+            if name in _NAMING and isinstance(value, str):
+                yield value.removeprefix(_TEACHER)
+            else:
+                yield from _named_by(value)

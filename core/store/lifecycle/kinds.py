@@ -1,0 +1,144 @@
+"""The kinds of objects that can be moved to the trash."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, cast, func
+from sqlalchemy.orm import InstrumentedAttribute
+
+from core.errors import InvalidInput
+from core.jobs.folders import checkpoint_folder
+from core.store.artifacts.keys import (
+    comparison_key,
+    comparison_segments_key,
+    evaluation_key,
+    evaluation_segments_key,
+    folds_key,
+    model_key,
+    ranking_key,
+    validation_key,
+)
+from core.store.repositories import ids
+from core.store.tables import Comparison, Evaluation, Inspection, Job, Model, Ranking
+
+JOB, MODEL, EVALUATION = "job", "model", "evaluation"
+COMPARISON, RANKING, INSPECTION = "comparison", "ranking", "inspection"
+
+KeyOf = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of object that can be deleted.
+
+    Attributes:
+        name: `model`.
+        plural: `models`, as in paths.
+        prefix: What its ids begin with.
+        table: Its table, which is `Trashable` and `Labelled`.
+        label: What people call one of them.
+        needs: Columns with the id of an object without which it cannot be, by the kind of that object.
+        artifacts: Functions that return the keys of the artifacts of an id.
+        folder: Returns the folder of its artifacts; None where it has none.
+    """
+
+    name: str
+    plural: str
+    prefix: str
+    table: Any
+    label: ColumnElement[Any]
+    needs: Mapping[str, InstrumentedAttribute[Any]]
+    artifacts: tuple[KeyOf, ...] = ()
+    folder: KeyOf | None = None
+
+
+def _folder(plural: str) -> KeyOf:
+    return lambda object_id: f"{plural}/{object_id}"
+
+
+# In the order in which rows are deleted: nothing refers to one that comes earlier.
+_KINDS = (
+    Kind(
+        INSPECTION,
+        "inspections",
+        ids.INSPECTION,
+        Inspection,
+        Inspection.metric.expression,
+        {JOB: Inspection.job_id, MODEL: Inspection.model_id},
+    ),
+    Kind(
+        COMPARISON,
+        "comparisons",
+        ids.COMPARISON,
+        Comparison,
+        Comparison.sentence.expression,
+        {JOB: Comparison.job_id},
+        (comparison_key, comparison_segments_key),
+        _folder("comparisons"),
+    ),
+    Kind(
+        EVALUATION,
+        "evaluations",
+        ids.EVALUATION,
+        Evaluation,
+        Evaluation.system.expression,
+        {JOB: Evaluation.job_id, MODEL: Evaluation.model_id, RANKING: Evaluation.ranking_id},
+        (evaluation_key, evaluation_segments_key),
+        _folder("evaluations"),
+    ),
+    Kind(
+        RANKING,
+        "rankings",
+        ids.RANKING,
+        Ranking,
+        Ranking.system.expression,
+        {JOB: Ranking.job_id, MODEL: Ranking.model_id},
+        (ranking_key,),
+        _folder("rankings"),
+    ),
+    Kind(
+        MODEL,
+        "models",
+        ids.MODEL,
+        Model,
+        Model.name + ":" + cast(Model.version, String),
+        {JOB: Model.job_id},
+        (model_key, validation_key, folds_key),
+        _folder("models"),
+    ),
+    Kind(
+        JOB,
+        "jobs",
+        ids.JOB,
+        Job,
+        func.coalesce(Job.title, Job.kind),
+        {},
+        # Only where the worker that was to remove the checkpoints has died.
+        folder=checkpoint_folder,
+    ),
+)
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+BY_PLURAL: Mapping[str, Kind] = MappingProxyType({kind.plural: kind for kind in _KINDS})
+
+
+def kind_of(id: str) -> Kind | None:
+    """Return the kind of an id, None where it is not of one that can be deleted."""
+    return next((kind for kind in _KINDS if ids.is_id(id, kind.prefix)), None)
+
+
+def by_kind(object_ids: Iterable[str], pointer: str) -> dict[str, list[str]]:
+    """Group ids by their kind.
+
+    Raises:
+        InvalidInput: At `pointer`, where one is of no such kind.
+    """
+    grouped: dict[str, list[str]] = {}
+    for place, each in enumerate(object_ids):
+        kind = kind_of(each)
+        if kind is None:
+            prefixes = ", ".join(known.prefix for known in _KINDS)
+            raise InvalidInput.at(f"{pointer}/{place}", f"must be an id that begins with one of {prefixes}")
+        grouped.setdefault(kind.name, []).append(each)
+    return grouped

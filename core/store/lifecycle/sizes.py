@@ -1,0 +1,60 @@
+"""Sizes of folders of artifacts, as the storage has them."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from core.store.artifacts.artifacts import Artifacts
+
+# So many folders are looked at one by one; for more, all that is beside them is listed once.
+_LISTINGS = 64
+CHECKPOINTS = "checkpoints"
+
+
+class FolderSizes:
+    """The bytes in the folders of objects, which do not change once the objects are on record.
+
+    A request of an object storage lists a folder, or a thousand files: for many folders all of their kind are
+    listed at once. Those that came later are looked at one by one.
+
+    Args:
+        artifacts: Where the folders are.
+    """
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+        self._bytes: dict[str, int] = {}
+        self._asked: Counter[str] = Counter()
+        self._listed: set[str] = set()
+
+    def of(self, folders: Iterable[str]) -> dict[str, int]:
+        """Return the bytes of some folders, without those that hold no files.
+
+        Raises:
+            StoreUnavailable: The storage does not answer.
+        """
+        wanted = list(folders)
+        for folder in wanted:
+            self._asked[_top(folder)] += 1
+        for top, number in self._asked.items():
+            if number > _LISTINGS and top not in self._listed:
+                self._listed.add(top)
+                self._add(top)
+        for folder in wanted:
+            # Almost no job has checkpoints; any other folder that was not listed has come since.
+            if folder not in self._bytes and not {_top(folder)} <= self._listed & {CHECKPOINTS}:
+                self._add(folder)
+        return {folder: self._bytes[folder] for folder in wanted if folder in self._bytes}
+
+    def _add(self, folder: str) -> None:
+        found: Counter[str] = Counter()
+        for key, size_bytes in self._artifacts.sizes(folder):
+            found[_folder(key)] += size_bytes
+        self._bytes |= found
+
+
+def _top(folder: str) -> str:
+    return folder.partition("/")[0]
+
+
+def _folder(key: str) -> str:
+    return "/".join(key.split("/")[:2])

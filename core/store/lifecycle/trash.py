@@ -1,0 +1,330 @@
+"""The trash within one transaction: move objects there, restore them, delete their rows."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from core.errors import Holder, InvalidInput
+from core.store.clock import utc_now
+from core.store.lifecycle.families import Families, Node
+from core.store.lifecycle.holders import ActiveJobs, holders_of
+from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, Kind, by_kind, kind_of
+from core.store.repositories.pages import Page
+from core.store.tables import ArtifactDigest, Dataset, PendingDeletion
+from core.store.visibility import limited_to, projects, with_trash
+
+_SILENT = {"synchronize_session": False}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An object that is not deleted.
+
+    Attributes:
+        node: The object.
+        holders: What needs it.
+        has_results: Whether all that needs it was made by it or of it.
+    """
+
+    node: Node
+    holders: tuple[Holder, ...]
+    has_results: bool
+
+
+@dataclass
+class Plan:
+    """What a deletion of some objects comes to.
+
+    Attributes:
+        roots: The objects that go, in the order in which they were named.
+        nodes: All that goes, by id.
+        refused: The objects that stay.
+        missing: The ids that do not exist.
+    """
+
+    roots: list[Node] = field(default_factory=list)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of objects that go by the plural of their kind."""
+        return Counter(node.kind.plural for node in self.nodes.values())
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of artifacts of all that goes."""
+        return [
+            node.kind.folder(object_id)
+            for object_id, node in self.nodes.items()
+            if node.kind.folder is not None
+        ]
+
+
+@dataclass(frozen=True)
+class Trashed:
+    """An object in the trash."""
+
+    node: Node
+    deleted_at: datetime
+    deleted_by: str | None
+
+
+class Trash:
+    """The trash within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def plan(
+        self,
+        kind: Kind,
+        object_ids: Sequence[str],
+        active: ActiveJobs,
+        *,
+        with_results: bool,
+        gone: Collection[str] = frozenset(),
+        lock: bool = True,
+    ) -> Plan:
+        """Find out which of some objects can be deleted, and what goes with them.
+
+        Args:
+            kind: Of the objects.
+            object_ids: Their ids; an earlier one goes before a later one.
+            active: What active jobs name.
+            with_results: Whether what was made by them or of them goes as well; else it keeps them.
+            gone: Ids that count as deleted.
+            lock: Whether the rows are locked until the transaction ends.
+        """
+        plan, mine = Plan(), projects()
+        families = Families(self._session, lock=lock)
+        roots = families.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
+        with limited_to(None):  # what other projects need stays, too
+            families.expand(roots.values())
+            holders = holders_of(self._session, families, families.nodes.values(), active)
+        for object_id in dict.fromkeys(object_ids):
+            if object_id in plan.nodes or object_id in gone:
+                continue
+            if object_id not in roots:
+                plan.missing.append(object_id)
+                continue
+            family = families.of(roots[object_id])
+            away = gone | plan.nodes.keys() | family.keys()
+            left = {
+                each: node for each, node in family.items() if each not in plan.nodes and each not in gone
+            }
+            held = [
+                holder
+                for each in left
+                for holder in holders.get(each, ())
+                if holder.id not in away or holder.id == each
+            ]
+            results = [] if with_results else [_result(node, roots[object_id]) for node in left.values()][1:]
+            foreign = [_foreign(node) for node in left.values() if _is_foreign(node, mine)]
+            if held or results or foreign:
+                needing = tuple(dict.fromkeys([*held, *foreign, *results]))
+                plan.refused.append(Refused(roots[object_id], needing, has_results=not held and not foreign))
+            else:
+                plan.roots.append(roots[object_id])
+                plan.nodes |= left
+        return plan
+
+    def move(self, nodes: Iterable[Node], key_id: str | None) -> datetime:
+        """Move objects to the trash; return the moment, which all that goes together shares."""
+        now = utc_now()
+        for kind, object_ids in _by_kind(nodes):
+            moved = update(kind.table).where(kind.table.id.in_(object_ids))
+            self._session.execute(moved.values(deleted_at=now, deleted_by=key_id), execution_options=_SILENT)
+        return now
+
+    def purge_plan(self, object_ids: Iterable[str], *, lock: bool = True) -> Plan:
+        """Find out what goes with objects in the trash when their rows are deleted.
+
+        That is whatever in the trash could not be without them. Objects that are not in the trash are
+        missing, and so are those of which something is not.
+        """
+        plan = Plan()
+        families = Families(self._session, lock=lock, comparisons=True)
+        wanted = list(dict.fromkeys(object_ids))
+        with with_trash(self._session):
+            roots: dict[str, Node] = {}
+            for name, mine in by_kind(wanted, "/ids").items():
+                roots |= families.roots(KINDS[name], mine)
+            with limited_to(None):
+                families.expand(roots.values())
+        for object_id in wanted:
+            family = families.of(roots[object_id]) if object_id in roots else {}
+            if not family or any(node.deleted_at is None for node in family.values()):
+                plan.missing.append(object_id)
+                continue
+            plan.roots.append(roots[object_id])
+            plan.nodes |= family
+        return plan
+
+    def with_trashed(self, plan: Plan) -> None:
+        """Add to a plan what is in the trash already and could not be without what goes."""
+        families = Families(self._session, lock=True, comparisons=True)
+        with limited_to(None), with_trash(self._session):
+            families.expand(plan.nodes.values())
+        plan.nodes |= families.nodes
+
+    def purge(self, plan: Plan) -> list[str]:
+        """Delete rows for good, and put down the folders of their artifacts as to be deleted.
+
+        Returns:
+            The folders, for the caller to delete once this has been committed.
+        """
+        keys: list[str] = []
+        for kind, object_ids in _by_kind(plan.nodes.values()):
+            if kind.name == JOB:
+                ingested = update(Dataset).where(Dataset.job_id.in_(object_ids)).values(job_id=None)
+                self._session.execute(ingested, execution_options=_SILENT)
+            gone = delete(kind.table).where(kind.table.id.in_(object_ids))
+            self._session.execute(gone, execution_options=_SILENT)
+            keys += [key_of(object_id) for object_id in object_ids for key_of in kind.artifacts]
+        if keys:
+            digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
+            self._session.execute(digests, execution_options=_SILENT)
+        folders = plan.folders
+        if folders:
+            now = utc_now()
+            rows = [{"folder": folder, "at": now} for folder in folders]
+            self._session.execute(insert(PendingDeletion), rows)
+        return folders
+
+    def pending(self, limit: int) -> list[str]:
+        """List folders of artifacts that no row needs any more, the oldest first."""
+        rows = select(PendingDeletion.folder).order_by(PendingDeletion.at, PendingDeletion.folder)
+        return list(self._session.scalars(rows.limit(limit)))
+
+    def deleted(self, folders: Collection[str]) -> None:
+        """Forget folders that have been deleted."""
+        gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
+        self._session.execute(gone, execution_options=_SILENT)
+
+    def restore(self, object_ids: Iterable[str]) -> Plan:
+        """Take objects out of the trash, with what went with them and what they could not be without.
+
+        Returns:
+            What was restored; those that are not in the trash are missing.
+        """
+        plan, wanted = Plan(), list(dict.fromkeys(object_ids))
+        families = Families(self._session, lock=True)
+        with with_trash(self._session):
+            roots: dict[str, Node] = {}
+            for name, mine in by_kind(wanted, "/ids").items():
+                roots |= families.roots(KINDS[name], mine)
+            families.expand(roots.values())
+            for object_id in wanted:
+                root = roots.get(object_id)
+                if root is None or root.deleted_at is None:
+                    plan.missing.append(object_id)
+                    continue
+                together = (node for node in families.of(root).values() if node.deleted_at == root.deleted_at)
+                plan.roots.append(root)
+                plan.nodes |= {node.id: node for node in together}
+            self._add_needed(families, plan)
+        for kind, back in _by_kind(plan.nodes.values()):
+            restored = update(kind.table).where(kind.table.id.in_(back))
+            self._session.execute(
+                restored.values(deleted_at=None, deleted_by=None), execution_options=_SILENT
+            )
+        return plan
+
+    def page(self, cursor: str | None, limit: int, kind: Kind | None = None) -> Page[Trashed]:
+        """List what is in the trash, the latest first.
+
+        Raises:
+            InvalidInput: The cursor is no id of this list.
+        """
+        found: list[Trashed] = []
+        with with_trash(self._session):
+            last = None if cursor is None else self._place_of(cursor)
+            for each in KINDS.values() if kind is None else (kind,):
+                found += self._latest(each, last, limit + 1)
+        found.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
+        items = found[:limit]
+        return Page(items, items[-1].node.id if len(found) > limit else None)
+
+    def expired(self, before: datetime, limit: int) -> list[str]:
+        """List ids of objects that were moved to the trash before a moment, those of one kind first."""
+        for kind in KINDS.values():
+            old = select(kind.table.id).where(kind.table.deleted_at < before)
+            with with_trash(self._session):
+                found = list(self._session.scalars(old.order_by(kind.table.deleted_at).limit(limit)))
+            if found:
+                return found
+        return []
+
+    def ids(self, kind: Kind) -> list[str]:
+        """List the ids of all objects of a kind that are in the trash."""
+        with with_trash(self._session):
+            return list(
+                self._session.scalars(select(kind.table.id).where(kind.table.deleted_at.is_not(None)))
+            )
+
+    def _latest(self, kind: Kind, last: tuple[datetime, str] | None, limit: int) -> list[Trashed]:
+        table = kind.table
+        rows = select(table.id, table.deleted_at, table.deleted_by).where(table.deleted_at.is_not(None))
+        if last is not None:
+            at, object_id = last
+            rows = rows.where(or_(table.deleted_at < at, and_(table.deleted_at == at, table.id < object_id)))
+        rows = rows.order_by(table.deleted_at.desc(), table.id.desc()).limit(limit)
+        page = list(self._session.execute(rows))
+        nodes = Families(self._session).roots(kind, [row.id for row in page])
+        return [Trashed(nodes[row.id], row.deleted_at, row.deleted_by) for row in page]
+
+    def _place_of(self, cursor: str) -> tuple[datetime, str]:
+        kind = kind_of(cursor)
+        if kind is None:
+            raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+        at = self._session.scalar(select(kind.table.deleted_at).where(kind.table.id == cursor))
+        if at is None:
+            raise InvalidInput.at("/cursor", "is of an object that is gone; begin at the first page")
+        return at, cursor
+
+    def _add_needed(self, families: Families, plan: Plan) -> None:
+        """Add what restored objects could not be without: the job of a model, the systems of a comparison."""
+        frontier = list(plan.nodes.values())
+        while frontier:
+            needed: dict[str, set[str]] = defaultdict(set)
+            for node in frontier:
+                for need, object_id in node.needs.items():
+                    needed[need].add(object_id)
+            compared = [node.id for node in frontier if node.kind.name == COMPARISON]
+            if compared:
+                for name, systems in by_kind(families.systems_of(compared), "/ids").items():
+                    needed[name] |= set(systems)
+            there = [
+                node for name, mine in needed.items() for node in families.roots(KINDS[name], mine).values()
+            ]
+            frontier = [node for node in there if node.deleted_at is not None and node.id not in plan.nodes]
+            plan.nodes |= {node.id: node for node in frontier}
+
+
+def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[Kind, list[str]]]:
+    """Group ids by kind, in the order in which rows are deleted."""
+    grouped: Mapping[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        grouped[node.kind.name].append(node.id)
+    return [(kind, sorted(grouped[name])) for name, kind in KINDS.items() if grouped.get(name)]
+
+
+def _result(node: Node, root: Node) -> Holder:
+    made_by = node.needs.get(JOB) == root.id
+    return Holder(
+        node.kind.name, node.id, node.name, f"was made by {root.name}" if made_by else f"is of {root.name}"
+    )
+
+
+def _is_foreign(node: Node, mine: tuple[str, ...] | None) -> bool:
+    return mine is not None and node.project not in mine
+
+
+def _foreign(node: Node) -> Holder:
+    return Holder(node.kind.name, node.id, node.kind.name, "belongs to another project")
