@@ -39,6 +39,7 @@ from core.store.repositories.search import Search
 from core.store.repositories.sessions import Sessions
 from core.store.repositories.studies import Studies
 from core.store.repositories.tallies import Tallies
+from core.store.repositories.uploads import Uploads
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
 from core.store.tables import Job, Worker
@@ -60,6 +61,7 @@ class Transaction:
         comparisons: The comparisons.
         inspections: The inspections.
         studies: The studies and their trials.
+        uploads: The resumable uploads.
         experiments: The experiments and their trainings.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
@@ -89,6 +91,7 @@ class Transaction:
         self.inspections = Inspections(session)
         self.studies = Studies(session, self.jobs)
         self.experiments = Experiments(session, self.jobs)
+        self.uploads = Uploads(session)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)

@@ -13,6 +13,16 @@ def query_sizes_key(dataset_id: str) -> str:
     return f"{upload_folder(dataset_id)}/query_sizes"
 
 
+def resumable_folder(upload_id: str) -> str:
+    """Return the folder of the parts of a resumable upload."""
+    return f"uploads/{upload_id}"
+
+
+def upload_part_key(upload_id: str, name: str) -> str:
+    """Return the key of a part of a resumable upload."""
+    return f"{resumable_folder(upload_id)}/{name}"
+
+
 def new_data_key(job_id: str, token: int) -> str:
     """Return the unique Parquet key of one claim of a job."""
     return f"{claim_folder(job_id, token)}/data.parquet"

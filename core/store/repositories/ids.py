@@ -17,6 +17,7 @@ EXPERIMENT = "exp_"
 API_KEY = "key_"
 AUDIT_ENTRY = "aud_"
 STUDY = "std_"
+UPLOAD = "upl_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case

@@ -3,10 +3,11 @@
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core.errors import ByteQuotaExceeded, JobQuotaExceeded
+from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
 from core.store.advisory_locks import advisory_lock
+from core.store.clock import utc_now
 from core.store.repositories.job_states import ACTIVE
-from core.store.tables import ApiKey, Dataset, Job
+from core.store.tables import ApiKey, Dataset, Job, Upload
 
 _TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
 
@@ -39,7 +40,7 @@ class Quotas:
             raise JobQuotaExceeded(bound)
 
     def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
-        """Check the quota of dataset bytes of a key.
+        """Check the quota of bytes of a key, those of its datasets and of its open uploads together.
 
         Args:
             key_id: The key, None where none is needed.
@@ -55,9 +56,26 @@ class Quotas:
             return
         advisory_lock(self._session, _TURNS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
-        if int(self._session.scalar(stored) or 0) + adding > bound:
+        coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
+        taken = (self._session.scalar(stored), self._session.scalar(coming.where(*_open_uploads(key_id))))
+        if sum(int(size or 0) for size in taken) + adding > bound:
             raise ByteQuotaExceeded(bound)
+
+    def allow_upload(self, key_id: str | None, most: int) -> None:
+        """Check the quota of open uploads of a key, of which one is to be added.
+
+        Raises:
+            UploadQuotaExceeded: They would be too many.
+        """
+        advisory_lock(self._session, _TURNS, key_id or "")
+        count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))
+        if (self._session.scalar(count) or 0) >= most:
+            raise UploadQuotaExceeded(most)
 
 
 def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
     return column.is_(None) if key_id is None else column == key_id
+
+
+def _open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
+    return _of(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()

@@ -1,0 +1,55 @@
+"""The tables of resumable uploads."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, SHA256, Base
+
+
+class Upload(Base):
+    """A resumable upload: open until it expires or its bytes have become a file of something else.
+
+    Attributes:
+        filename: What its owner calls the file, None where it was not named.
+        metadata_header: `Upload-Metadata` as it was sent, empty without one.
+        size_bytes: Size of the whole file; None until the client names it.
+        received_bytes: How much of it is stored; the next byte belongs there.
+        writer: The request that may add bytes; an earlier one lost the upload to it. None before the first.
+        key_id: The API key that made it, None where no key was needed.
+        sha256: Of the file; None until it was used.
+        used_at: When its bytes became a file of something else; None before.
+        expires_at: When it is removed.
+    """
+
+    __tablename__ = "uploads"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    filename: Mapped[str | None] = mapped_column(NAME)
+    metadata_header: Mapped[str] = mapped_column(Text, default="")
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    received_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    writer: Mapped[str | None] = mapped_column(ID)
+    key_id: Mapped[str | None] = mapped_column(ID, index=True)
+    sha256: Mapped[str | None] = mapped_column(SHA256)
+    used_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class UploadPart(Base):
+    """A stored piece of a resumable upload.
+
+    Attributes:
+        start: Place of its first byte in the file.
+        name: Of its artifact, in the folder of the upload.
+    """
+
+    __tablename__ = "upload_parts"
+
+    upload_id: Mapped[str] = mapped_column(ID, ForeignKey("uploads.id"), primary_key=True)
+    start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    name: Mapped[str] = mapped_column(String(64))
