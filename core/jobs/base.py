@@ -99,6 +99,11 @@ class JobSpec(ABC):
         return {}
 
     @property
+    def makes_model(self) -> str | None:
+        """Return the name of models that it makes the next version of, or None."""
+        return None
+
+    @property
     def allows_absent_features(self) -> bool:
         """Return whether it goes on where a dataset lacks most features of a model."""
         return False

@@ -58,6 +58,11 @@ class TrainJob(BoostingJob):
         return f"{name} ({varied})" if name and varied and GRID_TAG in tags else name
 
     @property
+    def makes_model(self) -> str:
+        """Return the name of models that it makes the next version of."""
+        return self.model_name
+
+    @property
     def dataset_ids(self) -> Mapping[str, str]:
         """Return the datasets that it trains, validates and tests on."""
         test = {"test": self.test_dataset_id} if self.test_dataset_id else {}

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.orm import ORMExecuteState, Session, with_loader_criteria
 
-from core.store.tables import Labelled, Trashable
+from core.errors import InvalidInput
+from core.store.tables import Labelled, ModelName, Named, Trashable
 
 # None for all projects: the default, and what workers have.
 _projects: ContextVar[tuple[str, ...] | None] = ContextVar("projects", default=None)
@@ -23,7 +25,10 @@ def projects() -> tuple[str, ...] | None:
 
 @contextmanager
 def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
-    """Select only rows of some projects during the block, in this context alone; None for all rows."""
+    """Select only rows of some projects during the block, in this context alone; None for all rows.
+
+    Threads and tasks that are started during the block inherit the limit.
+    """
     before = _projects.set(names)
     try:
         yield
@@ -43,11 +48,12 @@ def with_trash(session: Session) -> Iterator[None]:
 
 
 def select_visible(session: Session) -> None:
-    """Make a session leave out what is not to be seen from its selections.
+    """Make a session leave out what is not to be seen from its selections, and refuse to write it.
 
-    Rows that it has loaded before stay; updates and deletions are not limited.
+    Rows that it has loaded before stay; statements that update or delete are not limited.
     """
     event.listen(session, "do_orm_execute", _leave_out)
+    event.listen(session, "before_flush", _refuse_foreign)
 
 
 def _leave_out(state: ORMExecuteState) -> None:
@@ -57,6 +63,17 @@ def _leave_out(state: ORMExecuteState) -> None:
         state.statement = state.statement.options(_IN_USE)
     names = _projects.get()
     if names is not None:
+        of_projects = select(ModelName.name).where(ModelName.project.in_(names))
         state.statement = state.statement.options(
-            with_loader_criteria(Labelled, lambda row: row.project.in_(names), include_aliases=True)
+            with_loader_criteria(Labelled, lambda row: row.project.in_(names), include_aliases=True),
+            with_loader_criteria(Named, lambda row: row.name.in_(of_projects), include_aliases=True),
         )
+
+
+def _refuse_foreign(session: Session, *_: Any) -> None:
+    names = _projects.get()
+    if names is None:
+        return
+    for row in (*session.new, *session.dirty):
+        if isinstance(row, Labelled) and row.project not in names:
+            raise InvalidInput.at("/project", f"must be a project of the API key: {', '.join(names)}")

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.store.tables.base import ID, PROJECT
+from core.store.tables.base import ID, NAME, PROJECT
 
 
 class Trashable:
@@ -27,3 +27,13 @@ class Labelled:
     """
 
     project: Mapped[str | None] = mapped_column(PROJECT, index=True)
+
+
+class Named:
+    """A row about a name of models, which belongs to the project of the name.
+
+    Attributes:
+        name: The name.
+    """
+
+    name: Mapped[str] = mapped_column(NAME)

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.mixins import Labelled, Named, Trashable
 
 
 class Model(Labelled, Trashable, Base):
@@ -20,6 +20,7 @@ class Model(Labelled, Trashable, Base):
         hyperparameters: How its trees were grown; None of an imported one, empty of a network.
         scorer: What was trained and how, `{"kind": "mlp", …}`; None of trees.
         best_iteration: How many trees it has, or the epoch that its weights are of.
+        title: What people call this version, or None; its identity is its name and version.
         description: What its owners say of it, or None.
         tags: What they mark it with, or None.
         lineage: What it was made of and by what, see `worker.job.lineage`; None from before that was kept.
@@ -45,6 +46,7 @@ class Model(Labelled, Trashable, Base):
     sha256: Mapped[str] = mapped_column(SHA256)
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     metrics: Mapped[dict[str, Any] | None]
+    title: Mapped[str | None] = mapped_column(NAME)
     description: Mapped[str | None] = mapped_column(Text)
     tags: Mapped[dict[str, str] | None]
     lineage: Mapped[dict[str, Any] | None]
@@ -68,11 +70,13 @@ class Model(Labelled, Trashable, Base):
         return "imported" if self.dataset_id is None else "trained"
 
 
-class ModelName(Base):
-    """A name of models; the number of a deleted version is not given again.
+class ModelName(Labelled, Base):
+    """A name of models, whose versions all belong to its project; the number of a deleted one is not reused.
+
+    It is there from the submission of the first training of the name, before there is a version.
 
     Attributes:
-        last_version: The highest version that there has been.
+        last_version: The highest version that there has been, 0 before the first.
     """
 
     __tablename__ = "model_names"
@@ -81,7 +85,7 @@ class ModelName(Base):
     last_version: Mapped[int]
 
 
-class ModelAlias(Base):
+class ModelAlias(Named, Base):
     """A movable name for one version of a model: `web@champion`.
 
     Attributes:
@@ -103,7 +107,7 @@ class ModelAlias(Base):
         return f"{self.name}@{self.alias}"
 
 
-class AliasMove(Base):
+class AliasMove(Named, Base):
     """An entry in the history of an alias, kept after its removal.
 
     Attributes:
@@ -132,7 +136,7 @@ class AliasMove(Base):
     at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class AliasGate(Base):
+class AliasGate(Named, Base):
     """The promotion gate of an alias, which may exist without the alias.
 
     Attributes:
