@@ -4,11 +4,13 @@ from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, Idempot
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
 from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.datasets import Dataset
+from core.store.tables.events import Event, Webhook, WebhookDelivery
 from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
 from core.store.tables.mixins import Labelled, Named, Trashable
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
 from core.store.tables.results import ComparedSystem, Comparison, Evaluation, Inspection, Ranking
+from core.store.tables.schedules import Schedule, ScheduleRun
 from core.store.tables.studies import Study, Trial
 from core.store.tables.uploads import Upload, UploadPart
 
@@ -28,6 +30,7 @@ __all__ = [
     "Comparison",
     "Dataset",
     "Evaluation",
+    "Event",
     "Experiment",
     "ExperimentTraining",
     "IdempotencyRecord",
@@ -43,11 +46,15 @@ __all__ = [
     "Named",
     "PendingDeletion",
     "Ranking",
+    "Schedule",
+    "ScheduleRun",
     "Study",
     "Tally",
     "Trashable",
     "Trial",
     "Upload",
     "UploadPart",
+    "Webhook",
+    "WebhookDelivery",
     "Worker",
 ]

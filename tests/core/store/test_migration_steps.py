@@ -133,6 +133,20 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "pending_deletions": [{"folder": "models/mdl_gone", "at": MOMENT}],
         "compared_systems": [{"comparison_id": "cmp_1", "system_id": "mdl_1"}],
     },
+    "0024": {
+        "events": [
+            {"id": 2**31 - 1, "at": MOMENT, "kind": "job.ended", "object_kind": "job", "object_id": "job_1"}
+            | {"data": {"status": "succeeded"}}
+        ],
+        "webhooks": [
+            {"id": "whk_1", "url": "https://example.com/", "events": ["job.ended"], "enabled": True}
+            | {"secret": "whsec_", "dispatched_id": 2**33, "created_at": MOMENT, "updated_at": MOMENT}
+        ],
+        "webhook_deliveries": [
+            {"id": "dlv_1", "webhook_id": "whk_1", "event_id": 2**31 - 1, "object_id": "job_1"}
+            | {"state": "waiting", "attempts": 1, "claim": 1, "created_at": MOMENT, "log": []}
+        ],
+    },
     "0027": {
         "uploads": [
             {"id": "upl_1", "metadata_header": "", "size_bytes": 2**40, "received_bytes": 2**33}

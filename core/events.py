@@ -1,0 +1,26 @@
+"""The kinds of events: what the service reports as it happens."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+JOB_ENDED = "job.ended"
+STUDY_CONCLUDED = "study.concluded"
+GATE_REFUSED = "gate.refused"
+ALIAS_MOVED = "alias.moved"
+DATASET_READY = "dataset.ready"
+DRIFT_FOUND = "drift.found"
+WORKER_LOST = "worker.lost"
+
+EVENT_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        JOB_ENDED: "A job succeeded, failed or was cancelled",
+        STUDY_CONCLUDED: "A study succeeded, failed or was cancelled",
+        GATE_REFUSED: "A promotion gate refused a version",
+        ALIAS_MOVED: "An alias was set, promoted, rolled back or removed",
+        DATASET_READY: "A dataset can be used",
+        DRIFT_FOUND: "Scored data differ from the training data",
+        WORKER_LOST: "A worker stopped answering",
+    }
+)
+# Sent to one webhook on request; never listed.
+WEBHOOK_TEST = "webhook.test"
