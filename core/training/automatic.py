@@ -66,6 +66,33 @@ class AutomaticChoice:
         return cls(size, chosen)
 
     @classmethod
+    def for_dataset(
+        cls,
+        statistics: Mapping[str, Any] | None,
+        features: Mapping[str, Any] | None,
+        given: Mapping[str, Any],
+    ) -> "AutomaticChoice":
+        """Choose what is not given by the size of a dataset.
+
+        Args:
+            statistics: Of the dataset, see `core.data.dataset_statistics`.
+            features: The features to use or to leave out, as a request names them, or None.
+            given: The hyperparameters that the request gave, by name.
+
+        Raises:
+            InvalidInput: The dataset was stored without counts.
+        """
+        if statistics is None:
+            raise InvalidInput.at(
+                "/hyperparameters/auto", "the dataset was stored without counts; give numbers"
+            )
+        choice = features or {}
+        count = statistics["features"] - len(choice.get("leave_out") or ())
+        if choice.get("use"):
+            count = len(choice["use"])
+        return cls.of(DatasetSize(statistics["queries"], statistics["documents"], max(count, 1)), given)
+
+    @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> "AutomaticChoice | None":
         """Read what `as_json` returned, None where nothing was chosen."""
         if stored is None:

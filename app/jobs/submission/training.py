@@ -22,7 +22,7 @@ from core.metrics import Conventions
 from core.scorers import Trees, WeightedSum
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
-from core.training.automatic import AutomaticChoice, DatasetSize
+from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 from core.training.distribution import Distribution, undistributable
 from core.training.spec import scorer_json
@@ -127,15 +127,10 @@ def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | Non
     """Choose hyperparameters by the size of the training dataset, None where that is not asked for."""
     if not request.hyperparameters.auto:
         return None
-    statistics = dataset.statistics
-    if statistics is None:
-        raise InvalidInput.at("/hyperparameters/auto", "the dataset was stored without counts; give numbers")
-    choice = request.features
-    features = statistics["features"] - len((choice and choice.leave_out) or ())
-    if choice and choice.use:
-        features = len(choice.use)
-    size = DatasetSize(statistics["queries"], statistics["documents"], max(features, 1))
-    return AutomaticChoice.of(size, dict.fromkeys(request.hyperparameters.model_fields_set))
+    features = request.features and request.features.model_dump()
+    return AutomaticChoice.for_dataset(
+        dataset.statistics, features, dict.fromkeys(request.hyperparameters.model_fields_set)
+    )
 
 
 def _dataset_ids(request: TrainRequest) -> list[str]:

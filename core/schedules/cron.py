@@ -1,0 +1,113 @@
+"""Due times of cron expressions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
+
+from core.errors import InvalidInput
+from core.suggestions import did_you_mean
+
+FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
+_RANGES = ("0 to 59", "0 to 23", "1 to 31", "1 to 12 or JAN to DEC", "0 to 7 or SUN to SAT")
+_EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Cron:
+    """A cron expression in a time zone.
+
+    Daylight saving time is handled as Debian's cron does: a time of day that a day lacks is due when the gap
+    ends, one that comes twice is due the first time, and expressions whose minutes or hours begin with `*`
+    follow the elapsed time.
+
+    Attributes:
+        expression: Minute, hour, day of the month, month and day of the week.
+        timezone: A name of the IANA database, `Europe/Zurich`.
+
+    Example:
+        >>> cron = Cron.parse("30 3 * * *", "Europe/Zurich")
+        >>> [moment.isoformat() for moment in cron.upcoming(datetime(2026, 3, 28, tzinfo=UTC), 2)]
+        ['2026-03-28T02:30:00+00:00', '2026-03-29T01:30:00+00:00']
+    """
+
+    expression: str
+    timezone: str = "UTC"
+
+    @classmethod
+    def parse(cls, expression: str, timezone: str = "UTC") -> "Cron":
+        """Check an expression and a time zone.
+
+        Raises:
+            InvalidInput: With the field that is wrong, or for an expression that is never due.
+        """
+        _check_timezone(timezone)
+        _check_fields(expression)
+        cron = cls(" ".join(expression.split()), timezone)
+        if cron.next_after(datetime.now(UTC)) is None:
+            raise InvalidInput.at("/cron", f"{expression!r} is never due")
+        return cron
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """Return the first due time after a moment, in UTC; None where there is none within 50 years."""
+        return next(self._after(moment), None)
+
+    def upcoming(self, moment: datetime, count: int) -> list[datetime]:
+        """Return the first due times after a moment, in UTC."""
+        return list(islice(self._after(moment), count))
+
+    def latest(self, first: datetime, now: datetime) -> datetime:
+        """Return the last due time that has come, given one that has.
+
+        Args:
+            first: A due time, at most `now`.
+            now: The present moment.
+        """
+        # The library yields what lies before its start, which is therefore a tick later.
+        backwards = CronSim(self.expression, (now + _TICK).astimezone(self._zone), reverse=True)
+        found = next(backwards).astimezone(UTC)
+        return found if first <= found <= now else first
+
+    def _after(self, moment: datetime) -> Iterator[datetime]:
+        # In the hour that comes twice the library goes on from the first of the two.
+        due = (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(self._zone)))
+        return (each for each in due if each > moment)
+
+    @property
+    def _zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+
+def _check_timezone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        known = available_timezones()
+        hint = did_you_mean(name, {zone: zone for zone in known}) or "use a name such as Europe/Zurich or UTC"
+        if not known:
+            hint = "this machine has no database of time zones; install the package tzdata, or use UTC"
+        raise InvalidInput.at("/timezone", f"{name[:100]!r} is no time zone; {hint}") from error
+
+
+def _check_fields(expression: str) -> None:
+    fields = expression.split()
+    if len(fields) != len(FIELDS):
+        raise InvalidInput.at(
+            "/cron", f"must have five fields, {', '.join(FIELDS)}; found {len(fields)}. {_EXAMPLE}"
+        )
+    for place, (field, name, allowed) in enumerate(zip(fields, FIELDS, _RANGES, strict=True)):
+        alone = ["*"] * len(FIELDS)
+        alone[place] = field
+        try:
+            CronSim(" ".join(alone), datetime.now(UTC))
+        except CronSimError as error:
+            detail = f"field {place + 1}, {name}, is {field[:40]!r}; it takes {allowed}, *, lists and ranges"
+            raise InvalidInput.at("/cron", f"{detail}. {_EXAMPLE}") from error
+    try:
+        CronSim(expression, datetime.now(UTC))
+    except CronSimError as error:
+        raise InvalidInput.at("/cron", f"{expression!r} is never due: no month has that day") from error

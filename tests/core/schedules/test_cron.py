@@ -1,0 +1,88 @@
+"""Due times of cron expressions."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.errors import InvalidInput
+from core.schedules import Cron
+
+ZURICH = "Europe/Zurich"
+
+
+def utc(*parts: int) -> datetime:
+    """Return a moment in UTC."""
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
+
+
+@pytest.mark.parametrize(
+    ("expression", "place"),
+    [
+        ("0 3 * *", "five fields"),
+        ("0 0 3 * * *", "five fields"),
+        ("", "five fields"),
+        ("61 * * * *", "field 1, minute, is '61'"),
+        ("0 24 * * *", "field 2, hour, is '24'"),
+        ("0 0 0 * *", "field 3, day-of-month"),
+        ("0 0 * JANUARY *", "field 4, month"),
+        ("0 0 * * MON-", "field 5, day-of-week"),
+        ("*/0 * * * *", "field 1, minute"),
+        ("0 0 30 2 *", "never due"),
+    ],
+)
+def test_a_bad_expression_is_refused_with_its_place_and_an_example(expression: str, place: str) -> None:
+    """Whoever mistypes a field learns which, and what a right expression looks like."""
+    with pytest.raises(InvalidInput) as refused:
+        Cron.parse(expression)
+    (problem,) = refused.value.problems
+    assert problem.pointer == "/cron"
+    assert place in problem.detail
+    assert "never due" in problem.detail or "every weekday at 03:00" in problem.detail
+
+
+@pytest.mark.parametrize("name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe"])
+def test_an_unknown_time_zone_is_refused(name: str) -> None:
+    """A near name is suggested; paths are no names."""
+    with pytest.raises(InvalidInput) as refused:
+        Cron.parse("0 3 * * *", name)
+    (problem,) = refused.value.problems
+    assert problem.pointer == "/timezone"
+    assert name != "Europe/Zurch" or "did you mean Europe/Zurich?" in problem.detail
+
+
+def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:
+    """A gap is skipped to its end, and what comes twice is due the first time."""
+    spring, autumn = Cron.parse("30 2 * * *", ZURICH), Cron.parse("45 2 * * *", ZURICH)
+    assert spring.upcoming(utc(2026, 3, 28, 12), 2) == [utc(2026, 3, 29, 1), utc(2026, 3, 30, 0, 30)]
+    assert autumn.upcoming(utc(2026, 10, 24, 12), 2) == [utc(2026, 10, 25, 0, 45), utc(2026, 10, 26, 1, 45)]
+
+
+def test_the_second_of_two_equal_hours_leads_to_no_time_before_it() -> None:
+    """At 02:31 for the second time, 02:45 has been; the library would go on from the first."""
+    moment = utc(2026, 10, 25, 1, 31)
+    assert Cron("45 2 * * *", ZURICH).next_after(moment) == utc(2026, 10, 26, 1, 45)
+
+
+def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
+    """They follow the elapsed time."""
+    due = Cron("*/15 * * * *", ZURICH).upcoming(utc(2026, 10, 25, 0, 0), 8)
+    assert due == [utc(2026, 10, 25, 0, 15) + timedelta(minutes=15 * i) for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("now", "latest"),
+    [
+        (utc(2026, 5, 2, 3), utc(2026, 5, 2, 3)),
+        (utc(2026, 5, 2, 3) - timedelta(microseconds=1), utc(2026, 5, 1, 3)),
+        (utc(2026, 6, 1, 2, 59, 59), utc(2026, 5, 31, 3)),
+    ],
+)
+def test_the_latest_due_time_is_the_last_that_has_come(now: datetime, latest: datetime) -> None:
+    """It counts from the very moment on."""
+    assert Cron("0 3 * * *").latest(utc(2026, 5, 1, 3), now) == latest
+
+
+def test_the_latest_due_time_is_none_before_the_first() -> None:
+    """An expression that was changed may have been due before the schedule was."""
+    first = utc(2026, 5, 1, 3)
+    assert Cron("0 3 1 1 *").latest(first, first) == first
