@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Self
 
 from sqlalchemy import Engine, select
@@ -17,6 +18,9 @@ from core.store.artifacts.inventory import NeededArtifacts
 from core.store.artifacts.verified_artifacts import VerifiedArtifacts
 from core.store.faults import failure_reason
 from core.store.forking import ForkGuard
+from core.store.lifecycle.retention import Retained
+from core.store.lifecycle.storage import Counts
+from core.store.lifecycle.trash import Trash
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifact_digests import ArtifactDigests
@@ -32,9 +36,11 @@ from core.store.repositories.idempotency import Idempotency
 from core.store.repositories.inspections import Inspections
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
+from core.store.repositories.projects import NO_LABELS, Labels, Projects
 from core.store.repositories.quotas import Quotas
 from core.store.repositories.rankings import Rankings
 from core.store.repositories.revisions import Revisions
+from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
 from core.store.repositories.sessions import Sessions
 from core.store.repositories.studies import Studies
@@ -63,6 +69,7 @@ class Transaction:
         studies: The studies and their trials.
         uploads: The resumable uploads.
         experiments: The experiments and their trainings.
+        schedules: The schedules and their runs.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
         api_keys: What lets callers in.
@@ -73,8 +80,12 @@ class Transaction:
         figures: How much there is of everything.
         search: Finds anything by id or name.
         workers: Who carries the jobs out.
+        projects: How rows come to projects, and how many are in each.
         digests: The checksums of artifacts.
         needed: The artifacts that rows need.
+        trash: What was deleted and can be restored.
+        retained: What is older than it is to be kept.
+        stored: How much there is of what takes space.
     """
 
     def __init__(self, session: Session) -> None:
@@ -92,6 +103,7 @@ class Transaction:
         self.studies = Studies(session, self.jobs)
         self.experiments = Experiments(session, self.jobs)
         self.uploads = Uploads(session)
+        self.schedules = Schedules(session)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)
@@ -100,17 +112,28 @@ class Transaction:
         self.figures = Figures(session)
         self.search = Search(session, self.models)
         self.workers = Workers(session)
+        self.projects = Projects(session)
         self.digests = ArtifactDigests(session)
         self.needed = NeededArtifacts(session)
+        self.trash = Trash(session)
+        self.retained = Retained(session)
+        self.stored = Counts(session)
 
-    def enqueue(self, spec: JobSpec, key_id: str | None = None) -> Job:
-        """Queue a job, for an API key where there is one."""
+    def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:
+        """Queue a job, for an API key where there is one, in the project given or inherited.
+
+        Raises:
+            InvalidInput: As `Projects.of_job`.
+            NotFound: One of its datasets does not exist.
+        """
+        project = self.projects.of_job(spec, labels.project)
         return self.jobs.add(
             spec.kind,
             spec.to_json(),
             dataset_ids=spec.dataset_ids.values(),
             priority=spec.queue_priority,
             key_id=key_id,
+            labels=replace(labels, project=project),
         )
 
 

@@ -113,7 +113,7 @@ class Aliases:
             NotFound: The model has no such version.
         """
         check_name(alias, "/alias")
-        model = self._models.resolve(f"{name}:{version}")
+        model = self._target(f"{name}:{version}")
         row = self.find_locked(name, alias)
         if row is None:
             row = ModelAlias(name=name, alias=alias, model=model)
@@ -148,6 +148,16 @@ class Aliases:
         compared = self._compared(promotion)
         return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
 
+    def refusal(self, name: str, alias: str, job_id: str) -> AliasMove | None:
+        """Return the record of a job whose version failed the gate of an alias, or None."""
+        rows = select(AliasMove).where(
+            AliasMove.name == name,
+            AliasMove.alias == alias,
+            AliasMove.kind == REFUSED,
+            AliasMove.job_id == job_id,
+        )
+        return self._session.scalar(rows.limit(1))
+
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
         """Undo the last move of an alias, ignoring its gate.
 
@@ -160,7 +170,7 @@ class Aliases:
         if last is None or last.from_version is None:
             at = f"at version {row.model.version}"
             raise WrongState("alias", row.reference, at, "there is no version before it to go back to")
-        before = self._models.resolve(f"{name}:{last.from_version}")
+        before = self._target(f"{name}:{last.from_version}")
         self._record(ROLLED_BACK, name, alias, row.model, before, key_id=key_id)
         row.model, row.move_id = before, last.previous_id
         self._session.flush()
@@ -176,6 +186,14 @@ class Aliases:
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
         self._session.delete(row)
         self._session.flush()
+
+    def _target(self, reference: str) -> Model:
+        """Return a version that is not deleted before the transaction ends."""
+        model = self._models.resolve(reference)
+        lock = {"read": True}
+        if self._session.get(Model, model.id, with_for_update=lock, populate_existing=True) is None:
+            raise NotFound("model", reference)
+        return model
 
     def _compared(self, promotion: Promotion) -> tuple[Model, Model]:
         return self._models.get(promotion.champion_id), self._models.get(promotion.challenger_id)

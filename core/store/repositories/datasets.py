@@ -15,6 +15,7 @@ from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.job_states import ACTIVE
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.projects import Projects
 from core.store.repositories.rows import added, found
 from core.store.tables import AliasGate, Dataset, Job, JobDataset
 
@@ -58,6 +59,7 @@ class Datasets:
         sha256: str | None = None,
         parts: Mapping[str, str] | None = None,
         key_id: str | None = None,
+        project: str | None = None,
     ) -> Dataset:
         """Add a pending dataset.
 
@@ -69,6 +71,10 @@ class Datasets:
             sha256: Checksum of the bytes as sent, in hexadecimal.
             parts: The ids of all datasets of one upload, this one's among them: `{"train": "ds_…", …}`.
             key_id: The API key that sent it, None where none was needed.
+            project: The project that it belongs to, or None.
+
+        Raises:
+            InvalidInput: The caller is limited to other projects, or must name one.
         """
         dataset = Dataset(
             id=id or ids.new_id(ids.DATASET),
@@ -78,6 +84,7 @@ class Datasets:
             sha256=sha256,
             parts=None if parts is None else dict(parts),
             key_id=key_id,
+            project=Projects(self._session).of_new(project),
         )
         return added(self._session, dataset)
 
@@ -97,6 +104,7 @@ class Datasets:
         status: str | None = None,
         name: str | None = None,
         sha256: str | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         direction: Direction | None = None,
@@ -109,15 +117,21 @@ class Datasets:
             status: Only datasets in it.
             name: Only those of this name.
             sha256: Only those whose bytes as sent have this checksum.
+            project: Only those of this project.
             prefix: Only those whose name or id begins so, whatever its case.
             sort: One of `COLUMNS`.
             direction: Of that column.
         """
-        rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256)
+        rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256, project=project)
         if prefix is not None:
             rows = rows.where(begins_with(prefix, Dataset.name.expression, Dataset.id.expression))
         order = order_of(COLUMNS, sort, direction)
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET, order)
+
+    def newest(self, name: str) -> Dataset | None:
+        """Return the ready dataset of a name that was made last, or None."""
+        rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")
+        return self._session.scalar(rows.order_by(Dataset.id.desc()).limit(1))
 
     def names(self, dataset_ids: Iterable[str | None]) -> dict[str, str]:
         """Return the names of some datasets by id, without those that do not exist."""

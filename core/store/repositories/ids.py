@@ -4,6 +4,7 @@ import os
 import secrets
 import threading
 import time
+from datetime import datetime
 
 DATASET = "ds_"
 JOB = "job_"
@@ -17,6 +18,9 @@ EXPERIMENT = "exp_"
 API_KEY = "key_"
 AUDIT_ENTRY = "aud_"
 STUDY = "std_"
+SCHEDULE = "sch_"
+SCHEDULE_RUN = "run_"
+DRIFT_REPORT = "drf_"
 UPLOAD = "upl_"
 
 LENGTH = 20
@@ -43,6 +47,11 @@ def new_id(prefix: str) -> str:
     Within a process the order is strict; between processes it is that of their clocks, in milliseconds.
     """
     return prefix + _spell(_next_number())
+
+
+def first_id(prefix: str, moment: datetime) -> str:
+    """Return the id below which all ids of objects from before a moment are."""
+    return prefix + _spell(max(0, int(moment.timestamp() * 1000)) << _RANDOM_BITS)
 
 
 def is_id(text: str, prefix: str) -> bool:

@@ -147,6 +147,17 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"state": "waiting", "attempts": 1, "claim": 1, "created_at": MOMENT, "log": []}
         ],
     },
+    "0025": {
+        "schedules": [
+            {"id": "sch_1", "name": "nightly", "cron": "0 3 * * *", "timezone": "UTC", "enabled": True}
+            | {"job": {"kind": "train"}, "spec": {"seed": 1}, "only_new_data": False, "next_run_at": MOMENT}
+            | {"created_at": MOMENT, "updated_at": MOMENT}
+        ],
+        "schedule_runs": [
+            {"id": "run_1", "schedule_id": "sch_1", "due_at": MOMENT, "trigger": "clock"}
+            | {"status": "promoted", "datasets": {"train": "ds_ready"}, "created_at": MOMENT}
+        ],
+    },
     "0027": {
         "uploads": [
             {"id": "upl_1", "metadata_header": "", "size_bytes": 2**40, "received_bytes": 2**33}

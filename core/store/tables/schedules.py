@@ -1,0 +1,78 @@
+"""Tables of schedules and of their runs."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, WORD, Base
+from core.store.tables.mixins import Labelled
+
+
+class Schedule(Labelled, Base):
+    """A job that is queued again and again.
+
+    Attributes:
+        cron: Its cron expression, see `core.schedules.Cron`.
+        timezone: The time zone of the expression.
+        enabled: Whether it is due at all.
+        job: The job as it was asked for, with datasets by name.
+        spec: The job as it was resolved when the schedule was set.
+        alias: The alias to promote each model to through its gate, or None.
+        only_new_data: Whether runs are skipped whose datasets are those of the last run that trained.
+        next_run_at: The next due time, None while it is not enabled.
+        problem: `{"title", "detail"}` of what disabled it, or None.
+        key_id: The API key of whoever set it last, which its jobs are queued for; None where none was needed.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (Index(None, "enabled", "next_run_at"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    cron: Mapped[str] = mapped_column(NAME)
+    timezone: Mapped[str] = mapped_column(NAME)
+    enabled: Mapped[bool]
+    job: Mapped[dict[str, Any]]
+    spec: Mapped[dict[str, Any]]
+    alias: Mapped[str | None] = mapped_column(NAME)
+    only_new_data: Mapped[bool]
+    next_run_at: Mapped[datetime | None]
+    problem: Mapped[dict[str, Any] | None]
+    key_id: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+
+
+class ScheduleRun(Base):
+    """A run of a schedule, kept with the ids of what it used and made, which it outlives.
+
+    Attributes:
+        due_at: When it was due, or asked for.
+        trigger: `clock` or `request`.
+        status: See `core.store.repositories.schedules.RunStatus`.
+        detail: A sentence about its outcome, or None.
+        datasets: The datasets that it uses, by `train`, `validation` and `test`.
+        job_id: Its training or other job, None before that is queued.
+        model_id: The model that its training made, or None.
+        promotion_job_id: The job that compares this model with the alias, or None.
+    """
+
+    __tablename__ = "schedule_runs"
+    __table_args__ = (UniqueConstraint("schedule_id", "due_at"), Index(None, "schedule_id", "id"))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    schedule_id: Mapped[str] = mapped_column(ID, ForeignKey("schedules.id", ondelete="CASCADE"))
+    due_at: Mapped[datetime]
+    trigger: Mapped[str] = mapped_column(WORD)
+    status: Mapped[str] = mapped_column(WORD, index=True)
+    detail: Mapped[str | None] = mapped_column(Text)
+    datasets: Mapped[dict[str, str]]
+    job_id: Mapped[str | None] = mapped_column(ID)
+    model_id: Mapped[str | None] = mapped_column(ID)
+    promotion_job_id: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
