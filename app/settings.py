@@ -35,7 +35,7 @@ _OWN_PATHS = frozenset(
             "evaluations",
             "comparisons",
         ),
-        *("rankings", "settings", "studies", "experiments"),
+        *("rankings", "settings", "studies", "experiments", "schedules", "drift"),
     }
 )
 MEBIBYTE = 2**20

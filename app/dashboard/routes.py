@@ -16,6 +16,7 @@ from app.http.caller import caller_in
 from app.http.path_parameters import any_text
 from app.http.route import Router
 from app.studies.schemas import StudyStatus
+from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
 
@@ -46,6 +47,10 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "settings": "settings/",
         "keys": "how-to/production/#keys",
         "audit": "how-to/production/#keys",
+        "storage": "how-to/lifecycle/",
+        "webhooks": "how-to/events/",
+        "schedules": "how-to/schedules/",
+        "drift_report": "how-to/drift/",
     }
 )
 
@@ -181,6 +186,18 @@ def experiment_page(request: Request, experiment_id: str) -> Response:
     return page(request, "experiment", experiment_id, section="experiments")
 
 
+@router.get("/schedules")
+def schedules_page(request: Request) -> Response:
+    """List the schedules with their runs, and offer the form that makes one."""
+    return page(request, "schedules", "Schedules", section="jobs")
+
+
+@router.get("/drift/{report_id}")
+def drift_page(request: Request, report_id: str) -> Response:
+    """Show what has shifted between the training data and what is scored."""
+    return page(request, "drift_report", report_id, section="models")
+
+
 @router.get("/settings")
 def settings_page(request: Request) -> Response:
     """List the settings of the service."""
@@ -197,6 +214,18 @@ def keys_page(request: Request) -> Response:
 def audit_page(request: Request) -> Response:
     """List the audit log."""
     return page(request, "audit", "Audit log", section="settings")
+
+
+@router.get("/settings/storage")
+def storage_page(request: Request) -> Response:
+    """Show the bytes by kind, and the trash."""
+    return page(request, "storage", "Storage", section="settings")
+
+
+@router.get("/settings/webhooks")
+def webhooks_page(request: Request) -> Response:
+    """List the webhooks with their deliveries, and offer the form that makes one."""
+    return page(request, "webhooks", "Webhooks", section="settings", events=EVENT_KINDS)
 
 
 @router.get("/docs")

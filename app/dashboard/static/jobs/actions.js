@@ -3,8 +3,9 @@
  * @module
  */
 import { progressBar } from "../figures/marks.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
-import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { compareWith, datasetPage, jobPage, modelPage, openPage } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
@@ -32,7 +33,15 @@ export function jobActions(changed, { page }) {
       ...results(job),
       job.kind === "train" &&
         h("a", { class: "button quiet", href: `/train?from=${encodeURIComponent(job.id)}` }, "Clone and edit"),
-      isActive(job) && cancelButton(job, changed),
+      isActive(job)
+        ? cancelButton(job, changed)
+        : !page &&
+            deleteButton(
+              "Delete…",
+              "jobs",
+              () => [job.id],
+              () => openPage("/jobs"),
+            ),
     );
   }
   return { node, update };

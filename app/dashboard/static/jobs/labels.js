@@ -2,7 +2,7 @@
  * Labels of jobs: status, progress, outcome, limits and hints.
  * @module
  */
-import { modelPage, rankingPage } from "../page/addresses.js";
+import { driftPage, modelPage, rankingPage } from "../page/addresses.js";
 import { count, duration, percent, size } from "../page/format.js";
 
 /** @typedef {Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>} Job */
@@ -39,7 +39,9 @@ export function resultLink(job) {
     evaluation_id: evaluation,
     inspection_id: inspection,
     ranking_id: ranking,
+    drift_report_id: drift,
   } = job.result || {};
+  if (drift) return { href: driftPage(drift), label: "Drift report" };
   if (comparison) return { href: `/comparisons/${encodeURIComponent(comparison)}`, label: "Comparison" };
   if (inspection)
     return {

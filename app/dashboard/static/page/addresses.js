@@ -30,6 +30,11 @@ export function openPage(path) {
   location.assign(urlOf(path));
 }
 
+/** @param {string} id of a report */
+export function driftPage(id) {
+  return `/drift/${encodeURIComponent(id)}`;
+}
+
 /** @param {string} id */
 export function jobPage(id) {
   return `/jobs/${encodeURIComponent(id)}`;

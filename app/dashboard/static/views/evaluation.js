@@ -10,6 +10,7 @@ import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { intervalWords, whiskers } from "../figures/whiskers.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
@@ -19,6 +20,7 @@ import {
   keep,
   kept,
   modelPage,
+  openPage,
   pagePath,
   queryPage,
   rankingApi,
@@ -50,6 +52,12 @@ function evaluationActions(evaluation) {
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
     h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
+    deleteButton(
+      "Delete…",
+      "evaluations",
+      () => [id],
+      () => openPage("/evaluations"),
+    ),
   );
 }
 

@@ -6,6 +6,7 @@ import { progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
@@ -151,7 +152,7 @@ function details(job, changed) {
 }
 
 /**
- * Return the actions for ticked jobs: trainings are compared, active jobs are cancelled.
+ * Return the actions for ticked jobs: trainings are compared, active jobs are cancelled, ended ones deleted.
  *
  * @param {{ids: string[], items: Map<string, Job>, clear: () => void}} selection
  */
@@ -164,10 +165,21 @@ function bulkActions({ ids, items, clear }) {
     });
   const trainings = known(trains);
   const active = known(isActive);
+  const ended = known((job) => !isActive(job));
   return [
     trainings.length > 1 &&
       h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
     active.length > 0 && cancelButton(active, clear),
+    ended.length > 0 &&
+      deleteButton(
+        `Delete ${counted(ended.length, "job")}…`,
+        "jobs",
+        () => ended,
+        () => {
+          clear();
+          again();
+        },
+      ),
   ];
 }
 

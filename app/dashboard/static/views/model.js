@@ -7,9 +7,10 @@ import { tileList } from "../figures/marks.js";
 import { onSubmit } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { foundWords, isNetwork } from "../jobs/labels.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { modelTicks, tagList, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
+import { compareWith, datasetPage, kept, modelApi, modelPage, openPage, subject } from "../page/addresses.js";
 import { creator, get, Problem, request } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
 import { announce, elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
@@ -53,6 +54,12 @@ function modelHead(model) {
           "Evaluations",
         ),
         h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+        deleteButton(
+          "Delete…",
+          "models",
+          () => [id],
+          () => openPage("/models"),
+        ),
       ),
     ),
     h(
@@ -342,6 +349,7 @@ const VIEWS = [
     },
   },
   { name: "exports", label: "Exports", fill: async (model) => (await import("../models/export.js")).exportView(model) },
+  { name: "drift", label: "Drift", fill: async (model) => (await import("../models/drift.js")).driftView(model) },
   { name: "try", label: "Try it", fill: async (model) => (await import("../models/try.js")).tryView(model) },
 ];
 // Where inspections were shown before there were views.

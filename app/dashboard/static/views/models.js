@@ -6,6 +6,7 @@ import { datasetPage } from "../page/addresses.js";
 import { followDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import { kindName } from "../models/network.js";
 import { tagList } from "../models/versions.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
@@ -199,6 +200,15 @@ const again = listTable(elementById("models"), {
   actions: ({ ids, items, clear }) => [
     compareLink([...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id))),
     h("button", { type: "button", click: () => tag(ids, clear) }, "Tag…"),
+    deleteButton(
+      "Delete…",
+      "models",
+      () => ids,
+      () => {
+        clear();
+        again();
+      },
+    ),
   ],
   nothing,
 });

@@ -6,6 +6,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { documentFeatures, documentName, queryList } from "../datasets/queries.js";
 import { bar, grade, gradeLegend } from "../figures/marks.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
@@ -13,6 +14,7 @@ import {
   keep,
   kept,
   modelPage,
+  openPage,
   queryPage,
   rankingApi,
   subject,
@@ -316,6 +318,12 @@ function actions({ dataset_id: dataset }) {
       { class: "menu" },
       h("summary", { class: "button quiet" }, "Download"),
       h("div", { class: "menu-items" }, file("trec", "TREC run"), file("parquet", "Parquet")),
+    ),
+    deleteButton(
+      "Delete…",
+      "rankings",
+      () => [id],
+      () => openPage("/rankings"),
     ),
   );
 }

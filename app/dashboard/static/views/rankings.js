@@ -5,6 +5,7 @@
 import { chooseDataset, offerSystems, offerUnchosen } from "../forms/choices.js";
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
+import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, datasetPage, modelPage, openPage, rankingPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { elementById, emptyState, find, findAll, h } from "../page/dom.js";
@@ -59,17 +60,32 @@ const COLUMNS = [
 ];
 
 /**
- * Return the actions for ticked rankings: those of the same queries can be compared.
+ * Return the actions for ticked rankings: those of the same queries can be compared, all can be deleted.
  *
- * @param {{ids: string[], items: Map<string, {dataset_id: string}>}} selection
+ * @param {{ids: string[], items: Map<string, {dataset_id: string}>, clear: () => void}} selection
  */
-function bulkActions({ ids, items }) {
-  const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
-  if (ids.length < 2) return [h("span", { class: "hint" }, "Select another ranking to compare it with this one.")];
-  if (datasets.size > 1) return [h("span", { class: "hint" }, "Rankings of one dataset can be compared.")];
-  return [
-    h("a", { class: "button primary", href: compareWith(ids, [...datasets][0]) }, `Compare ${ids.length} rankings`),
-  ];
+function bulkActions({ ids, items, clear }) {
+  const deletion = deleteButton(
+    "Delete…",
+    "rankings",
+    () => ids,
+    () => {
+      clear();
+      again();
+    },
+  );
+  return [comparing(ids, new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""))), deletion];
+}
+
+/** @param {string[]} ids @param {Set<string>} datasets */
+function comparing(ids, datasets) {
+  if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");
+  if (datasets.size > 1) return h("span", { class: "hint" }, "Rankings of one dataset can be compared.");
+  return h(
+    "a",
+    { class: "button primary", href: compareWith(ids, [...datasets][0]) },
+    `Compare ${ids.length} rankings`,
+  );
 }
 
 const filters = elementById("filters", HTMLFormElement);

@@ -1,0 +1,69 @@
+/**
+ * Two distributions of one feature beside each other, drawn as pairs of columns.
+ * @module
+ */
+import { h, svg } from "../page/dom.js";
+import { percent, short } from "../page/format.js";
+
+const HEIGHT = 100;
+const GAP = 0.2;
+
+/**
+ * @param {{name: string, profile: {edges?: number[] | null, categories?: string[] | null, before: number[], after: number[]}}} feature
+ * @param {string} before what the first of each pair is of
+ * @param {string} after
+ */
+export function profiles({ name, profile }, before, after) {
+  const labels = profile.categories ?? binLabels(profile.edges ?? []);
+  const largest = Math.max(...profile.before, ...profile.after, 1e-9);
+  const width = (1 - GAP) / 2;
+  const column = (/** @type {number} */ share, /** @type {number} */ x, /** @type {string} */ kind) =>
+    svg("rect", { class: kind, x, y: HEIGHT * (1 - share / largest), width, height: (HEIGHT * share) / largest });
+  const pairs = labels.map((label, index) =>
+    svg(
+      "g",
+      {},
+      svg(
+        "title",
+        {},
+        `${label}: ${percent(profile.before[index], 1)} before, ${percent(profile.after[index], 1)} now`,
+      ),
+      svg("rect", { class: "whole", x: index, y: 0, width: 1, height: HEIGHT }),
+      column(profile.before[index], index + GAP / 2, "before"),
+      column(profile.after[index], index + GAP / 2 + width, "after"),
+    ),
+  );
+  const words = labels.map(
+    (label, index) => `${label}: ${percent(profile.before[index], 1)} and ${percent(profile.after[index], 1)}`,
+  );
+  return h(
+    "figure",
+    { class: "profiles" },
+    h(
+      "figcaption",
+      {},
+      h("strong", {}, name),
+      " ",
+      h("span", { class: "key before" }, before),
+      h("span", { class: "key after" }, after),
+    ),
+    svg(
+      "svg",
+      {
+        viewBox: `0 0 ${labels.length} ${HEIGHT}`,
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": `${before} and ${after}: ${words.join("; ")}`,
+      },
+      ...pairs,
+    ),
+    h("div", { class: "profile-axis", "aria-hidden": "true" }, h("span", {}, labels[0]), h("span", {}, labels.at(-1))),
+  );
+}
+
+/** "below 0.5", "0.5 to 2", "above 2" @param {number[]} edges */
+function binLabels(edges) {
+  if (!edges.length) return ["all"];
+  const inner = edges.slice(1).map((edge, index) => `${short(edges[index])} to ${short(edge)}`);
+  return [`below ${short(edges[0])}`, ...inner, `above ${short(/** @type {number} */ (edges.at(-1)))}`];
+}

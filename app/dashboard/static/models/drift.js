@@ -1,0 +1,78 @@
+/**
+ * Drift of a model: its reports, and the form that looks for it in the scored samples.
+ * @module
+ */
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { followJob, unfinished } from "../jobs/actions.js";
+import { driftPage } from "../page/addresses.js";
+import { creator } from "../page/api.js";
+import { h, replace } from "../page/dom.js";
+import { count, timeElement } from "../page/format.js";
+import { longerTable } from "../tables/table.js";
+
+const PAGE = 20;
+/** @type {Record<Schemas["DriftReportEntry"]["verdict"], [status: string, words: string]>} */
+export const VERDICTS = {
+  drift: ["failed", "drift"],
+  none: ["succeeded", "no drift"],
+  too_few: ["cancelled", "too few samples"],
+};
+
+/** @param {Schemas["Model"]} model @returns {Promise<Child[]>} */
+export async function driftView(model) {
+  const list = h("div", { class: "rows" });
+  const refresh = () => {
+    const heads = ["Looked at", "Verdict", "Finding", "Samples", "Since"];
+    const cells = heads.map((words) => h("th", { scope: "col" }, words));
+    const query = new URLSearchParams({ model: model.id, limit: String(PAGE) });
+    replace(list, ...longerTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
+  };
+  refresh();
+  return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];
+}
+
+/** @param {Schemas["DriftReportEntry"]} report */
+function row({ id, created_at: at, verdict, sentence, samples, since }) {
+  const [status, words] = VERDICTS[verdict];
+  return h(
+    "tr",
+    { "data-report": id },
+    h("th", { scope: "row" }, h("a", { href: driftPage(id) }, timeElement(at))),
+    h("td", {}, h("span", { class: "status", "data-status": status }, words)),
+    h("td", {}, h("span", { class: "wrap" }, sentence)),
+    h("td", { class: "number" }, count(samples)),
+    h("td", {}, timeElement(since)),
+  );
+}
+
+/** @param {Schemas["Model"]} model @param {() => void} done */
+function driftForm(model, done) {
+  const place = h("div", { hidden: true });
+  const create = creator();
+  const days = h("input", {
+    type: "text",
+    inputmode: "numeric",
+    "data-pointer": "/days",
+    "data-type": "number",
+    autocomplete: "off",
+    placeholder: "7",
+  });
+  const form = h(
+    "form",
+    { class: "form", novalidate: true },
+    h(
+      "p",
+      { class: "hint" },
+      "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
+    ),
+    h("div", { class: "summary", hidden: true }),
+    h("label", { class: "field" }, "Days of samples", days),
+    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Look for drift")),
+  );
+  onSubmit(form, async () => {
+    const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
+    replace(place, unfinished(await followJob(place, job)));
+    done();
+  });
+  return h("section", { class: "panel" }, h("h2", {}, "Look for drift"), form, place);
+}

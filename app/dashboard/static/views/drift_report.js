@@ -1,0 +1,172 @@
+/**
+ * `/drift/{id}`: what has shifted between the training data and what is scored, feature by feature.
+ * @module
+ */
+import { profiles } from "../figures/profiles.js";
+import { VERDICTS } from "../models/drift.js";
+import { jobPage, modelPage, subject } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, showMissing } from "../page/content.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { counted, percent, short, timeElement } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+
+/** @typedef {Schemas["DriftReport"]} Report */
+/** @typedef {Report["comparisons"][number]} Compared */
+/** @typedef {Compared["features"][number]} Feature */
+
+const FIRST = 25;
+/** @type {Record<Feature["verdict"], [status: string, words: string]>} */
+const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
+
+const id = subject();
+const place = elementById("report");
+open();
+
+async function open() {
+  try {
+    show(await get(/** @type {const} */ (`/v1/drift-reports/${encodeURIComponent(id)}`)));
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) {
+      showMissing(place, error, {
+        title: "There is no such report",
+        sentence: `No drift report has the id ${id}.`,
+        href: "/models",
+        action: "All models",
+      });
+    } else replace(place, failureBox(error, open));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {Report} report */
+function show(report) {
+  const { model, model_id: modelId, job_id: job, since, until, sentence, verdict, queries, documents } = report;
+  const [status, words] = VERDICTS[verdict];
+  document.title = `Drift of ${model} · Rankery`;
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "div",
+        { class: "job-heading" },
+        h(
+          "h1",
+          {},
+          h("span", { class: "kind" }, "Drift of "),
+          h("a", { class: "quiet-link", href: modelPage(modelId) }, model),
+        ),
+        h("span", { class: "status", "data-status": status }, words),
+      ),
+      job && h("div", { class: "actions" }, h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      "Samples from ",
+      timeElement(since),
+      " to ",
+      timeElement(until),
+      ` · ${counted(queries, "query", "queries")}, ${counted(documents, "document")} · `,
+      h("code", {}, id),
+    ),
+    h("p", { class: "verdict-line", "data-verdict": verdict === "drift" ? "worse" : "same" }, sentence),
+    ...report.comparisons.map(comparison),
+  );
+}
+
+/** @param {Compared} compared */
+function comparison(compared) {
+  const { with: other, reference, sentence, features, scores } = compared;
+  const title = other === "training" ? "Compared with the training data" : "Compared with the days before";
+  const picture = h("div", {});
+  const rows = scores ? [{ ...scores, name: "the scores" }, ...features] : features;
+  const table = sortableTable(columns(pick), { label: title, first: FIRST, order: { by: "PSI", descending: true } });
+  table.show(rows);
+
+  /** @param {Feature} feature */
+  function pick(feature) {
+    replace(picture, profiles(feature, other === "training" ? "Training data" : "Before", "Now"));
+  }
+
+  const worst = [...rows].sort((one, two) => (two.psi ?? -1) - (one.psi ?? -1))[0];
+  if (worst) pick(worst);
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, title),
+    h(
+      "p",
+      { class: "hint" },
+      `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
+    ),
+    picture,
+    table.node,
+  );
+}
+
+/** @param {(feature: Feature) => void} pick @returns {import("../tables/table.js").Column<Feature>[]} */
+function columns(pick) {
+  /** @param {number | null} value */
+  const number = (value) => (value === null ? "–" : short(value));
+  /** @param {number | null} value */
+  const share = (value) => (value === null ? "–" : percent(value, 1));
+  return [
+    {
+      label: "Feature",
+      value: ({ name }) => name,
+      cell: (feature) =>
+        h(
+          "button",
+          { type: "button", class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) },
+          feature.name,
+        ),
+    },
+    {
+      label: "Verdict",
+      value: ({ verdict }) => verdict,
+      cell: ({ verdict, sentence }) => {
+        const [status, words] = FEATURE_VERDICTS[verdict];
+        return h("span", { class: "status", "data-status": status, title: sentence }, words);
+      },
+    },
+    {
+      label: "PSI",
+      title: "Population stability index",
+      number: true,
+      value: ({ psi }) => psi,
+      cell: ({ psi }) => number(psi),
+    },
+    {
+      label: "KS",
+      title: "Kolmogorov–Smirnov statistic; of categories the largest difference of a share",
+      number: true,
+      value: ({ ks, distance }) => ks ?? distance ?? null,
+      cell: ({ ks, distance }) => number(ks ?? distance ?? null),
+    },
+    {
+      label: "p",
+      title: "By queries, corrected for the number of features",
+      number: true,
+      value: ({ p }) => p,
+      cell: ({ p }) => number(p),
+    },
+    {
+      label: "Missing before",
+      number: true,
+      value: (row) => row.missing_before,
+      cell: (row) => share(row.missing_before),
+    },
+    { label: "Missing now", number: true, value: (row) => row.missing_after, cell: (row) => share(row.missing_after) },
+    {
+      label: "Unseen",
+      title: "Share of values that the training data does not have",
+      number: true,
+      value: ({ unseen }) => unseen ?? null,
+      cell: ({ unseen }) => share(unseen ?? null),
+    },
+  ];
+}

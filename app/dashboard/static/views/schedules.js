@@ -1,0 +1,247 @@
+/**
+ * `/schedules`: jobs that are submitted by the clock, their runs, and the form that schedules a training again.
+ * @module
+ */
+import { onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { requestOf } from "../jobs/specification.js";
+import { datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { creator, get, messageOf, Problem, request } from "../page/api.js";
+import { announce, confirmed, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+import { longerTable } from "../tables/table.js";
+
+/** @typedef {Schemas["Schedule"]} Schedule */
+/** @typedef {Schemas["ScheduleRun"]} Run */
+
+const PAGE = 20;
+/** Trainings that are offered to be scheduled. */
+const MOST_OFFERED = 50;
+const GOING_ON = ["queued", "training", "promoting", "running"];
+/** @type {Record<Run["status"], string>} colours of statuses of jobs */
+const STATES = {
+  queued: "queued",
+  training: "running",
+  promoting: "running",
+  running: "running",
+  promoted: "succeeded",
+  trained: "succeeded",
+  succeeded: "succeeded",
+  refused: "refused",
+  skipped: "cancelled",
+  failed: "failed",
+};
+
+const place = elementById("schedules");
+const dialog = elementById("schedule-dialog", HTMLDialogElement);
+const form = elementById("schedule-form", HTMLFormElement);
+const training = elementById("training", HTMLSelectElement);
+const create = creator();
+/** @type {Map<string, ReturnType<typeof card>>} */
+const cards = new Map();
+
+elementById("create").addEventListener("click", () => {
+  dialog.showModal();
+  offerTrainings().catch((error) => showError(form, error));
+});
+find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+onSubmit(form, async () => {
+  const { alias, ...asked } = payloadOf(form);
+  const chosen = {
+    job: await scheduledJob(training.value),
+    promote: alias ? { alias } : null,
+    only_new_data: new FormData(form).has("only_new"),
+  };
+  const { name } = await create("/v1/schedules", { ...asked, ...chosen });
+  dialog.close();
+  form.reset();
+  announce(`${name} was scheduled.`);
+  again();
+});
+
+const again = poll(refresh, (problem) => {
+  place.removeAttribute("aria-busy");
+  replace(place, problemBox(problem));
+});
+
+async function refresh() {
+  const { items } = await get("/v1/schedules?limit=200");
+  place.removeAttribute("aria-busy");
+  const known = new Set(items.map(({ id }) => id));
+  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
+  const nodes = items.map((schedule) => {
+    const shown = cards.get(schedule.id) ?? card(schedule);
+    cards.set(schedule.id, shown);
+    shown.update(schedule);
+    return shown.node;
+  });
+  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
+  if (!nodes.length) {
+    const words = "A schedule trains again on the newest data of a name, and promotes what is better.";
+    replace(place, emptyState("No schedules yet", words));
+  } else if (!same) replace(place, ...nodes);
+  return items.some(({ last_run: run }) => run && GOING_ON.includes(run.status));
+}
+
+async function offerTrainings() {
+  const { items } = await get(`/v1/jobs?kind=train&status=succeeded&limit=${MOST_OFFERED}`);
+  const options = items.map(({ id, title }) => h("option", { value: id }, `${title}, ${id}`));
+  replace(training, ...options);
+  const wanted = new URLSearchParams(location.search).get("from");
+  if (wanted && items.some(({ id }) => id === wanted)) training.value = wanted;
+}
+
+/**
+ * Return the request of a training with the names of its datasets, of which each run takes the newest.
+ *
+ * @param {string} id of the training
+ * @returns {Promise<Json>}
+ */
+async function scheduledJob(id) {
+  const job = await get(/** @type {const} */ (`/v1/jobs/${encodeURIComponent(id)}`));
+  return named(await requestOf(job), job.dataset_names);
+}
+
+/** @param {Json} value @param {Record<string, string>} names by id @returns {Json} */
+function named(value, names) {
+  if (typeof value === "string") return names[value] ?? value;
+  if (Array.isArray(value)) return value.map((each) => named(each, names));
+  if (!value || typeof value !== "object") return value;
+  const entries = Object.entries(value).map(([name, content]) => [
+    name === "dataset_id" ? "dataset" : name,
+    named(content, names),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** @param {Schedule} first */
+function card(first) {
+  const path = `/v1/schedules/${encodeURIComponent(first.id)}`;
+  const heading = h("h2", {});
+  const state = h("span", { class: "status" });
+  const facts = h("p", { class: "hint" });
+  const last = h("p", {});
+  const outcome = h("div", { "aria-live": "polite" });
+  const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
+  const rows = h("div", { class: "rows" });
+  const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
+  runs.addEventListener("toggle", () => runs.open && showRuns());
+  let schedule = first;
+  let shownRun = "";
+
+  /** @param {() => Promise<void>} act */
+  async function acted(act) {
+    replace(outcome);
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+    }
+    again();
+  }
+
+  async function enable() {
+    await request(path, { method: "PATCH", json: { enabled: !schedule.enabled } });
+  }
+
+  async function run() {
+    await request(`${path}/run`, { method: "POST" });
+    announce(`${schedule.name} runs.`);
+  }
+
+  async function remove() {
+    const words = {
+      question: `Delete the schedule ${schedule.name}?`,
+      consequence: "It does not run again, and its runs are forgotten. Its jobs and models stay.",
+      yes: "Delete",
+      no: "Keep it",
+    };
+    if (!(await confirmed(words))) return;
+    await request(path, { method: "DELETE" });
+    announce(`${schedule.name} was deleted.`);
+  }
+
+  function showRuns() {
+    const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
+    const cells = heads.map((words) => h("th", { scope: "col" }, words));
+    replace(rows, ...longerTable("Runs", cells, `${path}/runs?limit=${PAGE}`, runRow));
+  }
+
+  return {
+    node: h(
+      "article",
+      { class: "panel", "data-schedule": first.id },
+      h(
+        "div",
+        { class: "panel-head" },
+        h("div", { class: "job-heading" }, heading, state),
+        h(
+          "div",
+          { class: "actions" },
+          h("button", { type: "button", class: "small", click: () => acted(run) }, "Run now"),
+          toggle,
+          h("button", { type: "button", class: "quiet small danger", click: () => acted(remove) }, "Delete"),
+        ),
+      ),
+      facts,
+      last,
+      outcome,
+      runs,
+    ),
+    /** @param {Schedule} now */
+    update(now) {
+      schedule = now;
+      replace(heading, now.name);
+      replace(state, now.enabled ? "enabled" : "paused");
+      state.dataset.status = now.enabled ? "succeeded" : "cancelled";
+      replace(toggle, now.enabled ? "Pause" : "Resume");
+      replace(facts, ...factsOf(now));
+      replace(last, ...lastWords(now));
+      const run = JSON.stringify(now.last_run);
+      if (runs.open && run !== shownRun) showRuns();
+      shownRun = run;
+    },
+  };
+}
+
+/** @param {Schedule} schedule @returns {Child[]} */
+function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_run_at: next }) {
+  const what = job.kind === "train" ? `trains ${job.model_name}` : `looks for drift of ${job.model}`;
+  return [
+    h("code", {}, cron),
+    ` ${timezone} · ${what}`,
+    promote && ` and promotes it to @${promote.alias} through its gate`,
+    onlyNew && " · only on new data",
+    " · next ",
+    next ? timeElement(next) : "never",
+  ].filter((part) => part !== false && part !== null);
+}
+
+/** @param {Schedule} schedule @returns {Child[]} */
+function lastWords({ last_run: run, problem }) {
+  if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
+  if (!run) return [h("span", { class: "hint" }, "It has not run yet.")];
+  return ["Last run ", timeElement(run.due_at), ": ", ...runOutcome(run)];
+}
+
+/** @param {Run} run @returns {Child[]} */
+function runOutcome({ status, detail }) {
+  return [h("span", { class: "status", "data-status": STATES[status] }, status), detail ? ` ${detail}` : ""];
+}
+
+/** @param {Run} run */
+function runRow(run) {
+  const { due_at: due, datasets, job_id: job, model_id: model, detail, status, trigger } = run;
+  const dataset = datasets?.train;
+  return h(
+    "tr",
+    { "data-run": run.id },
+    h("th", { scope: "row" }, timeElement(due), trigger === "request" && h("small", {}, " on request")),
+    h("td", {}, h("span", { class: "status", "data-status": STATES[status] }, status)),
+    h("td", {}, detail && h("span", { class: "wrap" }, detail)),
+    h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
+    h("td", {}, job && h("a", { href: jobPage(job) }, "Job")),
+    h("td", {}, model && h("a", { href: modelPage(model) }, "Model")),
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * `/settings/storage`: bytes by kind, what retention would free, and the trash.
+ * @module
+ */
+import { bar } from "../figures/marks.js";
+import { deletedWords } from "../lifecycle/deletion.js";
+import { get, Problem, request } from "../page/api.js";
+import { loaded } from "../page/content.js";
+import { announce, confirmed, elementById, h, problemBox, replace } from "../page/dom.js";
+import { count, counted, size, timeElement } from "../page/format.js";
+import { longerTable } from "../tables/table.js";
+
+/** @typedef {Schemas["Storage"]} Storage */
+/** @typedef {Storage["kinds"][number]} KindOfStorage */
+/** @typedef {Schemas["TrashItem"]} TrashItem */
+
+const PAGE = 50;
+
+const storage = elementById("storage");
+const trash = elementById("trash");
+const empty = elementById("empty-trash", HTMLButtonElement);
+
+empty.addEventListener("click", emptyTrash);
+elementById("measure").addEventListener("click", () => showStorage(true));
+showAll();
+
+function showAll() {
+  showStorage(false);
+  showTrash();
+}
+
+/** @param {boolean} measured now, not at the last look */
+function showStorage(measured) {
+  loaded(storage, async () => {
+    const found = await get(`/v1/storage${measured ? "?refresh=true" : ""}`);
+    empty.disabled = found.kinds.every(({ trash_objects: objects }) => objects === 0);
+    return [facts(found), table(found)];
+  });
+}
+
+/** @param {Storage} found */
+function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
+  const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
+  const entries = [
+    ["Stored", size(total)],
+    ["Free on the disk", free === null ? "–" : size(free)],
+    ["In the trash", size(kinds.reduce((sum, { trash_bytes: bytes }) => sum + bytes, 0))],
+    ["Retention would free", size(freed)],
+  ];
+  return h(
+    "div",
+    {},
+    h(
+      "dl",
+      { class: "figures" },
+      ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      "Measured ",
+      timeElement(at),
+      days
+        ? `. What is deleted stays in the trash for ${counted(days, "day")}.`
+        : ". There is no trash: deletions free bytes at once.",
+    ),
+  );
+}
+
+/** @param {Storage} found */
+function table({ kinds, total_bytes: total }) {
+  const heads = ["Kind", "Objects", "Bytes", "", "In the trash", "Kept for", "Retention would free"];
+  /** @param {string} words */
+  const number = (words) => h("td", { class: "number" }, words);
+  /** @param {KindOfStorage} kind */
+  const row = (kind) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, kind.label),
+      number(count(kind.objects)),
+      number(size(kind.size_bytes)),
+      h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
+      number(kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–"),
+      number(kind.retention_days === null ? "ever" : counted(kind.retention_days, "day")),
+      number(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
+    );
+  const head = heads.map((words, index) =>
+    h(words ? "th" : "td", { scope: words && "col", class: index > 0 && words && "number" }, words),
+  );
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "Storage by kind", tabindex: "0" },
+    h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...kinds.map(row))),
+  );
+}
+
+function showTrash() {
+  const heads = ["Name", "Kind", "Bytes", "Deleted", "By", "Freed", ""];
+  const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
+  replace(trash, ...longerTable("Trash", cells, `/v1/trash?limit=${PAGE}`, trashRow));
+}
+
+/** @param {TrashItem} item */
+function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
+  const restore = h(
+    "button",
+    { type: "button", class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
+    "Restore",
+  );
+  return h(
+    "tr",
+    { "data-trash": id },
+    h("th", { scope: "row", title: id }, name),
+    h("td", {}, kind),
+    h("td", { class: "number" }, size(bytes)),
+    h("td", {}, timeElement(at)),
+    h("td", {}, by ? h("code", {}, by) : "–"),
+    h("td", {}, purge ? timeElement(purge) : "–"),
+    h("td", {}, restore),
+  );
+}
+
+/** @param {string} id @param {string} name */
+async function restored(id, name) {
+  await acted(async () => {
+    await request("/v1/trash/restore", { method: "POST", json: { ids: [id] } });
+    announce(`${name} was restored.`);
+  });
+}
+
+async function emptyTrash() {
+  const words = {
+    question: "Empty the trash?",
+    consequence: "Everything in it goes for good, and its bytes are freed.",
+    yes: "Empty it",
+    no: "Keep it",
+  };
+  if (!(await confirmed(words))) return;
+  await acted(async () => {
+    let complete = false;
+    while (!complete) {
+      const { body } = await request("/v1/trash/empty", { method: "POST", json: { all: true, dry_run: false } });
+      announce(`${deletedWords(body)} removed for good, ${size(body.size_bytes)} freed.`);
+      complete = body.complete;
+    }
+  });
+}
+
+/** @param {() => Promise<void>} act */
+async function acted(act) {
+  const place = elementById("trash-problem");
+  replace(place);
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(place, problemBox(error));
+  }
+  showStorage(true);
+  showTrash();
+}

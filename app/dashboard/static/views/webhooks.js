@@ -1,0 +1,246 @@
+/**
+ * `/settings/webhooks`: webhooks, the form that makes one, its secret, which is shown once, and its deliveries.
+ * @module
+ */
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { get, messageOf, Problem, request } from "../page/api.js";
+import { snippet } from "../page/content.js";
+import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { count, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+import { longerTable } from "../tables/table.js";
+
+/** @typedef {Schemas["Webhook"]} Webhook */
+/** @typedef {Schemas["Delivery"]} Delivery */
+
+const PAGE = 20;
+
+const place = elementById("webhooks");
+const create = elementById("create");
+const dialog = elementById("webhook-dialog", HTMLDialogElement);
+const form = elementById("webhook-form", HTMLFormElement);
+/** @type {Map<string, ReturnType<typeof card>>} */
+const cards = new Map();
+
+create.addEventListener("click", () => dialog.showModal());
+find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+onSubmit(form, async () => {
+  const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
+  dialog.close();
+  form.reset();
+  showSecret(body, "was created");
+  again();
+});
+
+const again = poll(refresh, (problem) => {
+  place.removeAttribute("aria-busy");
+  replace(place, problemBox(problem));
+});
+
+async function refresh() {
+  const webhooks = await allWebhooks();
+  create.hidden = false;
+  place.removeAttribute("aria-busy");
+  const known = new Set(webhooks.map(({ id }) => id));
+  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
+  for (const webhook of webhooks) {
+    if (!cards.has(webhook.id)) cards.set(webhook.id, card(webhook));
+    cards.get(webhook.id)?.update(webhook);
+  }
+  const nodes = webhooks.map(({ id }) => /** @type {ReturnType<typeof card>} */ (cards.get(id)).node);
+  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
+  if (!nodes.length) replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
+  else if (!same) replace(place, ...nodes);
+  return webhooks.some(({ waiting }) => waiting > 0);
+}
+
+/** @returns {Promise<Webhook[]>} */
+async function allWebhooks() {
+  /** @type {Webhook[]} */
+  const webhooks = [];
+  let cursor = "";
+  do {
+    const page = await get(`/v1/webhooks?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    webhooks.push(...page.items);
+    cursor = page.next_cursor ?? "";
+  } while (cursor);
+  return webhooks;
+}
+
+/** @param {{url: string, secret: string}} webhook @param {string} words */
+function showSecret({ url, secret }, words) {
+  const made = elementById("made");
+  replace(
+    made,
+    h(
+      "section",
+      { class: "panel", "aria-label": "Secret" },
+      h("h2", {}, `The webhook ${words}`),
+      h("p", { class: "hint" }, `This is its secret. It is shown only now: copy it to the receiver at ${url}.`),
+      snippet("secret", secret),
+    ),
+  );
+  announce(`The webhook ${words}. Its secret is shown only now.`);
+  made.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * One webhook: where it sends, what can be done with it, and its deliveries once they are asked for.
+ *
+ * @param {Webhook} first
+ */
+function card(first) {
+  const path = `/v1/webhooks/${encodeURIComponent(first.id)}`;
+  const state = h("span", { class: "status" });
+  const facts = h("p", { class: "hint" });
+  const outcome = h("div", { "aria-live": "polite" });
+  const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
+  const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
+  const rows = h("div", { class: "rows" });
+  deliveries.append(rows);
+  deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
+  let webhook = first;
+
+  /** @param {() => Promise<void>} act */
+  async function acted(act) {
+    replace(outcome);
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+    }
+    again();
+  }
+
+  async function enable() {
+    await request(path, { method: "PATCH", json: { enabled: !webhook.enabled } });
+  }
+
+  async function test() {
+    const { body } = await request(`${path}/test`, { method: "POST" });
+    replace(outcome, testOutcome(body));
+    if (deliveries.open) showDeliveries();
+  }
+
+  async function rotate() {
+    const words = {
+      question: "Make a new secret?",
+      consequence: "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
+      yes: "Make it",
+      no: "Keep it",
+    };
+    if (await confirmed(words))
+      showSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
+  }
+
+  async function remove() {
+    const words = {
+      question: "Delete this webhook?",
+      consequence: `${webhook.url} hears of nothing any more. What waits for it is dropped.`,
+      yes: "Delete",
+      no: "Keep it",
+    };
+    if (!(await confirmed(words))) return;
+    await request(path, { method: "DELETE" });
+    announce("The webhook was deleted.");
+  }
+
+  function showDeliveries() {
+    const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Made", ""];
+    const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
+    replace(rows, ...longerTable("Deliveries", cells, `${path}/deliveries?limit=${PAGE}`, deliveryRow));
+  }
+
+  /** @param {Delivery} delivery */
+  function deliveryRow(delivery) {
+    const last = delivery.log.at(-1);
+    const redeliver = h(
+      "button",
+      { type: "button", class: "quiet small", click: () => acted(() => redelivered(delivery)) },
+      "Send again",
+    );
+    return h(
+      "tr",
+      { "data-delivery": delivery.id },
+      h("th", { scope: "row" }, delivery.event_kind),
+      h("td", {}, h("code", {}, delivery.object_id)),
+      h("td", {}, h("span", { class: "status", "data-status": STATES[delivery.state] }, delivery.state)),
+      h("td", { class: "number" }, count(delivery.attempts)),
+      h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
+      h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
+      h("td", {}, timeElement(delivery.created_at)),
+      h("td", {}, delivery.state !== "waiting" && redeliver),
+    );
+  }
+
+  /** @param {Delivery} delivery */
+  async function redelivered(delivery) {
+    await request(`${path}/deliveries/${encodeURIComponent(delivery.id)}/redeliver`, { method: "POST" });
+    announce("It is sent again.");
+    showDeliveries();
+  }
+
+  const actions = h(
+    "div",
+    { class: "actions" },
+    h("button", { type: "button", class: "small", click: () => acted(test) }, "Send a test"),
+    toggle,
+    h("button", { type: "button", class: "quiet small", click: () => acted(rotate) }, "New secret"),
+    h("button", { type: "button", class: "quiet small danger", click: () => acted(remove) }, "Delete"),
+  );
+  const heading = h("h2", { class: "wrap" }, first.url);
+  return {
+    node: h(
+      "article",
+      { class: "panel", "data-webhook": first.id },
+      h("div", { class: "panel-head" }, h("div", { class: "job-heading" }, heading, state), actions),
+      facts,
+      outcome,
+      deliveries,
+    ),
+    /** @param {Webhook} now */
+    update(now) {
+      webhook = now;
+      const failing = now.enabled && now.failing_since;
+      replace(heading, now.url);
+      replace(state, failing ? "failing" : now.enabled ? "enabled" : "disabled");
+      state.dataset.status = failing || !now.enabled ? "failed" : "succeeded";
+      replace(toggle, now.enabled ? "Disable" : "Enable");
+      replace(facts, ...factsOf(now));
+    },
+  };
+}
+
+/** @type {Record<string, string>} */
+const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
+
+/** @param {Webhook} webhook */
+function factsOf({
+  events,
+  description,
+  project,
+  disabled_reason: reason,
+  waiting,
+  last_delivered_at: last,
+  failing_since: failing,
+}) {
+  return [
+    description && `${description} · `,
+    events.length ? events.join(", ") : "all events",
+    project && ` of the project ${project}`,
+    " · last delivered ",
+    last ? timeElement(last) : "never",
+    waiting > 0 && ` · ${count(waiting)} waiting`,
+    failing && [" · failing since ", timeElement(failing)],
+    reason && ` · ${reason}`,
+  ];
+}
+
+/** @param {Schemas["WebhookTest"]} test */
+function testOutcome({ delivered, status, error, took_seconds: took, answer }) {
+  const words = delivered
+    ? `The receiver answered ${status} after ${took.toFixed(2)} s.`
+    : `Not delivered: ${error || `status ${status}`}.`;
+  return h("div", { class: delivered ? "hint" : "problem" }, h("p", {}, words), answer && h("pre", {}, answer));
+}
