@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.names import INVISIBLE, is_visible
 from core.store import MODEL_NAME
-from core.store.repositories.models import MAX_TAGS
+from core.store.repositories.tags import MAX_TAGS
 
 MAX_PAGE = 200
 

@@ -196,7 +196,7 @@ def change_model(
     with services.store.begin() as tx:
         model = tx.models.resolve(ref)
         if "description" in body.model_fields_set:
-            model = tx.models.describe(model.id, body.description)
+            model = tx.models.describe(model.id, description=body.description)
         if body.tags:
             model = tx.models.tag(model.id, body.tags)
         aliases = tx.models.aliases_of([model.id])

@@ -18,7 +18,7 @@ from app.http.schemas import (
 )
 from core.names import INVISIBLE
 from core.store import Model as ModelRow
-from core.store.repositories.models import MAX_TAGS
+from core.store.repositories.tags import MAX_TAGS
 
 DESCRIPTION = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
 MAX_DESCRIPTION = 4000

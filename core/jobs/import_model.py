@@ -61,6 +61,11 @@ class ImportModelJob(JobSpec):
             "size_bytes": self.size_bytes,
         }
 
+    @property
+    def makes_model(self) -> str:
+        """Return the name of models that it makes the next version of."""
+        return self.model_name
+
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
         """Return the upload."""

@@ -17,6 +17,7 @@ from core.metrics import conventions
 from core.store import Dataset, Experiment, Job, Store, Transaction
 from core.store.repositories.experiments import ExperimentStatus, TrainingState
 from core.store.repositories.job_states import ACTIVE, SUCCEEDED
+from core.store.repositories.projects import Labels
 from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
 
@@ -147,7 +148,7 @@ def _training(
     return TrainJob.from_json(
         {
             **body,
-            "model_name": experiment.paper,
+            "model_name": _model_name(experiment),
             "tags": dict(tags),
             "dataset_id": parts["train"].id,
             "validation": validation and {"dataset_id": validation.id},
@@ -158,6 +159,15 @@ def _training(
     )
 
 
+def _model_name(experiment: Experiment) -> str:
+    """Return the name of the models of a paper, which each project has for itself."""
+    return experiment.paper if experiment.project is None else f"{experiment.paper}.{experiment.project}"
+
+
+def _labels(experiment: Experiment) -> Labels:
+    return Labels(project=experiment.project)
+
+
 def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
     queued = []
     states = tx.experiments.trainings(experiment.id)
@@ -165,21 +175,22 @@ def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
     for state in states:
         if state.job is not None:
             continue
-        shared = _shared_job(tx, state)
+        shared = _shared_job(tx, state, experiment.project)
         if shared is not None:
             state.row.job_id, state.row.is_shared = shared, True
         elif active < MOST_ACTIVE:
-            job = tx.enqueue(TrainJob.from_json(state.row.spec), experiment.key_id)
+            spec = TrainJob.from_json(state.row.spec)
+            job = tx.enqueue(spec, experiment.key_id, Labels(tags=spec.tags, project=experiment.project))
             state.row.job_id = job.id
             queued.append(job)
             active += 1
     return queued
 
 
-def _shared_job(tx: Transaction, wanted: TrainingState) -> str | None:
+def _shared_job(tx: Transaction, wanted: TrainingState, project: str | None) -> str | None:
     """Return a training of the same model that measures at least what is wanted, or None."""
     spec = wanted.row.spec
-    for other in tx.experiments.shareable(wanted.row.sharing_key):
+    for other in tx.experiments.shareable(wanted.row.sharing_key, project):
         same_looks = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
         if same_looks and set(spec["metrics"]) <= set(other.spec["metrics"]):
             return other.job_id
@@ -195,7 +206,7 @@ def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
             continue
         if training is None or training.status != SUCCEEDED:
             continue
-        earlier = _earlier_evaluation(tx, state)
+        earlier = _earlier_evaluation(tx, state, experiment.project)
         if earlier is not None:
             row.evaluation_job_id = earlier
             continue
@@ -206,15 +217,15 @@ def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
             measures=Measures.from_json(row.spec),
             priority="low",
         )
-        job = tx.enqueue(spec, experiment.key_id)
+        job = tx.enqueue(spec, experiment.key_id, _labels(experiment))
         row.evaluation_job_id = job.id
         queued.append(job)
     return queued
 
 
-def _earlier_evaluation(tx: Transaction, wanted: TrainingState) -> str | None:
+def _earlier_evaluation(tx: Transaction, wanted: TrainingState, project: str | None) -> str | None:
     metrics = set(wanted.row.spec["metrics"])
-    for other in tx.experiments.shareable(wanted.row.sharing_key):
+    for other in tx.experiments.shareable(wanted.row.sharing_key, project):
         if (
             other.job_id == wanted.row.job_id
             and other.evaluation_job_id
@@ -238,7 +249,7 @@ def _queue_report(tx: Transaction, experiment: Experiment) -> list[Job]:
     spec = ReportJob(
         experiment_id=experiment.id, paper=experiment.paper, is_last=is_last, complete_tables=complete
     )
-    job = tx.enqueue(spec, experiment.key_id)
+    job = tx.enqueue(spec, experiment.key_id, _labels(experiment))
     experiment.report_job_id, experiment.reported_tables = job.id, complete
     if is_last:
         experiment.status = ExperimentStatus.REPORTING

@@ -18,6 +18,7 @@ from core.store.artifacts.keys import (
     evaluation_key,
     evaluation_segments_key,
 )
+from core.store.repositories.projects import Labels
 from core.studies.conclusion import Conclusion, Value, conclude, nothing_found
 from core.types import Float64Array
 from worker.job.run import JobRun, Values
@@ -151,6 +152,8 @@ def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, found: C
         return f"{name}@{alias} points at {winner.reference}"
     champion, challenger = (System(each.reference, each.id) for each in (row.model, winner))
     job = tx.enqueue(
-        PromoteJob.by_gate(name, alias, (champion, challenger), gate.dataset_id, gate.rule), run.key_id
+        PromoteJob.by_gate(name, alias, (champion, challenger), gate.dataset_id, gate.rule),
+        run.key_id,
+        Labels(project=study.project),
     )
     return f"the gate of {name}@{alias} decides, {job.id}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest, TrainRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
-from core.store.repositories.models import MAX_TAGS
+from core.store.repositories.tags import MAX_TAGS
 
 _SEEDS = 2**31
 

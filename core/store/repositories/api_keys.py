@@ -13,10 +13,12 @@ from core.errors import InvalidInput
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.projects import PROJECT_RULE, is_project_name
 from core.store.repositories.rows import found
 from core.store.tables import ApiKey, BrowserSession
 
-SCOPES = ("read", "score", "write", "admin")
+ADMIN = "admin"
+SCOPES = ("read", "score", "write", ADMIN)
 SECRET_PREFIX = "rk_"  # noqa: S105 - what all secrets begin with
 USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -43,6 +45,7 @@ class ApiKeys:
         created_by: str | None = None,
         max_active_jobs: int | None = None,
         max_stored_bytes: int | None = None,
+        projects: Collection[str] | None = None,
     ) -> tuple[ApiKey, str]:
         """Create an API key.
 
@@ -53,14 +56,17 @@ class ApiKeys:
             created_by: The key that made it, None at the command line.
             max_active_jobs: Its own bound on jobs that have not ended.
             max_stored_bytes: Its own bound on the bytes of its datasets.
+            projects: The projects that it is bound to, None for all.
 
         Returns:
             The key, and its secret, which is kept nowhere.
 
         Raises:
-            InvalidInput: There is no scope or an unknown one, or it would have expired already.
+            InvalidInput: There is no scope or an unknown one, it would have expired already, or it is bound
+                to no project, to what is no name of one, or as an administrator.
         """
         _check(scopes, expires_at)
+        _check_projects(scopes, projects)
         secret = SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         key = ApiKey(
             id=ids.new_id(ids.API_KEY),
@@ -72,6 +78,7 @@ class ApiKeys:
             created_by=created_by,
             max_active_jobs=max_active_jobs,
             max_stored_bytes=max_stored_bytes,
+            projects=None if projects is None else sorted(set(projects)),
         )
         self._session.add(key)
         self._session.flush()
@@ -140,3 +147,17 @@ def _check(scopes: Collection[str], expires_at: datetime | None) -> None:
         raise InvalidInput.at("/scopes", f"must name some of {', '.join(SCOPES)}{found}")
     if expires_at is not None and expires_at <= utc_now():
         raise InvalidInput.at("/expires_at", "must lie in the future")
+
+
+def _check_projects(scopes: Collection[str], projects: Collection[str] | None) -> None:
+    if projects is None:
+        return
+    if not projects:
+        raise InvalidInput.at("/projects", "must name at least one project; leave it out for all of them")
+    for place, name in enumerate(projects):
+        if not is_project_name(name):
+            raise InvalidInput.at(f"/projects/{place}", PROJECT_RULE)
+    if ADMIN in scopes:
+        raise InvalidInput.at(
+            "/scopes", "a key bound to projects cannot have admin, which covers all"
+        )

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.store.repositories import ids
 from core.store.repositories.datasets import name_of_dataset
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added_result, found
 from core.store.tables import ComparedSystem, Comparison
 
 COLUMNS: Columns = MappingProxyType({"created": None, "dataset": name_of_dataset(Comparison.dataset_id)})
@@ -25,7 +25,7 @@ class Comparisons:
     def add(self, id: str | None = None, **values: Any) -> Comparison:
         """Record a comparison; the values are the columns of its row."""
         comparison = Comparison(id=id or ids.new_id(ids.COMPARISON), **values)
-        added(self._session, comparison)
+        added_result(self._session, comparison)
         named = (each.get(name) for each in comparison.systems for name in ("model_id", "ranking_id"))
         self._session.add_all(
             ComparedSystem(comparison_id=comparison.id, system_id=system_id)
@@ -48,6 +48,7 @@ class Comparisons:
         limit: int,
         *,
         dataset_id: str | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         direction: Direction | None = None,
@@ -58,6 +59,7 @@ class Comparisons:
             cursor: Where the page begins.
             limit: Rows at most.
             dataset_id: Only those on its queries.
+            project: Only those of this project.
             prefix: Only those of which a system's name or the id begins so, whatever its case.
             sort: One of `COLUMNS`.
             direction: Of that column.
@@ -65,7 +67,7 @@ class Comparisons:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = narrowed(select(Comparison), dataset_id=dataset_id)
+        rows = narrowed(select(Comparison), dataset_id=dataset_id, project=project)
         if prefix is not None:
             # The systems are a document of JSON, whose text both databases can search.
             name = f'"name": {json.dumps(prefix)[:-1]}'

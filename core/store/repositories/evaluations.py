@@ -11,7 +11,7 @@ from core.jobs import System
 from core.store.repositories import ids
 from core.store.repositories.datasets import name_of_dataset
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added_result, found
 from core.store.tables import Evaluation
 
 COLUMNS: Columns = MappingProxyType(
@@ -58,7 +58,7 @@ class Evaluations:
             diagnostics=diagnostics,
             findings=findings,
         )
-        return added(self._session, evaluation)
+        return added_result(self._session, evaluation)
 
     def get(self, id: str) -> Evaluation:
         """Return one evaluation.
@@ -76,6 +76,7 @@ class Evaluations:
         dataset_id: str | None = None,
         model_id: str | None = None,
         ranking_id: str | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         metric: str = "",
@@ -89,6 +90,7 @@ class Evaluations:
             dataset_id: Only those on its queries.
             model_id: Only those of this model.
             ranking_id: Only those of this ranking.
+            project: Only those of this project.
             prefix: Only those whose system or id begins so, whatever its case.
             sort: One of `COLUMNS`, or `metric`.
             metric: Spelling of the metric whose mean to sort by.
@@ -97,7 +99,13 @@ class Evaluations:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = narrowed(select(Evaluation), dataset_id=dataset_id, model_id=model_id, ranking_id=ranking_id)
+        rows = narrowed(
+            select(Evaluation),
+            dataset_id=dataset_id,
+            model_id=model_id,
+            ranking_id=ranking_id,
+            project=project,
+        )
         if prefix is not None:
             rows = rows.where(begins_with(prefix, Evaluation.system.expression, Evaluation.id.expression))
         columns = {**COLUMNS, "metric": Evaluation.summaries[(metric, "mean")].as_float()}

@@ -15,6 +15,7 @@ from core.store.repositories import ids
 from core.store.repositories.job_states import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.projects import Projects
 from core.store.repositories.rows import added, found
 from core.store.tables import Experiment, ExperimentTraining, Job
 
@@ -81,10 +82,15 @@ class Experiments:
         self._session = session
         self._jobs = jobs
 
-    def add(self, id: str | None = None, **values: Any) -> Experiment:
+    def add(self, id: str | None = None, project: str | None = None, **values: Any) -> Experiment:
         """Record an experiment that waits for its datasets; the values are the columns of its row."""
-        status = ExperimentStatus.PREPARING
-        return added(self._session, Experiment(id=id or ids.new_id(ids.EXPERIMENT), status=status, **values))
+        experiment = Experiment(
+            id=id or ids.new_id(ids.EXPERIMENT),
+            status=ExperimentStatus.PREPARING,
+            project=Projects(self._session).of_new(project),
+            **values,
+        )
+        return added(self._session, experiment)
 
     def get(self, id: str) -> Experiment:
         """Return one experiment.
@@ -111,6 +117,7 @@ class Experiments:
         *,
         status: str | None = None,
         paper: str | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         direction: Direction | None = None,
@@ -122,6 +129,7 @@ class Experiments:
             limit: Rows at most.
             status: Only those in it.
             paper: Only those of this paper.
+            project: Only those of this project.
             prefix: Only those whose paper or id begins so, whatever its case.
             sort: One of `COLUMNS`.
             direction: Of that column.
@@ -129,7 +137,7 @@ class Experiments:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = narrowed(select(Experiment), status=status, paper=paper)
+        rows = narrowed(select(Experiment), status=status, paper=paper, project=project)
         if prefix is not None:
             rows = rows.where(begins_with(prefix, Experiment.paper.expression, Experiment.id.expression))
         order = order_of(COLUMNS, sort, direction)
@@ -174,8 +182,8 @@ class Experiments:
                 counted["shared"] = counted.get("shared", 0) + number
         return counts
 
-    def shareable(self, sharing_key: str) -> list[ExperimentTraining]:
-        """List the trainings of a key whose job has not gone wrong, newest first."""
+    def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
+        """List the trainings of a key in a project whose job has not gone wrong, newest first."""
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)
@@ -183,6 +191,7 @@ class Experiments:
                 ExperimentTraining.sharing_key == sharing_key,
                 Job.status.in_((*ACTIVE, SUCCEEDED)),
                 Job.cancel_requested.is_(False),
+                Job.project.is_not_distinct_from(project),
             )
         )
         return list(self._session.scalars(rows.order_by(Job.id.desc())))

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added_result, found
 from core.store.tables import Inspection
 
 
@@ -20,7 +20,7 @@ class Inspections:
     def add(self, **values: Any) -> Inspection:
         """Record an inspection; the values are the columns of its row."""
         inspection = Inspection(**{"id": ids.new_id(ids.INSPECTION), **values})
-        return added(self._session, inspection)
+        return added_result(self._session, inspection)
 
     def get(self, id: str) -> Inspection:
         """Return one inspection.

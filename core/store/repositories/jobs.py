@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import main_metric_of, specification_of, title_of
+from core.jobs.systems import named_systems
 from core.store.clock import utc_now
 from core.store.repositories import ids, job_states
 from core.store.repositories.attempts import Attempts
@@ -26,7 +27,9 @@ from core.store.repositories.pages import (
     narrowed,
     order_of,
 )
-from core.store.tables import Dataset, Job, JobDataset, JobIteration
+from core.store.repositories.projects import NO_LABELS, Labels, Projects
+from core.store.repositories.tags import WantedTags, changed_tags, with_tags
+from core.store.tables import Dataset, Job, JobDataset, JobIteration, Model, Ranking
 from core.telemetry import current_trace_context
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
@@ -95,6 +98,7 @@ class Jobs:
         id: str | None = None,
         priority: int = 0,
         key_id: str | None = None,
+        labels: Labels = NO_LABELS,
     ) -> Job:
         """Queue a job, and hold the datasets it uses until it ends.
 
@@ -105,9 +109,11 @@ class Jobs:
             id: Its id, a new one where left out.
             priority: Jobs of a greater one are taken first.
             key_id: The API key that submits it, where one is needed.
+            labels: What people write on it.
 
         Raises:
             NotFound: One of the datasets does not exist.
+            InvalidInput: The caller is limited to other projects, or must name one.
         """
         job = Job(
             id=id or ids.new_id(ids.JOB),
@@ -116,7 +122,10 @@ class Jobs:
             spec=spec,
             priority=priority,
             key_id=key_id,
-            title=title_of(kind, spec),
+            title=labels.name or title_of(kind, spec),
+            notes=labels.notes,
+            tags=dict(labels.tags) if labels.tags else None,
+            project=Projects(self._session).of_new(labels.project),
             trace_context=current_trace_context(),
         )
         self._session.add(job)
@@ -128,6 +137,7 @@ class Jobs:
                 raise NotFound("dataset", dataset_id)
             self._session.add(JobDataset(job_id=job.id, dataset_id=dataset_id))
         self._session.flush()
+        self._lock_systems(spec)
         return job
 
     def get(self, id: str) -> Job:
@@ -141,6 +151,33 @@ class Jobs:
             raise NotFound("job", id)
         return job
 
+    def label(self, id: str, changes: Mapping[str, str | None], tags: Mapping[str, str | None]) -> Job:
+        """Change what people wrote on a job.
+
+        Args:
+            id: The job.
+            changes: `name`, `notes` and `project`, those that change; a name of None is the usual title.
+            tags: Tags to set; those that are None are removed.
+
+        Raises:
+            NotFound: There is no such job.
+            InvalidInput: It would have too many tags, or the caller is limited to other projects.
+        """
+        # Locked, so that of two who change it at once neither writes over the other.
+        job = self._session.get(Job, id, with_for_update=True, populate_existing=True)
+        if job is None:
+            raise NotFound("job", id)
+        if "name" in changes:
+            job.title = changes["name"] or title_of(job.kind, job.spec)
+        if "notes" in changes:
+            job.notes = changes["notes"]
+        if tags:
+            job.tags = changed_tags(job.tags, tags) or None
+        if "project" in changes:
+            Projects(self._session).move_job(job, changes["project"])
+        self._session.flush()
+        return job
+
     def page(
         self,
         cursor: str | None,
@@ -149,6 +186,8 @@ class Jobs:
         kind: str | None = None,
         *,
         dataset_id: str | None = None,
+        project: str | None = None,
+        tags: WantedTags = (),
         text: str | None = None,
         prefix: str | None = None,
         job_ids: Collection[str] | None = None,
@@ -163,13 +202,16 @@ class Jobs:
             status: Only jobs in it.
             kind: Only jobs of it.
             dataset_id: Only jobs that read or make this dataset.
+            project: Only jobs of this project.
+            tags: Names of tags with the value that each must have, None where any will do.
             text: Only jobs with this in their name, whatever its case, or of this id.
             prefix: Only jobs whose name or id begins so, whatever its case.
             job_ids: Only these.
             sort: One of `COLUMNS` or of `ORDERS`.
             direction: Of a column.
         """
-        rows = narrowed(select(Job), status=status, kind=kind)
+        rows = narrowed(select(Job), status=status, kind=kind, project=project)
+        rows = with_tags(rows, Job.tags, tags)
         if dataset_id is not None:
             using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
             rows = rows.where(Job.id.in_(using))
@@ -463,6 +505,20 @@ class Jobs:
         woken = update(Job).where(Job.id.in_(oldest), Job.status == QUEUED).values(woken_at=now)
         found = self._session.scalars(woken.returning(Job), execution_options=_FRESH)
         return sorted(found, key=lambda job: job.id)
+
+    def _lock_systems(self, spec: dict[str, Any]) -> None:
+        """Let no model or ranking that a job names be deleted before the job can be seen."""
+        named = set(named_systems(spec))
+        versions = [each.rpartition(":") for each in named if ":" in each]
+        meant = [
+            and_(Model.name == name, Model.version == int(version))
+            for name, _, version in versions
+            if version.isdecimal()
+        ]
+        models = select(Model.id).where(or_(Model.id.in_(named), *meant)).order_by(Model.id)
+        rankings = select(Ranking.id).where(Ranking.id.in_(named)).order_by(Ranking.id)
+        for rows in (models, rankings) if named else ():
+            self._session.execute(rows.with_for_update(read=True))
 
     def _finish(
         self, id: str, token: int, target: str, ending: str, detail: str | None = None, **values: Any

@@ -1,11 +1,11 @@
 """Stored models and versions."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, cast, exists, func, select
+from sqlalchemy import ColumnElement, String, cast, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
@@ -15,10 +15,10 @@ from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found
-from core.store.tables import Model, ModelAlias, ModelName
+from core.store.repositories.tags import WantedTags, changed_tags, with_tags
+from core.store.tables import Job, Model, ModelAlias, ModelName
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
-MAX_TAGS = 64
 
 COLUMNS: Columns = MappingProxyType(
     {
@@ -145,8 +145,9 @@ class Models:
         cursor: str | None,
         limit: int,
         name: str | None = None,
-        tags: Sequence[tuple[str, str | None]] = (),
+        tags: WantedTags = (),
         *,
+        project: str | None = None,
         prefix: str | None = None,
         kind: str | None = None,
         latest: bool = False,
@@ -161,6 +162,7 @@ class Models:
             limit: Rows at most.
             name: Only versions of this name.
             tags: Names of tags with the value that each must have, None where any will do.
+            project: Only those of this project.
             prefix: Only those whose reference or id begins so, whatever its case.
             kind: Only those of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
@@ -168,7 +170,7 @@ class Models:
             metric: Spelling of the metric to sort by.
             direction: Of what is sorted by.
         """
-        rows = narrowed(select(Model), name=name)
+        rows = narrowed(select(Model), name=name, project=project)
         if latest:
             rows = rows.where(_is_latest())
         if prefix is not None:
@@ -179,14 +181,17 @@ class Models:
             rows = rows.where(stored.is_(None) if kind == "trees" else stored == kind)
         columns = {**COLUMNS, "metric": Model.metrics[metric].as_float()}
         order = order_of(columns, sort, direction)
-        return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL, order)
+        rows = with_tags(rows, Model.tags, tags)
+        return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL, order)
 
     def page_of_names(
         self,
         cursor: str | None,
         limit: int,
         containing: str | None = None,
-        tags: Sequence[tuple[str, str | None]] = (),
+        tags: WantedTags = (),
+        *,
+        project: str | None = None,
     ) -> Page[Model]:
         """List the latest version of each name, most recent first.
 
@@ -195,20 +200,22 @@ class Models:
             limit: Rows at most.
             containing: Only names that contain this text.
             tags: As of `page`, of the latest version.
+            project: Only those of this project.
         """
-        rows = _with_tags(select(Model).where(_is_latest()), tags)
+        rows = with_tags(narrowed(select(Model).where(_is_latest()), project=project), Model.tags, tags)
         if containing is not None:
             rows = rows.where(Model.name.contains(containing, autoescape=True))
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
 
-    def describe(self, id: str, description: str | None) -> Model:
-        """Set or clear the description of a model.
+    def describe(self, id: str, **texts: str | None) -> Model:
+        """Set or clear the title and the description of a model, those that are given.
 
         Raises:
             NotFound: There is no such model.
         """
         model = self._locked(id)
-        model.description = description
+        for column, text in texts.items():
+            setattr(model, column, text)
         self._session.flush()
         return model
 
@@ -220,11 +227,7 @@ class Models:
             InvalidInput: It would have too many.
         """
         model = self._locked(id)
-        merged = {**(model.tags or {}), **tags}
-        kept = {tag: value for tag, value in merged.items() if value is not None}
-        if len(kept) > MAX_TAGS:
-            raise InvalidInput.at("/tags", f"would make {len(kept)} tags; a model has at most {MAX_TAGS}")
-        model.tags = kept
+        model.tags = changed_tags(model.tags, tags)
         self._session.flush()
         return model
 
@@ -277,8 +280,11 @@ class Models:
         advisory_lock(self._session, _VERSION_TURNS, model.name)
         name = self._session.get(ModelName, model.name, populate_existing=True)
         if name is None:
-            name = added(self._session, ModelName(name=model.name, last_version=0))
+            of_job = select(Job.project).where(Job.id == model.job_id)
+            project = self._session.scalar(of_job)
+            name = added(self._session, ModelName(name=model.name, last_version=0, project=project))
         name.last_version = model.version = name.last_version + 1
+        model.project = name.project
         self._session.add(model)
         self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
         return model
@@ -287,10 +293,3 @@ class Models:
 def _is_latest() -> ColumnElement[bool]:
     later = aliased(Model)
     return ~exists().where(later.name == Model.name, later.version > Model.version)
-
-
-def _with_tags(rows: Select[Model], tags: Sequence[tuple[str, str | None]]) -> Select[Model]:
-    for tag, value in tags:
-        found = Model.tags[tag].as_string()
-        rows = rows.where(found.is_not(None) if value is None else found == value)
-    return rows

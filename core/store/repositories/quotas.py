@@ -1,6 +1,8 @@
 """Quotas of API keys."""
 
-from sqlalchemy import ColumnElement, func, select
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
@@ -8,6 +10,7 @@ from core.store.advisory_locks import advisory_lock
 from core.store.clock import utc_now
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import ApiKey, Dataset, Job, Upload
+from core.store.visibility import limited_to
 
 _TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
 
@@ -36,7 +39,7 @@ class Quotas:
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = most if own is None else own
         active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
-        if (self._session.scalar(active) or 0) + adding > bound:
+        if self._total(active) + adding > bound:
             raise JobQuotaExceeded(bound)
 
     def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
@@ -57,8 +60,8 @@ class Quotas:
         advisory_lock(self._session, _TURNS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
         coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
-        taken = (self._session.scalar(stored), self._session.scalar(coming.where(*_open_uploads(key_id))))
-        if sum(int(size or 0) for size in taken) + adding > bound:
+        taken = self._total(stored) + self._total(coming.where(*_open_uploads(key_id)))
+        if taken + adding > bound:
             raise ByteQuotaExceeded(bound)
 
     def allow_upload(self, key_id: str | None, most: int) -> None:
@@ -69,8 +72,12 @@ class Quotas:
         """
         advisory_lock(self._session, _TURNS, key_id or "")
         count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))
-        if (self._session.scalar(count) or 0) >= most:
+        if self._total(count) >= most:
             raise UploadQuotaExceeded(most)
+
+    def _total(self, figure: Select[Any]) -> int:
+        with limited_to(None):  # what was moved to other projects counts as well
+            return int(self._session.scalar(figure) or 0)
 
 
 def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:

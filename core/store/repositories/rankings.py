@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from core.jobs import System
 from core.store.repositories import ids
 from core.store.repositories.datasets import name_of_dataset
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, order_of
-from core.store.repositories.rows import added, found
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.rows import added_result, found
 from core.store.tables import Ranking
 
 COLUMNS: Columns = MappingProxyType(
@@ -52,7 +52,7 @@ class Rankings:
             documents=documents,
             findings=findings,
         )
-        return added(self._session, ranking)
+        return added_result(self._session, ranking)
 
     def get(self, id: str) -> Ranking:
         """Return one ranking.
@@ -69,6 +69,7 @@ class Rankings:
         *,
         dataset_id: str | None = None,
         uploaded: bool | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         direction: Direction | None = None,
@@ -80,6 +81,7 @@ class Rankings:
             limit: How many.
             dataset_id: Only those of its queries.
             uploaded: Only runs from elsewhere, or only the rankings of models.
+            project: Only those of this project.
             prefix: Only those whose system or id begins so, whatever its case.
             sort: One of `COLUMNS`.
             direction: Of that column.
@@ -87,9 +89,7 @@ class Rankings:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = select(Ranking)
-        if dataset_id is not None:
-            rows = rows.where(Ranking.dataset_id == dataset_id)
+        rows = narrowed(select(Ranking), dataset_id=dataset_id, project=project)
         if uploaded is not None:
             rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))
         if prefix is not None:

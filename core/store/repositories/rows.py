@@ -2,12 +2,15 @@
 
 from typing import TypeVar
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
+from core.store.tables import Comparison, Evaluation, Inspection, Job, Ranking
 from core.store.tables.base import Base
 
 Row = TypeVar("Row", bound=Base)
+Result = TypeVar("Result", Evaluation, Ranking, Comparison, Inspection)
 
 
 def added(session: Session, row: Row) -> Row:
@@ -15,6 +18,12 @@ def added(session: Session, row: Row) -> Row:
     session.add(row)
     session.flush()
     return row
+
+
+def added_result(session: Session, row: Result) -> Result:
+    """Insert what a job made, in the project of the job."""
+    row.project = session.scalar(select(Job.project).where(Job.id == row.job_id))
+    return added(session, row)
 
 
 def found(session: Session, table: type[Row], kind: str, id: str) -> Row:

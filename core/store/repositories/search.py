@@ -26,6 +26,7 @@ class Hit:
         name: What people call it.
         detail: The status of a dataset, study or experiment, the kind and status of a job; None for others.
         created_at: When it was made.
+        project: The project that it belongs to, or None.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Hit:
     name: str
     detail: str | None
     created_at: datetime
+    project: str | None
 
 
 class Search:
@@ -90,7 +92,7 @@ def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
 
 
 def _of_model(model: Model) -> Hit:
-    return Hit("model", model.id, f"{model.name}:{model.version}", None, model.created_at)
+    return Hit("model", model.id, f"{model.name}:{model.version}", None, model.created_at, model.project)
 
 
 def _of_job(job: Job) -> Hit:
@@ -100,29 +102,39 @@ def _of_job(job: Job) -> Hit:
         job.title or job.id,
         f"{JobKind(job.kind).specification.label}, {job.status}",
         job.created_at,
+        job.project,
     )
 
 
 def _of_dataset(dataset: Dataset) -> Hit:
-    return Hit("dataset", dataset.id, dataset.name, dataset.status, dataset.created_at)
+    return Hit("dataset", dataset.id, dataset.name, dataset.status, dataset.created_at, dataset.project)
 
 
 def _of_evaluation(evaluation: Evaluation) -> Hit:
-    return Hit("evaluation", evaluation.id, evaluation.system, None, evaluation.created_at)
+    return Hit(
+        "evaluation", evaluation.id, evaluation.system, None, evaluation.created_at, evaluation.project
+    )
 
 
 def _of_comparison(comparison: Comparison) -> Hit:
     names = ", ".join(system["name"] for system in comparison.systems)
-    return Hit("comparison", comparison.id, names, None, comparison.created_at)
+    return Hit("comparison", comparison.id, names, None, comparison.created_at, comparison.project)
 
 
 def _of_ranking(ranking: Ranking) -> Hit:
-    return Hit("ranking", ranking.id, ranking.system, None, ranking.created_at)
+    return Hit("ranking", ranking.id, ranking.system, None, ranking.created_at, ranking.project)
 
 
 def _of_study(study: Study) -> Hit:
-    return Hit("study", study.id, study.name, study.status, study.created_at)
+    return Hit("study", study.id, study.name, study.status, study.created_at, study.project)
 
 
 def _of_experiment(experiment: Experiment) -> Hit:
-    return Hit("experiment", experiment.id, experiment.paper, experiment.status, experiment.created_at)
+    return Hit(
+        "experiment",
+        experiment.id,
+        experiment.paper,
+        experiment.status,
+        experiment.created_at,
+        experiment.project,
+    )

@@ -20,8 +20,9 @@ from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.projects import Labels, Projects
 from core.store.repositories.rows import added
-from core.store.tables import Job, Study, Trial
+from core.store.tables import Dataset, Job, Study, Trial
 from core.studies import Budget, StudySpec, Tally, wanted
 
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
@@ -76,12 +77,29 @@ class Studies:
         self._jobs = jobs
         jobs.on_ending(self._settle)
 
-    def add(self, spec: Mapping[str, Any], budget: Budget, parallel: int, key_id: str | None) -> Study:
+    def add(
+        self,
+        spec: Mapping[str, Any],
+        budget: Budget,
+        parallel: int,
+        key_id: str | None,
+        project: str | None = None,
+    ) -> Study:
         """Record a study and queue its first trials, the default before all.
+
+        Args:
+            spec: What is asked for, resolved.
+            budget: How much it may take.
+            parallel: Trials that are queued or run at a time.
+            key_id: The API key that submits it, where one is needed.
+            project: None for that of its models, if there are some, or else of its dataset.
 
         Raises:
             NotFound: A dataset does not exist.
+            InvalidInput: As `Projects.claim_name`.
         """
+        dataset = self._session.get(Dataset, spec["dataset_id"])
+        of_dataset = None if dataset is None else dataset.project
         study = Study(
             id=(study_id := ids.new_id(ids.STUDY)),
             name=spec["name"],
@@ -94,6 +112,7 @@ class Studies:
             patience=budget.patience,
             parallel_trials=parallel,
             key_id=key_id,
+            project=Projects(self._session).claim_name(spec["model_name"], project, of_dataset),
         )
         added(self._session, study)
         self._advance(study)
@@ -128,6 +147,7 @@ class Studies:
         *,
         status: str | None = None,
         dataset_id: str | None = None,
+        project: str | None = None,
         prefix: str | None = None,
         sort: str = "created",
         direction: Direction | None = None,
@@ -137,7 +157,7 @@ class Studies:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = narrowed(select(Study), status=status, dataset_id=dataset_id)
+        rows = narrowed(select(Study), status=status, dataset_id=dataset_id, project=project)
         if prefix is not None:
             rows = rows.where(begins_with(prefix, Study.name.expression, Study.id.expression))
         return Span(cursor, limit).take(
@@ -326,7 +346,7 @@ class Studies:
         refits = [each for each in (study.default_job_id, study.winner_job_id) if each]
         done = select(func.count()).where(Job.id.in_(refits), Job.status == JobStatus.SUCCEEDED)
         if self._session.scalar(done) == len(refits):
-            study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study.key_id).id
+            study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study).id
             self._session.flush()
 
     def _advance(self, study: Study) -> None:
@@ -376,7 +396,7 @@ class Studies:
     def _queue(self, study: Study, source: str, parameters: dict[str, Any] | None) -> Trial:
         latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
         number = 0 if latest is None else latest + 1
-        job = self._enqueue(TrialJob(number=number, **_of_study(study)), study.key_id)
+        job = self._enqueue(TrialJob(number=number, **_of_study(study)), study)
         trial = Trial(
             study_id=study.id,
             number=number,
@@ -400,19 +420,21 @@ class Studies:
                 dataset_ids=spec.dataset_ids,
                 priority=_priority(study),
                 key_id=study.key_id,
+                labels=Labels(tags=training.get("tags"), project=study.project),
             ).id
 
         study.default_job_id = queued(0)
         study.winner_job_id = queued(study.best_number) if study.best_number else None
         self._session.flush()
 
-    def _enqueue(self, job: StudyJob, key_id: str | None) -> Job:
+    def _enqueue(self, job: StudyJob, study: Study) -> Job:
         return self._jobs.add(
             job.kind,
             job.to_json(),
             dataset_ids=job.dataset_ids.values(),
             priority=job.queue_priority,
-            key_id=key_id,
+            key_id=study.key_id,
+            labels=Labels(project=study.project),
         )
 
     def _fail(self, study: Study, title: str, job: Job) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import MODEL_NAME, Model, Store, StoreSettings
-from core.store.repositories.models import MAX_TAGS
+from core.store.repositories.tags import MAX_TAGS
 
 AddModel = Callable[[str], Model]
 
@@ -134,7 +134,7 @@ def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
     """A description in the place of the last one; tags that are set, replaced and taken away one by one."""
     model = add_model("web")
     with store.begin() as tx:
-        tx.models.describe(model.id, "The spring model")
+        tx.models.describe(model.id, description="The spring model")
         tx.models.tag(model.id, {"team": "search", "draft": "yes"})
     with store.begin() as tx:
         tx.models.tag(model.id, {"draft": None, "gone": None, "a.b/c": "'\"$"})

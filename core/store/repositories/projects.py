@@ -1,0 +1,218 @@
+"""Projects: how new rows come to one, what moves with what, and who owns a name of models."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from core.errors import InvalidInput
+from core.jobs import JobSpec
+from core.jobs.import_model import ImportModelJob
+from core.jobs.train import TrainJob
+from core.store.advisory_locks import advisory_lock
+from core.store.repositories.job_states import ACTIVE
+from core.store.repositories.rows import added
+from core.store.tables import (
+    Comparison,
+    Dataset,
+    Evaluation,
+    Experiment,
+    Inspection,
+    Job,
+    Model,
+    ModelName,
+    Ranking,
+    Study,
+)
+from core.store.visibility import limited_to, projects, with_trash
+
+PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
+
+# What a job makes belongs to the project of the job; a model to that of its name.
+_MADE: tuple[Any, ...] = (Dataset, Evaluation, Comparison, Ranking, Inspection)
+_COUNTED: tuple[Any, ...] = (Job, Model, *_MADE, Study, Experiment)
+_ENDED_STUDIES = ("succeeded", "failed", "cancelled")
+_NAME_LOCKS = 0x4E414D45  # any number of Rankery's own: "NAME"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What people write on a job.
+
+    Attributes:
+        name: Shown in place of the usual title, or None.
+        notes: Text, or None.
+        tags: Texts by name.
+        project: None where it is inherited.
+    """
+
+    name: str | None = None
+    notes: str | None = None
+    tags: Mapping[str, str] | None = None
+    project: str | None = None
+
+
+NO_LABELS = Labels()
+
+
+class Projects:
+    """Projects within one transaction.
+
+    A project is nothing but its name on rows. Callers are limited to some of them by `visibility.limited_to`.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def of_new(self, given: str | None, inherited: str | None = None) -> str | None:
+        """Return the project of a new row: the given one, else the inherited, else the caller's only one.
+
+        Raises:
+            InvalidInput: At `/project`, where the caller is limited to others, or must name one.
+        """
+        project, allowed = given or inherited, projects()
+        if allowed is None:
+            return project
+        if project is None and len(allowed) == 1:
+            return allowed[0]
+        if project not in allowed:
+            named = "required" if project is None else f"{project} is no project of the API key"
+            raise InvalidInput.at("/project", f"{named}; give one of {', '.join(allowed)}")
+        return project
+
+    def of_job(self, spec: JobSpec, given: str | None) -> str | None:
+        """Return the project of a new job.
+
+        It is the given one, else that of the name of the model that it makes, else that of its dataset.
+
+        Raises:
+            InvalidInput: As `of_new` and `claim_name`.
+        """
+        inherited = self._of_datasets(spec.dataset_ids.values())
+        if spec.makes_model is not None:
+            return self.claim_name(spec.makes_model, given, inherited)
+        return self.of_new(given, inherited)
+
+    def claim_name(self, name: str, given: str | None, inherited: str | None = None) -> str | None:
+        """Return the project of a name of models that is to have another version.
+
+        A name without a version, of which none is being made, comes to the project of this one.
+
+        Raises:
+            InvalidInput: At `/model_name`, where the name is of a project that the caller has not; at
+                `/project`, where another one is given than that of the name, and as `of_new`.
+        """
+        row = self._name(name)
+        if row is None or not row.last_version:
+            self.lock_names([name])
+            row = self._name(name)
+        if row is not None and (row.last_version or self._is_awaited(name)):
+            return _agreed(row, given)
+        project = self.of_new(given, inherited)
+        if row is None:
+            added(self._session, ModelName(name=name, last_version=0, project=project))
+        else:
+            row.project = project
+            self._session.flush()
+        return project
+
+    def lock_names(self, names: Iterable[str]) -> None:
+        """Take the locks of names in one order, so that no two transactions wait for each other."""
+        for name in sorted(set(names)):
+            advisory_lock(self._session, _NAME_LOCKS, name)
+
+    def move_job(self, job: Job, project: str | None) -> None:
+        """Move a job, with the results and datasets that it made, to a project.
+
+        Raises:
+            InvalidInput: The caller is limited to others.
+        """
+        project = self.of_new(project)
+        job.project = project
+        with with_trash(self._session), limited_to(None):
+            for table in _MADE:
+                for row in self._session.scalars(select(table).where(table.job_id == job.id)):
+                    row.project = project
+        self._session.flush()
+
+    def move_dataset(self, dataset: Dataset, project: str | None) -> None:
+        """Move a dataset, with the job that read it, to a project.
+
+        Raises:
+            InvalidInput: The caller is limited to others.
+        """
+        job = None if dataset.job_id is None else self._session.get(Job, dataset.job_id)
+        if job is not None:
+            self.move_job(job, project)
+        dataset.project = self.of_new(project)
+        self._session.flush()
+
+    def move_name(self, name: str, project: str | None) -> None:
+        """Move a name of models, with all its versions, to a project.
+
+        Raises:
+            InvalidInput: The caller is limited to others.
+        """
+        project = self.of_new(project)
+        self.lock_names([name])
+        with with_trash(self._session), limited_to(None):
+            row = self._session.get(ModelName, name, with_for_update=True, populate_existing=True)
+            for labelled in (row, *self._session.scalars(select(Model).where(Model.name == name))):
+                if labelled is not None:
+                    labelled.project = project
+        self._session.flush()
+
+    def counts(self) -> dict[str | None, dict[str, int]]:
+        """Count the rows of every project by table, and under None those of no project."""
+        found: dict[str | None, dict[str, int]] = {}
+        for table in _COUNTED:
+            rows = select(table.project, func.count()).group_by(table.project)
+            for project, number in self._session.execute(rows):
+                found.setdefault(project, {})[table.__tablename__] = number
+        return found
+
+    def _name(self, name: str) -> ModelName | None:
+        with limited_to(None):  # whoever has taken it
+            return self._session.get(ModelName, name, populate_existing=True)
+
+    def _is_awaited(self, name: str) -> bool:
+        """Return whether a model of the name is being made."""
+        asked = Job.spec["model_name"].as_string() == name
+        kinds = (TrainJob.kind, ImportModelJob.kind)
+        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), asked)
+        studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))
+        with limited_to(None):
+            return bool(self._session.scalar(select(or_(jobs.exists(), studies.exists()))))
+
+    def _of_datasets(self, dataset_ids: Iterable[str]) -> str | None:
+        """Return the project of the first dataset that has one."""
+        for dataset_id in dataset_ids:
+            dataset = self._session.get(Dataset, dataset_id)
+            if dataset is not None and dataset.project is not None:
+                return dataset.project
+        return None
+
+
+def is_project_name(name: str) -> bool:
+    """Return whether a text may be the name of a project."""
+    return re.match(PROJECT_NAME, name) is not None and "\n" not in name
+
+
+def _agreed(name: ModelName, given: str | None) -> str | None:
+    allowed = projects()
+    if allowed is not None and name.project not in allowed:
+        raise InvalidInput.at(
+            "/model_name", f"{name.name} names models of another project; choose another name"
+        )
+    if given not in (None, name.project):
+        owner = "no project" if name.project is None else f"the project {name.project}"
+        raise InvalidInput.at(
+            "/project",
+            f"the models {name.name} belong to {owner}; leave this out, choose another name, or move them by"
+            f" PATCH /v1/models/{name.name}",
+        )
+    return name.project
