@@ -14,7 +14,10 @@ from core.store.tables import Labelled, ModelName, Named, Trashable
 # None for all projects: the default, and what workers have.
 _projects: ContextVar[tuple[str, ...] | None] = ContextVar("projects", default=None)
 
-_IN_USE = with_loader_criteria(Trashable, lambda row: row.deleted_at.is_(None), include_aliases=True)
+# Rows do not carry the criteria, so that they can be pickled; what they load later is limited by itself.
+_IN_USE = with_loader_criteria(
+    Trashable, lambda row: row.deleted_at.is_(None), include_aliases=True, propagate_to_loaders=False
+)
 _WITH_TRASH = "with_trash"
 
 
@@ -65,8 +68,12 @@ def _leave_out(state: ORMExecuteState) -> None:
     if names is not None:
         of_projects = select(ModelName.name).where(ModelName.project.in_(names))
         state.statement = state.statement.options(
-            with_loader_criteria(Labelled, lambda row: row.project.in_(names), include_aliases=True),
-            with_loader_criteria(Named, lambda row: row.name.in_(of_projects), include_aliases=True),
+            with_loader_criteria(
+                Labelled, lambda row: row.project.in_(names), include_aliases=True, propagate_to_loaders=False
+            ),
+            with_loader_criteria(
+                Named, lambda row: row.name.in_(of_projects), include_aliases=True, propagate_to_loaders=False
+            ),
         )
 
 
