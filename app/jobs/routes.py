@@ -195,8 +195,9 @@ def get_job_history(
     with services.store.read() as tx:
         job = tx.jobs.get(job_id)
         iterations = tx.jobs.iterations(job_id, after=after)
-        model_id = (job.result or {}).get("model_id")
-        best_iteration = best_iteration_of(tx.models.get(model_id)) if model_id else None
+        model_id = str((job.result or {}).get("model_id"))
+        model = tx.models.several([model_id]).get(model_id)
+        best_iteration = best_iteration_of(model) if model else None
     return learning_curves(job_id, best_iteration, iterations)
 
 

@@ -1,6 +1,6 @@
 """What ranks documents."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,9 @@ from core.jobs.stored import first_named, required
 
 # The entries that name a system, best first; old jobs kept the id alone.
 SYSTEM = ("system", "model", "model_id", "ranking_id")
+# The entries that name a stored model or ranking, by id or reference.
+_NAMING = frozenset({"model_id", "ranking_id", "model", "init_model", "labels_from"})
+_TEACHER = "model:"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,19 @@ class System:
         """Return what `from_json` reads."""
         held = {"model": self.reference, "model_id": self.model_id, "ranking_id": self.ranking_id}
         return {name: value for name, value in held.items() if value is not None} | {"system": self.name}
+
+
+def named_systems(stored: Any) -> Iterator[str]:
+    """Yield the ids and references of models and rankings that a stored specification names."""
+    if isinstance(stored, list):
+        for each in stored:
+            yield from named_systems(each)
+    elif isinstance(stored, Mapping):
+        for name, value in stored.items():
+            if name in _NAMING and isinstance(value, str):
+                yield value.removeprefix(_TEACHER)
+            else:
+                yield from named_systems(value)
 
 
 def system_name(stored: Mapping[str, Any]) -> str | None:

@@ -29,6 +29,7 @@ from core.store.repositories.audit import Audit
 from core.store.repositories.comparisons import Comparisons
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.evaluations import Evaluations
+from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
 from core.store.repositories.figures import Figures
 from core.store.repositories.gates import Gates
@@ -76,6 +77,7 @@ class Transaction:
         sessions: The browsers that signed in.
         audit: Who changed what.
         tallies: What is counted for good.
+        events: What happened.
         attempts: The attempts at jobs.
         figures: How much there is of everything.
         search: Finds anything by id or name.
@@ -91,16 +93,18 @@ class Transaction:
     def __init__(self, session: Session) -> None:
         self.datasets = Datasets(session)
         self.tallies = Tallies(session)
+        self.events = Events(session)
         self.attempts = Attempts(session, self.tallies)
         self.jobs = Jobs(session, self.attempts)
         self.models = Models(session)
-        self.aliases = Aliases(session, self.models)
+        self.aliases = Aliases(session, self.models, self.events)
         self.gates = Gates(session)
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
         self.inspections = Inspections(session)
-        self.studies = Studies(session, self.jobs)
+        self.studies = Studies(session, self.jobs, self.events)
+        self.jobs.on_ending(self.events.job_ended)
         self.experiments = Experiments(session, self.jobs)
         self.uploads = Uploads(session)
         self.schedules = Schedules(session)
@@ -111,7 +115,7 @@ class Transaction:
         self.audit = Audit(session)
         self.figures = Figures(session)
         self.search = Search(session, self.models)
-        self.workers = Workers(session)
+        self.workers = Workers(session, self.events)
         self.projects = Projects(session)
         self.digests = ArtifactDigests(session)
         self.needed = NeededArtifacts(session)
@@ -207,6 +211,7 @@ class Store:
             tx = Transaction(session)
             yield tx
             tx.tallies.write()
+            tx.events.write()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:

@@ -15,7 +15,17 @@ from core.jobs.folders import upload_folder
 from core.store.artifacts.keys import comparison_key, data_folder, evaluation_key, model_key, ranking_key
 from core.store.clock import utc_now
 from core.store.repositories.job_states import ACTIVE
-from core.store.tables import ArtifactDigest, Comparison, Dataset, Evaluation, Job, Model, Ranking
+from core.store.tables import (
+    ArtifactDigest,
+    Comparison,
+    Dataset,
+    Evaluation,
+    Job,
+    Model,
+    PendingDeletion,
+    Ranking,
+)
+from core.store.visibility import with_trash
 
 if TYPE_CHECKING:
     from core.store.store import Store
@@ -25,13 +35,17 @@ UNFINISHED = timedelta(hours=1)
 
 
 class NeededArtifacts:
-    """The artifacts referenced by database rows."""
+    """The artifacts referenced by database rows, those in the trash included."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def artifacts(self) -> set[str]:
         """Return the keys of all referenced artifacts."""
+        with with_trash(self._session):
+            return self._artifacts()
+
+    def _artifacts(self) -> set[str]:
         keys = set(self._session.scalars(select(ArtifactDigest.key)))
         keys |= set(self._session.scalars(select(Dataset.data_key).where(Dataset.data_key.is_not(None))))
         for ids, key_of in (
@@ -44,12 +58,12 @@ class NeededArtifacts:
         return keys
 
     def folders(self) -> set[str]:
-        """Return the folders of datasets and of active jobs."""
+        """Return the folders of datasets and of active jobs, and those that are being deleted."""
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
             folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
-        return folders
+        return folders | set(self._session.scalars(select(PendingDeletion.folder)))
 
 
 @dataclass

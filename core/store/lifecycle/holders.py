@@ -2,20 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import Holder
+from core.jobs.systems import named_systems
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import Experiment, ExperimentTraining, Job, ModelAlias, Study, Trial
 
-# The entries of a specification that name a model or a ranking, by id or reference.
-_NAMING = ("model_id", "ranking_id", "model", "init_model", "labels_from")
-_TEACHER = "model:"
 _SPECIFICATIONS = 500  # read in one statement
 
 
@@ -41,7 +38,7 @@ class ActiveJobs:
         for begin in range(0, len(unread), _SPECIFICATIONS):
             part = unread[begin : begin + _SPECIFICATIONS]
             for job_id, spec in session.execute(select(Job.id, Job.spec).where(Job.id.in_(part))):
-                self._named[job_id] = frozenset(_named_by(spec))
+                self._named[job_id] = frozenset(named_systems(spec))
         for job_id, (label, status) in labels.items():
             for name in self._named.get(job_id, frozenset()) & wanted:
                 yield name, Holder(JOB, job_id, label, f"is {status} and uses it")
@@ -115,14 +112,3 @@ def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder
         for job_id in {each for each in made if each in job_ids}:
             yield job_id, Holder("experiment", object_id, paper, "reports on it")
 
-
-def _named_by(spec: Any) -> Iterator[str]:
-    if isinstance(spec, list):
-        for each in spec:
-            yield from _named_by(each)
-    elif isinstance(spec, dict):
-        for name, value in spec.items():
-            if name in _NAMING and isinstance(value, str):
-                yield value.removeprefix(_TEACHER)
-            else:
-                yield from _named_by(value)

@@ -41,11 +41,25 @@ class FolderSizes:
                 self._add(top)
         for folder in wanted:
             # Almost no job has checkpoints; any other folder that was not listed has come since.
-            if folder not in self._bytes and not {_top(folder)} <= self._listed & {CHECKPOINTS}:
+            if folder not in self._bytes and not (_top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed):
                 self._add(folder)
         return {folder: self._bytes[folder] for folder in wanted if folder in self._bytes}
 
-    def _add(self, folder: str) -> None:
+    def everything(self) -> Counter[str]:
+        """Return the bytes of all artifacts by the first part of their keys, and keep those of each folder.
+
+        Raises:
+            StoreUnavailable: The storage does not answer.
+        """
+        self._bytes.clear()
+        self._add(None)
+        by_top: Counter[str] = Counter()
+        for folder, size_bytes in self._bytes.items():
+            by_top[_top(folder)] += size_bytes
+        self._listed |= {*by_top, CHECKPOINTS}
+        return by_top
+
+    def _add(self, folder: str | None) -> None:
         found: Counter[str] = Counter()
         for key, size_bytes in self._artifacts.sizes(folder):
             found[_folder(key)] += size_bytes

@@ -166,9 +166,9 @@ class Trash:
             plan.nodes |= family
         return plan
 
-    def with_trashed(self, plan: Plan) -> None:
+    def add_trashed(self, plan: Plan, *, lock: bool = True) -> None:
         """Add to a plan what is in the trash already and could not be without what goes."""
-        families = Families(self._session, lock=True, comparisons=True)
+        families = Families(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
             families.expand(plan.nodes.values())
         plan.nodes |= families.nodes

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from core.errors import NotFound, WrongState
 from core.store.advisory_locks import advisory_lock
 from core.store.repositories import ids
+from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, Span
 from core.store.repositories.rows import added
@@ -58,9 +59,10 @@ class Aliases:
     goes one further back each time, whatever the clocks of those who wrote the history said.
     """
 
-    def __init__(self, session: Session, models: Models) -> None:
+    def __init__(self, session: Session, models: Models, events: Events) -> None:
         self._session = session
         self._models = models
+        self._events = events
 
     def find(self, name: str, alias: str) -> ModelAlias | None:
         """Return an alias, or None."""
@@ -215,6 +217,10 @@ class Aliases:
             to_version=target.version if target else None,
             **how,
         )
+        if kind == REFUSED:
+            self._events.gate_refused(move)
+        else:
+            self._events.alias_moved(move)
         return added(self._session, move)
 
 

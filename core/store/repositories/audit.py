@@ -1,6 +1,8 @@
 """Stored audit log."""
 
-from sqlalchemy import select
+from datetime import datetime
+
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core.store.repositories import ids
@@ -31,6 +33,12 @@ class Audit:
             address=address,
         )
         return added(self._session, entry)
+
+    def forget_before(self, moment: datetime, limit: int) -> int:
+        """Delete the oldest entries from before a moment, up to a number of them; return how many went."""
+        old = select(AuditEntry.id).where(AuditEntry.id < ids.first_id(ids.AUDIT_ENTRY, moment))
+        gone = delete(AuditEntry).where(AuditEntry.id.in_(old.order_by(AuditEntry.id).limit(limit)))
+        return len(self._session.scalars(gone.returning(AuditEntry.id)).all())
 
     def page(self, cursor: str | None, limit: int, key_id: str | None = None) -> Page[AuditEntry]:
         """List entries, newest first, of one key where given.

@@ -1,0 +1,248 @@
+"""Delete many objects in short transactions, so that the service answers meanwhile."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import structlog
+
+from core.errors import RankeryError
+from core.store.clock import utc_now
+from core.store.lifecycle.holders import ActiveJobs
+from core.store.lifecycle.kinds import Kind
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.trash import Plan, Refused
+
+if TYPE_CHECKING:
+    from core.store.store import Store, Transaction
+
+# Objects of one transaction, which other writers wait for.
+CHUNK = 50
+# A pause between two transactions for those who wait, as a share of the time that one took.
+_PAUSE_SHARE = 0.5
+MAX_REFUSED = 100
+REQUEST_SECONDS = 60.0
+DELETED, RESTORED, PURGED, RETENTION = "DELETE", "RESTORE", "PURGE", "RETENTION"
+
+_LOG = structlog.stdlib.get_logger("rankery.lifecycle")
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who deletes, for the trash and the audit log.
+
+    Attributes:
+        key_id: The API key, None where none is needed or retention deletes.
+        request_id: Of the request; `retention` where there is none.
+        address: Where the request came from, or None.
+        action: What the audit log has as the method.
+        is_audited: Whether each object gets an entry; else the request itself has one.
+    """
+
+    key_id: str | None = None
+    request_id: str = ""
+    address: str | None = None
+    action: str = DELETED
+    is_audited: bool = True
+
+    def record(self, tx: "Transaction", plan: Plan) -> None:
+        """Add an audit entry for each object that was named and goes."""
+        if not self.is_audited:
+            return
+        for node in plan.roots:
+            tx.audit.add(
+                method=self.action,
+                path=f"/v1/{node.kind.plural}/{node.id}",
+                status=200,
+                request_id=self.request_id,
+                key_id=self.key_id,
+                address=self.address,
+            )
+
+
+# Objects that nobody restored in time: whoever deleted them is on record.
+UPKEEP = Actor(is_audited=False)
+
+
+@dataclass
+class Deletion:
+    """What was deleted, or would be.
+
+    Attributes:
+        counts: Number of objects by the plural of their kind.
+        size_bytes: Bytes of their artifacts.
+        purge_at: When these bytes are freed; None where that has happened.
+        missing: Ids that do not exist.
+        refused: The first objects that stay, with what needs them.
+        refused_count: How many stay.
+        is_complete: Whether the time was enough for all.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    size_bytes: int = 0
+    purge_at: datetime | None = None
+    missing: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    refused_count: int = 0
+    is_complete: bool = True
+
+    def add(self, plan: Plan, sizes: FolderSizes) -> None:
+        """Count what a plan comes to."""
+        self.size_bytes += sum(sizes.of(plan.folders).values())
+        self.counts += plan.counts
+        self.missing += plan.missing
+        self.refused += plan.refused[: MAX_REFUSED - len(self.refused)]
+        self.refused_count += len(plan.refused)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How objects are deleted.
+
+    Attributes:
+        with_results: Whether what was made by them or of them goes as well.
+        trash_days: Days that they can be restored; 0 frees their bytes at once.
+        seconds: After how long the rest is left.
+    """
+
+    with_results: bool = False
+    trash_days: float = 0
+    seconds: float = REQUEST_SECONDS
+
+
+def delete_objects(
+    store: "Store", kind: Kind, object_ids: Iterable[str], manner: Manner, actor: Actor
+) -> Deletion:
+    """Delete objects of a kind; those that something needs stay.
+
+    Each goes with all of its results in one transaction, or stays as it is.
+
+    Args:
+        store: Where they are; the service may be running.
+        kind: Of the objects.
+        object_ids: Their ids; an earlier one goes before a later one.
+        manner: How they are deleted.
+        actor: Who deletes them.
+
+    Raises:
+        StoreUnavailable: The database or the storage cannot be reached; what was deleted before stays so.
+    """
+    deletion, active, sizes = Deletion(), ActiveJobs(), FolderSizes(store.artifacts)
+    if manner.trash_days > 0:
+        deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
+    for chunk in _in_time(object_ids, manner, deletion):
+        with store.begin() as tx:
+            plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results)
+            actor.record(tx, plan)
+            if manner.trash_days > 0:
+                tx.trash.move(plan.nodes.values(), actor.key_id)
+            else:
+                tx.trash.add_trashed(plan)
+                tx.trash.purge(plan)
+        deletion.add(plan, sizes)
+        if manner.trash_days <= 0:
+            delete_folders(store, plan.folders, sizes)
+    return deletion
+
+
+def preview(
+    store: "Store",
+    kind: Kind,
+    object_ids: Iterable[str],
+    manner: Manner,
+    gone: set[str],
+    sizes: FolderSizes,
+) -> Deletion:
+    """Return what `delete_objects` would delete; `gone` are ids that count as deleted, and gets those.
+
+    Raises:
+        StoreUnavailable: The database or the storage cannot be reached.
+    """
+    deletion, active = Deletion(), ActiveJobs()
+    if manner.trash_days > 0:
+        deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
+    for chunk in _in_time(object_ids, manner, deletion, pause_share=0):
+        with store.read() as tx:
+            plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results, gone=gone, lock=False)
+            if manner.trash_days <= 0:
+                tx.trash.add_trashed(plan, lock=False)
+        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
+        gone |= plan.nodes.keys()
+        deletion.add(plan, sizes)
+    return deletion
+
+
+def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor: Actor) -> Deletion:
+    """Free the bytes of objects in the trash, and of all in it that could not be without them.
+
+    Args:
+        store: Where they are; the service may be running.
+        object_ids: Their ids, of any kind.
+        manner: How; there are no results to ask for.
+        actor: Who does it.
+
+    Raises:
+        InvalidInput: An id is of no kind that can be deleted.
+        StoreUnavailable: The database or the storage cannot be reached; what was deleted before stays so.
+    """
+    deletion, sizes = Deletion(), FolderSizes(store.artifacts)
+    gone: set[str] = set()
+    for chunk in _in_time(object_ids, manner, deletion):
+        left = [object_id for object_id in chunk if object_id not in gone]
+        with store.begin() as tx:
+            plan = tx.trash.purge_plan(left)
+            actor.record(tx, plan)
+            tx.trash.purge(plan)
+        gone |= plan.nodes.keys()
+        deletion.add(plan, sizes)
+        delete_folders(store, plan.folders, sizes)
+    return deletion
+
+
+def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manner) -> Deletion:
+    """Return what `empty_trash` would free.
+
+    Raises:
+        InvalidInput: An id is of no kind that can be deleted.
+        StoreUnavailable: The database or the storage cannot be reached.
+    """
+    deletion, sizes = Deletion(), FolderSizes(store.artifacts)
+    gone: set[str] = set()
+    for chunk in _in_time(object_ids, manner, deletion, pause_share=0):
+        with store.read() as tx:
+            plan = tx.trash.purge_plan([each for each in chunk if each not in gone], lock=False)
+        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
+        gone |= plan.nodes.keys()
+        deletion.add(plan, sizes)
+    return deletion
+
+
+def delete_folders(store: "Store", folders: list[str], sizes: FolderSizes) -> None:
+    """Delete folders of artifacts that no row needs any more; the sweeper tries those again that fail."""
+    if not folders:
+        return
+    try:
+        store.artifacts.delete_all(sizes.of(folders))
+        with store.begin() as tx:
+            tx.trash.deleted(folders)
+    except RankeryError:
+        _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
+
+
+def _in_time(
+    object_ids: Iterable[str], manner: Manner, deletion: Deletion, pause_share: float = _PAUSE_SHARE
+) -> Iterator[list[str]]:
+    """Yield ids in chunks, with pauses after each, until the time is up."""
+    deadline = time.monotonic() + manner.seconds
+    left = iter(object_ids)
+    while chunk := list(islice(left, CHUNK)):
+        began = time.monotonic()
+        if began > deadline:
+            deletion.is_complete = False
+            return
+        yield chunk
+        time.sleep(pause_share * (time.monotonic() - began))

@@ -1,0 +1,196 @@
+"""Retention: move what is older than the settings allow to the trash, and free what nobody restored."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session
+
+from core.store.clock import utc_now
+from core.store.lifecycle.deletion import (
+    CHUNK,
+    RETENTION,
+    UPKEEP,
+    Actor,
+    Deletion,
+    Manner,
+    delete_folders,
+    delete_objects,
+    empty_trash,
+    preview,
+)
+from core.store.lifecycle.kinds import COMPARISON, EVALUATION, INSPECTION, JOB, KINDS, MODEL, RANKING, Kind
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.repositories.job_states import TERMINAL
+from core.store.settings import StoreSettings
+from core.store.tables import Job, Model
+
+if TYPE_CHECKING:
+    from core.store.store import Store
+
+KEEP = "keep"
+_AUDIT_CHUNK = 1_000
+_BY_RETENTION = Actor(request_id="retention", action=RETENTION)
+
+
+@dataclass(frozen=True)
+class RetentionPolicy:
+    """How long objects are kept.
+
+    Attributes:
+        days: Days by kind; a kind that is absent is kept for ever.
+        audit_days: Days of audit entries, None for ever.
+        trash_days: Days that deleted objects can be restored.
+    """
+
+    days: Mapping[str, float]
+    audit_days: float | None
+    trash_days: float
+
+    @classmethod
+    def of(cls, settings: StoreSettings) -> "RetentionPolicy":
+        """Return the policy of the settings."""
+        given = {
+            # What is made of others first, so that these are free when their turn comes.
+            INSPECTION: settings.retention_inspections_days,
+            COMPARISON: settings.retention_comparisons_days,
+            EVALUATION: settings.retention_evaluations_days,
+            RANKING: settings.retention_rankings_days,
+            MODEL: settings.retention_models_days,
+            JOB: settings.retention_jobs_days,
+        }
+        days = {kind: number for kind, number in given.items() if number is not None}
+        return cls(MappingProxyType(days), settings.retention_audit_days, settings.trash_days)
+
+    def before(self, kind: str, now: datetime) -> datetime:
+        """Return the moment before which objects of a kind are too old."""
+        return now - timedelta(days=self.days[kind])
+
+
+class Retained:
+    """The objects that are older than a policy allows, in one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+        """List ids of objects from before a moment that no `keep` tag holds, the oldest first.
+
+        Args:
+            kind: Of the objects.
+            before: When they were made, or a job has ended.
+            after: Only ids above this one.
+            limit: Ids at most.
+        """
+        table = kind.table
+        age = Job.finished_at if table is Job else table.created_at
+        rows = select(table.id).where(age < before, table.id > after)
+        if table is Job:
+            rows = rows.where(Job.status.in_(TERMINAL))
+        if table in (Job, Model):
+            rows = rows.where(~_kept(table))
+        if table is not Job:
+            # What a kept job has made is kept with it.
+            rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
+        return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
+
+
+def retention_preview(store: "Store", policy: RetentionPolicy, sizes: FolderSizes) -> dict[str, Deletion]:
+    """Return what the policy would move to the trash now, by kind.
+
+    Args:
+        store: Where it is; the service may be running.
+        policy: How long objects are kept.
+        sizes: Of the same store.
+    """
+    found, gone, manner = {}, set[str](), Manner(trash_days=policy.trash_days)
+    for name in policy.days:
+        object_ids = _too_old(store, policy, name)
+        found[name] = preview(store, KINDS[name], object_ids, manner, gone, sizes)
+    return found
+
+
+def _too_old(store: "Store", policy: RetentionPolicy, name: str) -> Iterator[str]:
+    before, after = policy.before(name, utc_now()), ""
+    while True:
+        with store.read() as tx:
+            page = tx.retained.page(KINDS[name], before, after, CHUNK)
+        yield from page
+        if len(page) < CHUNK:
+            return
+        after = page[-1]
+
+
+class Upkeep:
+    """Frees what is deleted, and applies a policy, a little at a time.
+
+    Args:
+        policy: How long objects are kept.
+        interval_seconds: From one application of the policy to the next.
+    """
+
+    def __init__(self, policy: RetentionPolicy, interval_seconds: float) -> None:
+        self._policy = policy
+        self._interval_seconds = interval_seconds
+        self._due_at = 0.0
+        self._left: list[tuple[str, Iterator[str]]] = []
+
+    def run(self, store: "Store", seconds: float) -> None:
+        """Do what is due, for a short while; the rest waits for the next call.
+
+        Raises:
+            StoreUnavailable: The database or the storage cannot be reached.
+        """
+        deadline = time.monotonic() + seconds
+        with store.read() as tx:
+            pending = tx.trash.pending(CHUNK)
+        delete_folders(store, pending, FolderSizes(store.artifacts))
+        if not self._purge_expired(store, deadline) or time.monotonic() < self._due_at:
+            return
+        if self._expire(store, deadline) and self._forget_audit(store, deadline):
+            self._due_at = time.monotonic() + self._interval_seconds
+
+    def _expire(self, store: "Store", deadline: float) -> bool:
+        """Go on with moving what is too old to the trash; return whether all of it has been looked at."""
+        if not self._left:
+            self._left = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
+        while self._left:
+            name, object_ids = self._left[0]
+            seconds = deadline - time.monotonic()
+            manner = Manner(trash_days=self._policy.trash_days, seconds=seconds)
+            if not delete_objects(store, KINDS[name], object_ids, manner, _BY_RETENTION).is_complete:
+                return False
+            self._left.pop(0)
+        return True
+
+    def _purge_expired(self, store: "Store", deadline: float) -> bool:
+        """Free what has been in the trash for too long; return whether nothing is left of it."""
+        before = utc_now() - timedelta(days=self._policy.trash_days)
+        while time.monotonic() < deadline:
+            with store.read() as tx:
+                expired = tx.trash.expired(before, CHUNK)
+            if not expired:
+                return True
+            purged = empty_trash(store, expired, Manner(seconds=1), UPKEEP)
+            if not purged.counts:
+                return True  # others are at it
+        return False
+
+    def _forget_audit(self, store: "Store", deadline: float) -> bool:
+        if self._policy.audit_days is None:
+            return True
+        before = utc_now() - timedelta(days=self._policy.audit_days)
+        while time.monotonic() < deadline:
+            with store.begin() as tx:
+                if tx.audit.forget_before(before, _AUDIT_CHUNK) < _AUDIT_CHUNK:
+                    return True
+        return False
+
+
+def _kept(table: Any) -> ColumnElement[bool]:
+    """Return the condition that a row has the tag that keeps it."""
+    return and_(table.tags.is_not(None), table.tags[KEEP].as_string().is_not(None))

@@ -1,0 +1,184 @@
+"""How many bytes the store holds, by kind, and how many of them retention would free."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.store.clock import utc_now
+from core.store.lifecycle.kinds import BY_PLURAL, KINDS, Kind
+from core.store.lifecycle.retention import RetentionPolicy, retention_preview
+from core.store.lifecycle.sizes import CHECKPOINTS, FolderSizes
+from core.store.tables import (
+    Comparison,
+    Dataset,
+    Evaluation,
+    Experiment,
+    Inspection,
+    Job,
+    Model,
+    Ranking,
+    Study,
+    Upload,
+)
+
+if TYPE_CHECKING:
+    from core.store.store import Store
+
+OTHER = "other"
+# The first parts of keys by what is listed; all else is `other`.
+FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "datasets": ("datasets",),
+        "data": ("data",),
+        "models": ("models",),
+        "rankings": ("rankings",),
+        "evaluations": ("evaluations",),
+        "comparisons": ("comparisons",),
+        "inspections": (),
+        "experiments": ("experiments",),
+        "studies": ("studies",),
+        "jobs": (CHECKPOINTS,),
+        "uploads": ("runs", "model-uploads", "uploads"),
+        OTHER: (),
+    }
+)
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "datasets": "Files of datasets that wait to be read",
+        "data": "Contents of datasets",
+        "models": "Models",
+        "rankings": "Rankings",
+        "evaluations": "Evaluations",
+        "comparisons": "Comparisons",
+        "inspections": "Inspections",
+        "experiments": "Reports of experiments",
+        "studies": "Values of studies",
+        "jobs": "Checkpoints of jobs",
+        "uploads": "Uploads that wait to be read",
+        OTHER: "Other files",
+    }
+)
+_COUNTED: Mapping[str, Any] = MappingProxyType(
+    {
+        "datasets": Dataset.id,
+        "models": Model.id,
+        "rankings": Ranking.id,
+        "evaluations": Evaluation.id,
+        "comparisons": Comparison.id,
+        "inspections": Inspection.id,
+        "experiments": Experiment.id,
+        "studies": Study.id,
+        "jobs": Job.id,
+        "uploads": Upload.id,
+    }
+)
+
+
+@dataclass(frozen=True)
+class StoredKind:
+    """The objects of one kind and their bytes.
+
+    Attributes:
+        name: One of `FOLDERS`.
+        objects: How many there are, without the trash.
+        size_bytes: Bytes of their artifacts, without the trash.
+        trash_objects: How many are in the trash.
+        trash_bytes: Bytes of those.
+        retention_days: Days that they are kept, None for ever.
+        retention_objects: How many retention would move to the trash now.
+        retention_bytes: Bytes of those.
+    """
+
+    name: str
+    objects: int
+    size_bytes: int
+    trash_objects: int = 0
+    trash_bytes: int = 0
+    retention_days: float | None = None
+    retention_objects: int = 0
+    retention_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The bytes of all artifacts at one moment.
+
+    Attributes:
+        measured_at: When.
+        kinds: By kind, in the order of `FOLDERS`; the sizes and those of the trash add up to all bytes.
+        free_bytes: Free space of the disk; None where artifacts are on no disk of this machine.
+    """
+
+    measured_at: datetime
+    kinds: tuple[StoredKind, ...]
+    free_bytes: int | None
+
+    @property
+    def total_bytes(self) -> int:
+        """The bytes of all artifacts."""
+        return sum(kind.size_bytes + kind.trash_bytes for kind in self.kinds)
+
+
+class Counts:
+    """Numbers of stored objects within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def by_kind(self) -> dict[str, int]:
+        """Count what is not in the trash, by the kinds that storage lists."""
+        counted = {
+            name: self._session.scalar(select(func.count(column))) or 0 for name, column in _COUNTED.items()
+        }
+        contents = select(func.count(Dataset.data_key.distinct()))
+        return counted | {"data": self._session.scalar(contents) or 0}
+
+
+def measure_storage(store: "Store", policy: RetentionPolicy) -> Storage:
+    """Measure what is stored, by listing all artifacts once.
+
+    Raises:
+        StoreUnavailable: The database or the storage cannot be reached.
+    """
+    measured_at, sizes = utc_now(), FolderSizes(store.artifacts)
+    by_top = sizes.everything()
+    with store.read() as tx:
+        objects = tx.stored.by_kind()
+        trashed = {name: tx.trash.ids(kind) for name, kind in BY_PLURAL.items()}
+    expired = {
+        name: (deletion.counts[KINDS[name].plural], deletion.size_bytes)
+        for name, deletion in retention_preview(store, policy, sizes).items()
+    }
+    kinds = []
+    rest = Counter(by_top)
+    for name, tops in FOLDERS.items():
+        size_bytes = sum(rest.pop(top, 0) for top in tops) if name != OTHER else sum(rest.values())
+        kind = BY_PLURAL.get(name)
+        trash_bytes = _bytes_of(sizes, kind, trashed.get(name, []))
+        retention_objects, retention_bytes = expired.get(kind.name if kind else "", (0, 0))
+        kinds.append(
+            StoredKind(
+                name,
+                objects.get(name, 0),
+                size_bytes - trash_bytes,
+                len(trashed.get(name, [])),
+                trash_bytes,
+                policy.days.get(kind.name) if kind else None,
+                retention_objects,
+                retention_bytes,
+            )
+        )
+    free_bytes = store.artifacts.free_bytes() if store.artifacts.is_local else None
+    return Storage(measured_at, tuple(kinds), free_bytes)
+
+
+def _bytes_of(sizes: FolderSizes, kind: Kind | None, object_ids: list[str]) -> int:
+    if kind is None or kind.folder is None:
+        return 0
+    return sum(sizes.of(map(kind.folder, object_ids)).values())

@@ -1,0 +1,152 @@
+"""A store with a training and what came of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from core.jobs import System
+from core.store import Comparison, Evaluation, Inspection, Job, Model, Ranking, Store
+from core.store.artifacts.keys import comparison_key, evaluation_key, model_key, ranking_key
+
+CONTENT = b"0123456789"
+
+
+@dataclass(frozen=True)
+class Story:
+    """A training with its model, and what was made of the model.
+
+    Attributes:
+        training: The job that made the model and its evaluation.
+        model: The model.
+        evaluation: What the training measured.
+        ranking: A ranking by the model, of another job.
+        inspection: An inspection of the model, of a third job.
+    """
+
+    training: Job
+    model: Model
+    evaluation: Evaluation
+    ranking: Ranking
+    inspection: Inspection
+
+
+class Author:
+    """Writes stories, with the bytes that belong to them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def job(self, kind: str = "train", spec: dict[str, Any] | None = None) -> Job:
+        """Return a job that has succeeded."""
+        with self.store.begin() as tx:
+            job = tx.jobs.add(kind, spec or {"model_name": "web"})
+            claimed = tx.jobs.claim(job.id, "w1", 15)
+            assert claimed is not None
+            tx.jobs.record(job.id, claimed.token, iterations=[(1, {"train": {"loss": 0.5}})])
+            return tx.jobs.succeed(job.id, claimed.token, {})
+
+    def model(self, job: Job, name: str = "web") -> Model:
+        """Return a model of a job."""
+        with self.store.begin() as tx:
+            model = tx.models.add(
+                name=name,
+                job_id=job.id,
+                feature_names=["f1"],
+                best_iteration=7,
+                sha256="0" * 64,
+                size_bytes=len(CONTENT),
+            )
+        self.store.artifacts.write_bytes(model_key(model.id), CONTENT)
+        return model
+
+    def evaluation(self, job: Job, model: Model) -> Evaluation:
+        """Return an evaluation of a model by a job."""
+        with self.store.begin() as tx:
+            evaluation = tx.evaluations.add(
+                job_id=job.id,
+                system=System(model.reference, model_id=model.id),
+                dataset_id="ds_1",
+                summaries={},
+                contract={},
+                baselines=[],
+                slices=[],
+            )
+        self.store.artifacts.write_bytes(evaluation_key(evaluation.id), CONTENT)
+        return evaluation
+
+    def ranking(self, job: Job, model: Model) -> Ranking:
+        """Return a ranking by a model of a job."""
+        with self.store.begin() as tx:
+            system = System(model.reference, model_id=model.id)
+            ranking = tx.rankings.add(job_id=job.id, system=system, dataset_id="ds_1", queries=1, documents=2)
+        self.store.artifacts.write_bytes(ranking_key(ranking.id), CONTENT)
+        return ranking
+
+    def inspection(self, job: Job, model: Model) -> Inspection:
+        """Return an inspection of a model by a job."""
+        with self.store.begin() as tx:
+            return tx.inspections.add(
+                job_id=job.id,
+                model_id=model.id,
+                dataset_id="ds_1",
+                metric="ndcg@10",
+                contract={},
+                baseline={},
+                repeats=1,
+                within="query",
+                seed=1,
+                importance=[],
+                partial_dependence=[],
+                sample=1,
+                findings=None,
+            )
+
+    def comparison(self, job: Job, *models: Model) -> Comparison:
+        """Return a comparison of models by a job."""
+        systems = [{"name": model.reference, "model_id": model.id, "ranking_id": None} for model in models]
+        with self.store.begin() as tx:
+            comparison = tx.comparisons.add(
+                job_id=job.id,
+                dataset_id="ds_1",
+                sentence="They are equal.",
+                systems=systems,
+                metrics=["ndcg@10"],
+                contract={},
+                permutations=10,
+                seed=1,
+                pairs=[],
+            )
+        self.store.artifacts.write_bytes(comparison_key(comparison.id), CONTENT)
+        return comparison
+
+    def story(self) -> Story:
+        """Return a training and what came of it."""
+        training = self.job()
+        model = self.model(training)
+        return Story(
+            training,
+            model,
+            self.evaluation(training, model),
+            self.ranking(self.job("rank"), model),
+            self.inspection(self.job("inspect"), model),
+        )
+
+
+@pytest.fixture
+def author(store: Store) -> Author:
+    """One who writes stories."""
+    return Author(store)
+
+
+@pytest.fixture
+def story(author: Author) -> Story:
+    """A training and what came of it."""
+    return author.story()
+
+
+@pytest.fixture
+def stored_bytes(store: Store) -> Callable[[], int]:
+    """A function that returns the bytes of all artifacts."""
+    return lambda: sum(size_bytes for _, size_bytes in store.artifacts.sizes())

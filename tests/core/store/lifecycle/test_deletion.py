@@ -1,0 +1,275 @@
+"""Deleting objects: what needs them, what goes with them, and the bytes that are freed."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy.orm import object_session
+
+from core.errors import NotFound
+from core.store import Store, Study, new_id
+from core.store.artifacts.inventory import take_inventory
+from core.store.lifecycle.deletion import (
+    Actor,
+    Deletion,
+    Manner,
+    delete_objects,
+    empty_trash,
+    preview,
+    preview_of_emptying,
+)
+from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.sizes import FolderSizes
+from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
+
+BYTES = len(CONTENT)
+AT_ONCE = Manner(with_results=True)
+TO_TRASH = Manner(with_results=True, trash_days=7)
+
+
+def deleted(store: Store, kind: str, *ids: str, manner: Manner = TO_TRASH) -> Deletion:
+    """Delete some objects."""
+    return delete_objects(store, KINDS[kind], ids, manner, Actor("key_1", "r-1"))
+
+
+def holders(deletion: Deletion) -> set[tuple[str, str]]:
+    """Return the kinds and ids of what keeps objects from being deleted."""
+    return {(holder.kind, holder.id) for refused in deletion.refused for holder in refused.holders}
+
+
+def assert_gone(store: Store, story: Story) -> None:
+    """Check that no list has anything of a story."""
+    with store.read() as tx:
+        for get, row in (
+            (tx.jobs.get, story.training),
+            (tx.models.get, story.model),
+            (tx.evaluations.get, story.evaluation),
+            (tx.rankings.get, story.ranking),
+            (tx.inspections.get, story.inspection),
+        ):
+            with pytest.raises(NotFound):
+                get(row.id)
+
+
+def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> None:
+    """A job goes alone only when nothing that it made is left, a model when nothing is of it."""
+    refused = deleted(store, "job", story.training.id, manner=Manner(trash_days=7))
+    assert not refused.counts
+    assert refused.refused[0].has_results
+    assert holders(refused) == {
+        ("model", story.model.id),
+        ("evaluation", story.evaluation.id),
+        ("ranking", story.ranking.id),
+        ("inspection", story.inspection.id),
+    }
+    for kind, row in (("evaluation", story.evaluation), ("ranking", story.ranking)):
+        assert not deleted(store, kind, row.id, manner=Manner(trash_days=7)).refused
+    deleted(store, "inspection", story.inspection.id)
+    deleted(store, "model", story.model.id, manner=Manner(trash_days=7))
+    assert deleted(store, "job", story.training.id, manner=Manner(trash_days=7)).counts == {"jobs": 1}
+
+
+def test_a_job_goes_with_all_that_came_of_it(store: Store, story: Story) -> None:
+    """Evaluations of other jobs go with their model; those jobs stay."""
+    found = deleted(store, "job", story.training.id)
+    counts = {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1, "inspections": 1}
+    assert (found.counts, found.size_bytes, found.missing) == (counts, 3 * BYTES, [])
+    assert found.purge_at is not None
+    assert_gone(store, story)
+    with store.read() as tx:
+        assert tx.jobs.get(story.ranking.job_id).status == "succeeded"
+        assert tx.jobs.page(None, 50).items[-1].id != story.training.id
+
+
+def alias(store: Store, author: Author, story: Story) -> tuple[str, str]:
+    """Point an alias at the model."""
+    del author
+    with store.begin() as tx:
+        tx.aliases.move("web", "champion", story.model.version)
+    return "alias", "web@champion"
+
+
+def comparison(_: Store, author: Author, story: Story) -> tuple[str, str]:
+    """Compare the model with another one."""
+    other = author.model(author.job())
+    return "comparison", author.comparison(author.job("compare"), story.model, other).id
+
+
+def active_job(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Queue an evaluation of the model."""
+    with store.begin() as tx:
+        return "job", tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "web:1"}).id
+
+
+def continued_training(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Queue a training that goes on from the model, by its reference."""
+    with store.begin() as tx:
+        return "job", tx.jobs.add("train", {"init_model": story.model.reference}).id
+
+
+def teaching(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Queue a training that learns from the scores of the model."""
+    with store.begin() as tx:
+        return "job", tx.jobs.add("train", {"labels_from": f"model:{story.model.reference}"}).id
+
+
+def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Let a study conclude from the training."""
+    with store.begin() as tx:
+        row = Study(
+            id=new_id("std_"),
+            name="leaves",
+            model_name="web",
+            dataset_id="ds_1",
+            status="succeeded",
+            spec={},
+            trials=2,
+            parallel_trials=1,
+            winner_job_id=story.training.id,
+        )
+        session = object_session(tx.jobs.get(story.training.id))
+        assert session is not None
+        session.add(row)
+    return "study", row.id
+
+
+def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Let an experiment report on the training."""
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        tx.experiments.add_training(
+            row.id,
+            digest="d",
+            fold=0,
+            place=0,
+            sharing_key="s",
+            spec={},
+            job_id=story.training.id,
+            needs_training_values=False,
+        )
+    return "experiment", row.id
+
+
+@pytest.mark.parametrize(
+    "hold", [alias, comparison, active_job, continued_training, teaching, study, experiment]
+)
+@pytest.mark.parametrize("manner", [AT_ONCE, TO_TRASH])
+def test_what_is_needed_stays_with_all_of_it(
+    store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: Manner
+) -> None:
+    """One holder anywhere in what would go keeps the whole of it, and is named."""
+    holder = hold(store, author, story)
+    for kind, row in (("job", story.training), ("model", story.model)):
+        found = deleted(store, kind, row.id, manner=manner)
+        assert holders(found) == {holder}
+        assert (found.counts, found.refused_count) == ({}, 1)
+        assert not found.refused[0].has_results
+    with store.read() as tx:
+        assert tx.models.get(story.model.id).id == story.model.id
+        assert tx.evaluations.get(story.evaluation.id).id == story.evaluation.id
+
+
+def test_an_active_job_stays(store: Store, author: Author) -> None:
+    """Neither a queued job goes nor a running one; it is named as what holds itself."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {})
+    assert holders(deleted(store, "job", job.id)) == {("job", job.id)}
+    with store.begin() as tx:
+        tx.jobs.claim(job.id, "w", 15)
+    assert "is running" in deleted(store, "job", job.id).refused[0].holders[0].reason
+    assert author.job().id != job.id
+
+
+def test_a_comparison_does_not_hold_what_its_own_job_made(store: Store, author: Author, story: Story) -> None:
+    """A job goes with its comparison and the rankings that it stored for it."""
+    job = author.job("compare")
+    author.ranking(job, story.model)
+    author.comparison(job, story.model)
+    assert deleted(store, "job", job.id).counts == {"jobs": 1, "rankings": 1, "comparisons": 1}
+    assert deleted(store, "model", story.model.id).counts["models"] == 1
+
+
+def test_newer_objects_free_older_ones(store: Store, author: Author, story: Story) -> None:
+    """In the order from new to old, a comparison that goes does not hold its models."""
+    job = author.job("compare")
+    author.comparison(job, story.model)
+    ids = (job.id, story.training.id)
+    promised = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
+    found = deleted(store, "job", *ids)
+    assert promised.counts == found.counts
+    assert (promised.refused_count, found.refused_count) == (0, 0)
+    assert found.counts["jobs"] == 2
+
+
+@pytest.mark.parametrize("trash_days", [0, 7])
+def test_what_is_promised_is_freed(
+    store: Store, author: Author, story: Story, stored_bytes: Callable[[], int], trash_days: int
+) -> None:
+    """A dry run changes nothing; the bytes that it counts are those that go, and no file is left behind."""
+    kept = author.story()
+    before, manner = stored_bytes(), Manner(with_results=True, trash_days=trash_days)
+    ids = [story.training.id]
+    promised = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
+    assert stored_bytes() == before
+    found = deleted(store, "job", *ids, manner=manner)
+    assert (found.counts, found.size_bytes) == (promised.counts, promised.size_bytes)
+    if trash_days:
+        assert stored_bytes() == before
+        emptied = preview_of_emptying(store, ids, Manner())
+        assert emptied.size_bytes == promised.size_bytes
+        assert empty_trash(store, ids, Manner(), Actor()).size_bytes == promised.size_bytes
+    assert before - stored_bytes() == promised.size_bytes == 3 * BYTES
+    assert_gone(store, story)
+    with store.read() as tx:
+        assert tx.trash.pending(10) == []
+        assert [row.key for row in tx.digests.under() if story.model.id in row.key] == []
+        assert tx.models.get(kept.model.id).version == kept.model.version
+        assert tx.jobs.iterations(kept.training.id)
+
+
+def test_a_version_number_is_not_given_again(store: Store, author: Author, story: Story) -> None:
+    """Not while the last version is in the trash, nor after it is gone."""
+    deleted(store, "job", story.training.id)
+    assert author.model(author.job()).version == story.model.version + 1
+    empty_trash(store, [story.training.id], Manner(), Actor())
+    assert author.model(author.job()).version == story.model.version + 2
+
+
+def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) -> None:
+    """Files of the trash are not orphaned, and not missing once they are deleted."""
+    deleted(store, "job", story.training.id)
+    with store.read() as tx:
+        assert f"models/{story.model.id}/model.txt" in tx.needed.artifacts()
+    empty_trash(store, [story.training.id], Manner(), Actor())
+    found = take_inventory(store)
+    assert (found.missing, found.orphaned) == ([], [])
+
+
+def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: Story) -> None:
+    """What a process that was killed left behind belongs to nobody, and is still known."""
+    deleted(store, "job", story.training.id)
+    with store.begin() as tx:
+        folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+    with store.read() as tx:
+        assert sorted(tx.trash.pending(10)) == sorted(folders)
+        assert f"models/{story.model.id}" in tx.needed.folders()
+
+
+def test_unknown_ids_are_missing(store: Store, story: Story) -> None:
+    """They are no mistake: the same request may be sent again."""
+    ids = ("job_00000000000000000000", story.training.id)
+    assert deleted(store, "job", *ids).missing == [ids[0]]
+    assert deleted(store, "job", *ids).missing == list(ids)
+
+
+def test_the_audit_has_an_entry_for_each_object(store: Store, story: Story, author: Author) -> None:
+    """With the key and the request that asked for it; nothing that was refused has one."""
+    other = author.story()
+    with store.begin() as tx:
+        tx.aliases.move("web", "champion", other.model.version)
+    deleted(store, "job", other.training.id, story.training.id)
+    with store.read() as tx:
+        (entry,) = tx.audit.page(None, 10).items
+    assert (entry.method, entry.path) == ("DELETE", f"/v1/jobs/{story.training.id}")
+    assert (entry.key_id, entry.request_id) == ("key_1", "r-1")
