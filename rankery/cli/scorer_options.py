@@ -10,8 +10,8 @@ from rankery.cli.completion import completed
 from rankery.cli.endings import WrongUsage
 from rankery.cli.names import SCORERS
 from rankery.cli.texts import NotUnderstood
+from rankery.grids import TREES
 
-TREES = "trees"
 _MLP = "mlp"
 _PREFIX = "scorer."
 
@@ -75,19 +75,6 @@ class ScorerChoice:
         if epochs is not None:
             scorer["epochs"] = epochs
         return cls(scorer | {name.removeprefix(_PREFIX): value for name, value in settings.items()}, {})
-
-
-def part_of(name: str, *, is_network: bool) -> tuple[str, str]:
-    """Return the part of a request that a name belongs to, and its name there.
-
-    Example:
-        >>> part_of("scorer.dropout", is_network=True), part_of("num_leaves", is_network=False)
-        (('scorer', 'dropout'), ('hyperparameters', 'num_leaves'))
-    """
-    part, dot, field = name.partition(".")
-    if dot and part in ("loss", "scorer"):
-        return part, field
-    return ("scorer" if is_network else "hyperparameters"), name
 
 
 def _units(text: str) -> list[int]:

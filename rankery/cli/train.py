@@ -22,7 +22,8 @@ from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_results import show_grid, show_submitted, show_training
-from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of, points
+from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of
+from rankery.grids import points
 
 if TYPE_CHECKING:
     from rankery.client import Job

@@ -1,24 +1,18 @@
-"""Build training requests, one or one per grid point."""
+"""Build training requests."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.references import data_of
-from rankery.cli.scorer_options import TREES, part_of
 from rankery.cli.texts import NotUnderstood
 
 NONE = "none"
-_LOSS = "loss"
-_SEED = "seed"
-_SCORER = "scorer"
 _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
@@ -101,43 +95,6 @@ def model_name_of(data: str) -> str:
     """
     stem = Path(data).name.partition(".")[0].lower()
     return _FIRST_LETTERS.sub("-", stem).strip("-._")[:100] or "model"
-
-
-def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Return a job for each point of a grid, with its values as tags of the model.
-
-    Args:
-        spec: The job.
-        grid: Values by hyperparameter of what is trained; `loss` for losses by name, `loss.mu` for an option
-            of the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of one, `seed` for the
-            seed of the job.
-
-    Example:
-        >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
-        [{'num_leaves': 31}, {'num_leaves': 63}]
-    """
-    for values in product(*grid.values()):
-        job = deepcopy(dict(spec))
-        for name, value in zip(grid, values, strict=True):
-            if name == _LOSS:
-                job["loss"] = {**job["loss"], "name": value}
-            elif name == _SEED:
-                job["seed"] = value
-            elif name == _SCORER:
-                is_trees = value == TREES
-                job["scorer"] = None if is_trees else {"kind": value}
-                job["hyperparameters"] = job.get("hyperparameters", {}) if is_trees else {}
-            else:
-                is_network = (job.get("scorer") or {}).get("kind", TREES) != TREES
-                part, field = part_of(name, is_network=is_network)
-                job[part] = {**(job.get(part) or {}), field: value}
-        if grid:
-            varied = {
-                name: value if isinstance(value, str) else json.dumps(value)
-                for name, value in zip(grid, values, strict=True)
-            }
-            job["tags"] = {**(job.get("tags") or {}), **varied}
-        yield job
 
 
 def job_of_file(path: Path) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
 from core.data.texts import Texts
 from core.data.trec.columns import pair_keys
-from core.data.trec.run import Run
+from core.data.trec.run import Run, word
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
+
+_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # what Python's str.split takes for one, in the words of RE2
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,14 @@ class JudgedRun:
 
 
 def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
-    """Join by the ids of queries and documents.
+    """Join by the ids of queries and documents; blanks in those of the dataset are percent-encoded in files.
 
     Raises:
         InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that it
             cannot be told which one a run means; at `/ranking_id` when they share no query.
     """
-    queries = pc.index_in(pa.array(run.query_ids), pa.array(dataset.query_ids)).fill_null(-1)
+    written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
+    queries = pc.index_in(*written_queries).fill_null(-1)
     query_of_run = queries.to_numpy().astype(np.int64)
     known = query_of_run >= 0
     if not known.any():
@@ -57,7 +59,8 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     n_judged = dataset.n_documents
     judged_queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
     both = Texts.of_parts(dataset.document_ids, retrieved)
-    keys = pair_keys(np.concatenate((judged_queries, run_queries)), both.array)
+    written = Texts.of_parts(_written(dataset.document_ids), _written(retrieved))
+    keys = pair_keys(np.concatenate((judged_queries, run_queries)), written.array)
     rows = _rows_of(keys[:n_judged], keys[n_judged:])
 
     added = np.flatnonzero(rows < 0)
@@ -77,6 +80,13 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
         unknown_queries=int((~known).sum()),
         queries_without_results=dataset.n_queries - int(known.sum()),
     )
+
+
+def _written(identifiers: Texts) -> Texts:
+    """Return identifiers as the words of a run; rankings of models keep the blanks of a dataset."""
+    if not pc.any(pc.match_substring_regex(identifiers.array, _BLANK)).as_py():
+        return identifiers
+    return Texts.of([word(identifier) for identifier in identifiers])
 
 
 def _rows_of(judged: Int64Array, wanted: Int64Array) -> Int64Array:

@@ -106,6 +106,19 @@ def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None
         join_run(dataset, Run.from_columns(["p"], ["a"], [1.0]))
 
 
+def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
+    """Searches such as "red shoes" are words in a run's lines; rankings of models keep their blanks."""
+    lines = "red%20shoes Q0 sku%209 1 2.5 me\nred%20shoes Q0 sku-1 2 1.5 me\n"
+    table = "query_id,document_id,label,bm25\nred shoes,sku-1,0,1\nred shoes,sku 9,1,2\n"
+    dataset = read_dataset(_file(tmp_path, table.encode()))
+    stored = Run.from_columns(["red shoes"] * 2, ["sku 9", "sku-1"], [2.5, 1.5])
+    for run in (read_run(_file(tmp_path, lines.encode(), "run")), stored):
+        joined = join_run(dataset, run)
+        assert joined.scores.tolist() == [1.5, 2.5]
+        assert list(joined.document_ids) == ["sku-1", "sku 9"]
+        assert joined.unknown_queries == 0
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

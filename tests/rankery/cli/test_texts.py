@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from rankery.cli.texts import NotUnderstood, assigned, grid, settings
-from rankery.cli.trainings import model_name_of, points
+from rankery.cli.trainings import model_name_of
+from rankery.grids import points
 
 
 def test_settings_are_json_where_they_can_be() -> None:

@@ -1,0 +1,60 @@
+"""The points of a grid of trainings."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from itertools import product
+from typing import Any
+
+TREES = "trees"
+_LOSS, _SEED, _SCORER = "loss", "seed", "scorer"
+
+
+def points(spec: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Return a job for each point of a grid, with its values as tags of the model.
+
+    Args:
+        spec: The job.
+        grid: Values by hyperparameter of what is trained; `loss` for losses by name, `loss.mu` for an option
+            of the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of one, `seed` for the
+            seed of the job.
+
+    Example:
+        >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
+        [{'num_leaves': 31}, {'num_leaves': 63}]
+    """
+    for values in product(*grid.values()):
+        job = deepcopy(dict(spec))
+        for name, value in zip(grid, values, strict=True):
+            if name == _LOSS:
+                job["loss"] = {**(job.get("loss") or {}), "name": value}
+            elif name == _SEED:
+                job["seed"] = value
+            elif name == _SCORER:
+                is_trees = value == TREES
+                job["scorer"] = None if is_trees else {"kind": value}
+                job["hyperparameters"] = job.get("hyperparameters", {}) if is_trees else {}
+            else:
+                is_network = (job.get("scorer") or {}).get("kind", TREES) != TREES
+                part, field = part_of(name, is_network=is_network)
+                job[part] = {**(job.get(part) or {}), field: value}
+        if grid:
+            varied = {
+                name: value if isinstance(value, str) else json.dumps(value)
+                for name, value in zip(grid, values, strict=True)
+            }
+            job["tags"] = {**(job.get("tags") or {}), **varied}
+        yield job
+
+
+def part_of(name: str, *, is_network: bool) -> tuple[str, str]:
+    """Return the part of a request that a name belongs to, and its name there.
+
+    Example:
+        >>> part_of("scorer.dropout", is_network=True), part_of("num_leaves", is_network=False)
+        (('scorer', 'dropout'), ('hyperparameters', 'num_leaves'))
+    """
+    part, dot, field = name.partition(".")
+    if dot and part in ("loss", "scorer"):
+        return part, field
+    return ("scorer" if is_network else "hyperparameters"), name
