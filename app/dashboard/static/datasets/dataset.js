@@ -112,7 +112,26 @@ export function datasetActions(dataset, deleted) {
         ? h("a", { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of it")
         : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on it")),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" && deleteButton(dataset, deleted),
+  );
+}
+
+/** @param {string} id @param {boolean} isJudgedOnly */
+function downloads(id, isJudgedOnly) {
+  /** @param {string} below @param {string} words */
+  const file = (below, words) => h("a", { href: datasetApi(id, below), download: "" }, words);
+  return h(
+    "details",
+    { class: "menu" },
+    h("summary", { class: "button quiet" }, "Download"),
+    h(
+      "div",
+      { class: "menu-items" },
+      file("/download?format=parquet", "Parquet"),
+      !isJudgedOnly && file("/download?format=letor", "LETOR"),
+      file("/qrels", "Judgments (TREC qrels)"),
+    ),
   );
 }
 

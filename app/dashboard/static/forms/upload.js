@@ -5,12 +5,13 @@
 import { urlOf } from "../page/addresses.js";
 import { PARTS } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
+import { RESUMABLE_BYTES, sendResumable } from "./resumable.js";
 import { Away, failure, freshKey, signIn } from "../page/api.js";
 import { find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
 /**
- * Uploading what a form holds with its progress, which fetch does not tell.
+ * Upload what a form holds with its progress, which fetch does not tell; large files by requests of their own first.
  *
  * @param {string} path
  * @param {FormData} form
@@ -18,6 +19,46 @@ import { duration, size } from "../page/format.js";
  * @returns {{done: Promise<any>, abort: () => void}} done resolves to the answer's JSON, or null when stopped
  */
 export function upload(path, form, onProgress) {
+  const large = [...form].flatMap(([name, value]) => (isLarge(value) ? [/** @type {const} */ ([name, value])] : []));
+  if (!large.length) return sendForm(path, form, onProgress);
+  const stopped = new AbortController();
+  /** @type {{abort: () => void} | null} */
+  let last = null;
+  async function send() {
+    const total = large.reduce((sum, [, { size: bytes }]) => sum + bytes, 0);
+    let before = 0;
+    for (const [name, file] of large) {
+      const id = await sendResumable(file, (sent) => onProgress(before + sent, total), stopped.signal);
+      if (id === null) return null;
+      form.set(name, `upload:${id}`);
+      before += file.size;
+    }
+    onProgress(total, total);
+    const transfer = sendForm(path, form, () => {});
+    last = transfer;
+    return transfer.done;
+  }
+  const abort = () => {
+    stopped.abort();
+    last?.abort();
+  };
+  return { done: send(), abort };
+}
+
+/** @param {FormDataEntryValue} value @returns {value is File} */
+function isLarge(value) {
+  return value instanceof File && value.size > RESUMABLE_BYTES;
+}
+
+/**
+ * Send a form in one request.
+ *
+ * @param {string} path
+ * @param {FormData} form
+ * @param {(sent: number, total: number) => void} onProgress bytes
+ * @returns {{done: Promise<any>, abort: () => void}}
+ */
+function sendForm(path, form, onProgress) {
   const transfer = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));

@@ -33,6 +33,9 @@ export function jobActions(changed, { page }) {
       ...results(job),
       job.kind === "train" &&
         h("a", { class: "button quiet", href: `/train?from=${encodeURIComponent(job.id)}` }, "Clone and edit"),
+      job.kind === "train" &&
+        job.status === "succeeded" &&
+        h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
       isActive(job)
         ? cancelButton(job, changed)
         : !page &&

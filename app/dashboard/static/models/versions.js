@@ -1,30 +1,14 @@
 /**
- * Versions of a model name, tags, and models selected for comparison.
+ * Versions of a model name, and models selected for comparison.
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
+import { tagList } from "../forms/labels.js";
 import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
 import { findAll, h, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 import { longerTable } from "../tables/table.js";
-
-/** @param {Record<string, string>} tags */
-export function tagList(tags) {
-  return Object.entries(tags).map(([name, value]) => {
-    const words = value ? `${name}: ${value}` : name;
-    const wanted = value ? `${name}:${value}` : name;
-    return h(
-      "a",
-      {
-        class: "tag plain",
-        href: `/models?${new URLSearchParams({ tag: wanted })}`,
-        title: "All models with this tag",
-      },
-      words,
-    );
-  });
-}
 
 /**
  * Models ticked to be compared, wherever on the page their boxes stand, and the link that compares them.

@@ -2,6 +2,7 @@
  * Columns that several lists have.
  * @module
  */
+import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
@@ -37,4 +38,15 @@ export const JOB = {
 };
 
 /** @type {ListColumn} */
+/** @param {string} list page that is narrowed by the project @returns {import("./list.js").ListColumn} */
+export function projectColumn(list) {
+  return {
+    key: "project",
+    label: "Project",
+    optional: true,
+    fields: ["project"],
+    cell: ({ project }) => project && projectTag(project, list),
+  };
+}
+
 export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", {}, id) };

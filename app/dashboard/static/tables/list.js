@@ -537,6 +537,27 @@ export async function offerDatasetFilter(form, parameter) {
 }
 
 /**
+ * Offers the projects in a filter, which is left out where there are none.
+ *
+ * @param {HTMLFormElement} form of the filters
+ */
+export async function offerProjectFilter(form) {
+  const { items } = await get("/v1/projects");
+  const names = items.map(({ name }) => name);
+  const asked = here().get("project");
+  if (asked && !names.includes(asked)) names.push(asked);
+  if (!names.length) return;
+  const select = h(
+    "select",
+    { "data-filter": "project", "aria-label": "Filter by project" },
+    h("option", { value: "" }, "All projects"),
+    ...names.map((name) => h("option", {}, name)),
+  );
+  form.querySelector(".list-tools")?.before(select);
+  showFilters(form);
+}
+
+/**
  * Columns of the metrics that items have: the first is shown, the others can be chosen.
  *
  * @param {any[]} items

@@ -11,8 +11,8 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, emptyState, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, ID } from "../tables/columns.js";
-import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { CREATED, DATASET, ID, projectColumn } from "../tables/columns.js";
+import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 import { searchField } from "../tables/table.js";
 
@@ -34,6 +34,7 @@ const COLUMNS = [
   },
   DATASET,
   CREATED,
+  projectColumn("/comparisons"),
   ID,
 ];
 
@@ -151,7 +152,7 @@ const again = listTable(elementById("comparisons"), {
   form: filters,
   label: "Comparisons",
   noun: "comparison",
-  filters: ["dataset_id"],
+  filters: ["dataset_id", "project"],
   fields: ["created_at"],
   columns: COLUMNS,
   name: ({ sentence }) => sentence,
@@ -169,6 +170,7 @@ const again = listTable(elementById("comparisons"), {
   nothing,
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 offerDatasetFilter(filters, "dataset_id").catch(() => {});
 followDialogs({
   compare: () => offerChoices().catch((error) => showError(form, error)),

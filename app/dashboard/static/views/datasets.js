@@ -10,8 +10,8 @@ import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h } from "../page/dom.js";
 import { count, counted, short, size, timeElement } from "../page/format.js";
-import { ID } from "../tables/columns.js";
-import { listTable } from "../tables/list.js";
+import { ID, projectColumn } from "../tables/columns.js";
+import { listTable, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 const FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
@@ -93,6 +93,7 @@ const COLUMNS = [
         "Train on it",
       ),
   },
+  projectColumn("/datasets"),
   ID,
 ];
 
@@ -194,6 +195,7 @@ const adding = elementById("add-dialog", HTMLDialogElement);
 const judged = elementById("upload", HTMLFormElement);
 const synthetic = elementById("synthetic", HTMLFormElement);
 const folder = elementById("folder", HTMLFormElement);
+const address = elementById("address", HTMLFormElement);
 const create = creator();
 
 const again = listTable(list, {
@@ -201,7 +203,7 @@ const again = listTable(list, {
   form: filters,
   label: "Datasets",
   noun: "dataset",
-  filters: ["status"],
+  filters: ["status", "project"],
   fields: FIELDS,
   columns: COLUMNS,
   name: ({ name }) => name,
@@ -211,6 +213,7 @@ const again = listTable(list, {
   changed: (before, now) => before.status !== now.status && announce(`Dataset ${now.name} is ${now.status}.`),
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 followDialogs();
 
 onSubmit(synthetic, async () => {
@@ -227,6 +230,11 @@ onSubmit(folder, async () => {
   );
   adding.close();
   again();
+});
+
+onSubmit(address, async () => {
+  const { id } = await create("/v1/datasets", payloadOf(address));
+  openPage(datasetPage(id));
 });
 
 followChoices(judged);

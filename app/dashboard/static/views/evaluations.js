@@ -10,8 +10,8 @@ import { modelPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, emptyState, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { CREATED, DATASET, ID, JOB } from "../tables/columns.js";
-import { listTable, metricColumns, offerDatasetFilter } from "../tables/list.js";
+import { CREATED, DATASET, ID, JOB, projectColumn } from "../tables/columns.js";
+import { listTable, metricColumns, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -29,6 +29,7 @@ const COLUMNS = [
   DATASET,
   CREATED,
   JOB,
+  projectColumn("/evaluations"),
   ID,
 ];
 
@@ -50,7 +51,7 @@ const again = listTable(elementById("evaluations"), {
   form: filters,
   label: "Evaluations",
   noun: "evaluation",
-  filters: ["dataset_id", "model_id", "ranking_id"],
+  filters: ["dataset_id", "model_id", "ranking_id", "project"],
   fields: ["system", "metrics", "created_at"],
   columns: COLUMNS,
   after: "dataset",
@@ -70,6 +71,7 @@ const again = listTable(elementById("evaluations"), {
   nothing,
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 offerDatasetFilter(filters, "dataset_id").catch(() => {});
 followDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
 tellSubject();

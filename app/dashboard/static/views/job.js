@@ -5,6 +5,7 @@
 import { pagePath, urlOf } from "../page/addresses.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar } from "../figures/marks.js";
+import { labelsPanel } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
@@ -338,6 +339,14 @@ async function build(first) {
   const log = jobLog();
   const inside = h("div", { class: "panel" }, detail.node);
   const found = h("div", { class: "job-findings" });
+  const labels = labelsPanel(labelsOf(first), {
+    heading: "Notes",
+    path: `/v1/jobs/${encodeURIComponent(first.id)}`,
+    members: { name: "name", notes: "notes" },
+    list: "/jobs",
+    read: labelsOf,
+    changed: (job) => setText(heading, job.title),
+  });
   place.removeAttribute("aria-busy");
   replace(
     place,
@@ -348,6 +357,7 @@ async function build(first) {
     ranks.node,
     attempts.node,
     found,
+    labels,
     asked,
     phases.node,
     log.node,
@@ -376,6 +386,11 @@ async function build(first) {
     showFindings(found, job);
     await detail.update(job);
   };
+}
+
+/** @param {Job} job @returns {import("../forms/labels.js").Labels} */
+function labelsOf({ name, notes, tags, project }) {
+  return { name, notes, tags, project };
 }
 
 /** Show the findings of its datasets and of the training; more may join in the end. @param {HTMLElement} place @param {Job} job */

@@ -3,6 +3,7 @@
  * @module
  */
 import { progressBar } from "../figures/marks.js";
+import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
@@ -12,11 +13,11 @@ import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
 import { announce, elementById, emptyState, h, setAttribute } from "../page/dom.js";
 import { count, counted, duration, metric, timeElement } from "../page/format.js";
-import { ID } from "../tables/columns.js";
-import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { ID, projectColumn } from "../tables/columns.js";
+import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
 import { followFilters, onFirstPage } from "../tables/paged_list.js";
 
-const FILTERS = ["kind", "status", "text", "dataset"];
+const FILTERS = ["kind", "status", "text", "dataset", "tag", "project"];
 /** Of one request. */
 const MOST_CANCELLED = 200;
 /** Fields that rows need whichever columns are shown. */
@@ -102,6 +103,14 @@ const COLUMNS = [
     fields: ["result"],
     cell: ({ result }) =>
       result?.model_id && h("a", { class: "quiet-link", href: modelPage(result.model_id) }, "Model"),
+  },
+  projectColumn("/jobs"),
+  {
+    key: "tags",
+    label: "Tags",
+    optional: true,
+    fields: ["tags"],
+    cell: ({ tags }) => tagList(tags, "/jobs"),
   },
   ID,
 ];
@@ -225,6 +234,7 @@ const again = listTable(elementById("jobs"), {
   changed: (before, now) => before.status !== now.status && announce(`${now.title}: ${now.status}.`),
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 followKinds(elementById("kinds"));
 offerDatasetFilter(filters, "dataset").catch(() => {});
 

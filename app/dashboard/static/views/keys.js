@@ -29,6 +29,7 @@ const table = sortableTable(
     { label: "Name", value: ({ name }) => name },
     { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", {}, `${hint}…`) },
     { label: "Scopes", value: ({ scopes }) => scopes.join(", ") },
+    { label: "Projects", value: ({ projects }) => projects?.join(", ") ?? "all" },
     { label: "State", value: stateOf },
     { label: "Created", value: ({ created_at: at }) => at, cell: ({ created_at: at }) => moment(at) },
     { label: "Last used", value: ({ last_used_at: at }) => at, cell: ({ last_used_at: at }) => moment(at) },

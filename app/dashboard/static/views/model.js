@@ -4,16 +4,16 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { tileList } from "../figures/marks.js";
-import { onSubmit } from "../forms/forms.js";
+import { labelsPanel } from "../forms/labels.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { foundWords, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
-import { modelTicks, tagList, versionTable } from "../models/versions.js";
+import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, kept, modelApi, modelPage, openPage, subject } from "../page/addresses.js";
-import { creator, get, Problem, request } from "../page/api.js";
+import { creator, get, Problem } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
-import { announce, elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Model"]} Model */
@@ -96,99 +96,15 @@ function madeOf(model) {
 
 /** @param {Model} model */
 function saidPanel(model) {
-  const body = h("div", { class: "said" });
-  const edit = h("button", { type: "button", class: "quiet small", click: () => write(model) }, "Edit");
-  const node = h(
-    "section",
-    { class: "panel" },
-    h("div", { class: "panel-head" }, h("h2", {}, "Description"), edit),
-    body,
-  );
-
-  /** @param {Model} newModel */
-  function read(newModel) {
-    model = newModel;
-    edit.hidden = false;
-    const { description, tags } = model;
-    replace(
-      body,
-      description ? h("p", { class: "description" }, description) : h("p", { class: "hint" }, "No description yet."),
-      Object.keys(tags).length > 0 && h("p", { class: "model-marks" }, tagList(tags)),
-    );
-  }
-
-  /** @param {Model} model */
-  function write({ description, tags }) {
-    const words = h("textarea", { rows: 3, "data-pointer": "/description" }, description || "");
-    const lines = h(
-      "textarea",
-      { rows: Math.max(2, Object.keys(tags).length + 1), "data-pointer": "/tags", spellcheck: "false" },
-      linesOf(tags),
-    );
-    const form = h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
-      h("label", { class: "field" }, "Description", words),
-      h("label", { class: "field" }, "Tags ", h("small", {}, "one a line: team: search"), lines),
-      h(
-        "div",
-        { class: "actions" },
-        h("button", { type: "submit", class: "primary" }, "Save"),
-        h("button", { type: "button", class: "quiet", click: cancel }, "Cancel"),
-      ),
-    );
-    onSubmit(form, async () => {
-      const wanted = tagsOf(lines.value);
-      const gone = Object.fromEntries(
-        Object.keys(tags)
-          .filter((name) => !(name in wanted))
-          .map((name) => [name, null]),
-      );
-      const json = { description: words.value.trim() || null, tags: { ...gone, ...wanted } };
-      read((await request(modelApi(model.id), { method: "PATCH", json })).body);
-      announce("Saved.");
-      edit.focus();
-    });
-    edit.hidden = true;
-    replace(body, form);
-    words.focus();
-  }
-
-  function cancel() {
-    read(model);
-    edit.focus();
-  }
-
-  read(model);
-  return node;
-}
-
-/** @param {Record<string, string>} tags */
-function linesOf(tags) {
-  return Object.entries(tags)
-    .map(([name, value]) => (value ? `${name}: ${value}` : name))
-    .join("\n");
-}
-
-/**
- * Read tags. A tag's name holds no colon
- *
- * @param {string} text one tag a line
- * @param its value may.
- * @returns {Record<string, string>}
- */
-function tagsOf(text) {
-  const lines = text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [name, ...value] = line.split(":");
-      return [name.trim(), value.join(":").trim()];
-    }),
-  );
+  /** @param {Model} labelled @returns {import("../forms/labels.js").Labels} */
+  const read = ({ title, description, tags, project }) => ({ name: title, notes: description, tags, project });
+  return labelsPanel(read(model), {
+    heading: "Description",
+    path: modelApi(model.id),
+    members: { name: "title", notes: "description" },
+    list: "/models",
+    read,
+  });
 }
 
 /** @param {Model} model */

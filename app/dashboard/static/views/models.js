@@ -3,18 +3,18 @@
  * @module
  */
 import { datasetPage } from "../page/addresses.js";
+import { tagList } from "../forms/labels.js";
 import { followDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { kindName } from "../models/network.js";
-import { tagList } from "../models/versions.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem, request } from "../page/api.js";
 import { announce, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, size } from "../page/format.js";
-import { CREATED, ID } from "../tables/columns.js";
-import { listTable, metricColumns } from "../tables/list.js";
+import { CREATED, ID, projectColumn } from "../tables/columns.js";
+import { listTable, metricColumns, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 const MOST_COMPARED = 20;
@@ -53,6 +53,7 @@ const COLUMNS = [
     cell: ({ best_iteration: trees }) => count(trees),
   },
   { key: "tags", label: "Tags", fields: ["tags"], cell: ({ tags }) => tagList(tags) },
+  projectColumn("/models"),
   CREATED,
   {
     key: "size",
@@ -190,7 +191,7 @@ const again = listTable(elementById("models"), {
   form: filters,
   label: "Models",
   noun: "model",
-  filters: ["name", "tag", "latest"],
+  filters: ["name", "tag", "latest", "project"],
   fields: FIELDS,
   columns: COLUMNS,
   after: "aliases",
@@ -213,6 +214,7 @@ const again = listTable(elementById("models"), {
   nothing,
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 followDialogs();
 importForm(elementById("import-form", HTMLFormElement), elementById("importing"), (id) => openPage(modelPage(id)));
 

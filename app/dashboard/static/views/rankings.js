@@ -10,8 +10,8 @@ import { compareWith, datasetPage, modelPage, openPage, rankingPage } from "../p
 import { creator } from "../page/api.js";
 import { elementById, emptyState, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, ID, JOB } from "../tables/columns.js";
-import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { CREATED, ID, JOB, projectColumn } from "../tables/columns.js";
+import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -56,6 +56,7 @@ const COLUMNS = [
   },
   CREATED,
   JOB,
+  projectColumn("/rankings"),
   ID,
 ];
 
@@ -99,7 +100,7 @@ const again = listTable(elementById("rankings"), {
   form: filters,
   label: "Rankings",
   noun: "ranking",
-  filters: ["dataset_id", "uploaded"],
+  filters: ["dataset_id", "uploaded", "project"],
   fields: ["system", "model_id", "dataset_id", "created_at"],
   columns: COLUMNS,
   name: ({ system, id }) => `${system}, ${id}`,
@@ -107,6 +108,7 @@ const again = listTable(elementById("rankings"), {
   nothing,
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 offerDatasetFilter(filters, "dataset_id").catch(() => {});
 onSubmit(form, async () => follow(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
 runForm(run, follow);

@@ -40,10 +40,8 @@ const create = creator();
 /** @type {Map<string, ReturnType<typeof card>>} */
 const cards = new Map();
 
-elementById("create").addEventListener("click", () => {
-  dialog.showModal();
-  offerTrainings().catch((error) => showError(form, error));
-});
+elementById("create").addEventListener("click", openForm);
+if (new URLSearchParams(location.search).has("from")) openForm();
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
 onSubmit(form, async () => {
   const { alias, ...asked } = payloadOf(form);
@@ -81,6 +79,11 @@ async function refresh() {
     replace(place, emptyState("No schedules yet", words));
   } else if (!same) replace(place, ...nodes);
   return items.some(({ last_run: run }) => run && GOING_ON.includes(run.status));
+}
+
+function openForm() {
+  dialog.showModal();
+  offerTrainings().catch((error) => showError(form, error));
 }
 
 async function offerTrainings() {

@@ -1,0 +1,142 @@
+/**
+ * What people write about a job or a model: its name, notes, tags and project, to read and to edit.
+ * @module
+ */
+import { onSubmit } from "./forms.js";
+import { request } from "../page/api.js";
+import { announce, h, replace } from "../page/dom.js";
+
+/**
+ * @typedef {object} Labels
+ * @property {string | null} name given by people, null for none
+ * @property {string | null} notes
+ * @property {Record<string, string>} tags
+ * @property {string | null} project
+ */
+
+/**
+ * @typedef {object} LabelsOptions
+ * @property {string} heading
+ * @property {string} path of the API, which takes a PATCH
+ * @property {{name: string, notes: string}} members what the API calls them
+ * @property {string} list page that is narrowed by a tag or a project
+ * @property {(answer: any) => Labels} read the labels from what the API answers
+ * @property {(answer: any) => void} [changed]
+ */
+
+/**
+ * @param {Labels} labels
+ * @param {LabelsOptions} options
+ */
+export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
+  const body = h("div", { class: "said" });
+  const edit = h("button", { type: "button", class: "quiet small", click: write }, "Edit");
+  const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, heading), edit), body);
+
+  /** @param {Labels} now */
+  function show(now) {
+    labels = now;
+    edit.hidden = false;
+    const { name, notes, tags, project } = labels;
+    const isMarked = Object.keys(tags).length > 0 || project;
+    replace(
+      body,
+      name && h("p", {}, h("strong", {}, name)),
+      notes ? h("p", { class: "description" }, notes) : h("p", { class: "hint" }, `No ${heading.toLowerCase()} yet.`),
+      isMarked && h("p", { class: "model-marks" }, project && projectTag(project, list), tagList(tags, list)),
+    );
+  }
+
+  function write() {
+    const { name, notes, tags, project } = labels;
+    const line = (/** @type {string | null} */ value, /** @type {string} */ pointer) =>
+      h("input", { type: "text", "data-pointer": pointer, value: value ?? "", autocomplete: "off" });
+    const given = line(name, `/${members.name}`);
+    const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
+    const rows = Math.max(2, Object.keys(tags).length + 1);
+    const lines = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
+    const owner = line(project, "/project");
+    const form = h(
+      "form",
+      { class: "form", novalidate: true },
+      h("div", { class: "summary", hidden: true }),
+      h("label", { class: "field" }, "Display name ", h("small", {}, "empty for the usual one"), given),
+      h("label", { class: "field" }, heading, words),
+      h("label", { class: "field" }, "Tags ", h("small", {}, "one a line: team: search"), lines),
+      h("label", { class: "field" }, "Project ", h("small", {}, "empty for none"), owner),
+      h(
+        "div",
+        { class: "actions" },
+        h("button", { type: "submit", class: "primary" }, "Save"),
+        h("button", { type: "button", class: "quiet", click: cancel }, "Cancel"),
+      ),
+    );
+    onSubmit(form, async () => {
+      const wanted = tagsOf(lines.value);
+      const gone = Object.keys(tags).filter((tag) => !(tag in wanted));
+      const json = {
+        [members.name]: given.value.trim() || null,
+        [members.notes]: words.value.trim() || null,
+        tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...wanted },
+        ...((owner.value.trim() || null) !== project && { project: owner.value.trim() || null }),
+      };
+      const { body: answer } = await request(path, { method: "PATCH", json });
+      show(read(answer));
+      changed(answer);
+      announce("Saved.");
+      edit.focus();
+    });
+    edit.hidden = true;
+    replace(body, form);
+    words.focus();
+  }
+
+  function cancel() {
+    show(labels);
+    edit.focus();
+  }
+
+  show(labels);
+  return node;
+}
+
+/** Link tags to the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
+export function tagList(tags, list = "/models") {
+  return Object.entries(tags).map(([name, value]) => {
+    const wanted = value ? `${name}:${value}` : name;
+    const href = `${list}?${new URLSearchParams({ tag: wanted })}`;
+    return h("a", { class: "tag plain", href, title: "All with this tag" }, value ? `${name}: ${value}` : name);
+  });
+}
+
+/** @param {string} project @param {string} list page */
+export function projectTag(project, list) {
+  const href = `${list}?${new URLSearchParams({ project })}`;
+  return h("a", { class: "tag", href, title: "All of this project" }, project);
+}
+
+/** @param {Record<string, string>} tags */
+function linesOf(tags) {
+  return Object.entries(tags)
+    .map(([name, value]) => (value ? `${name}: ${value}` : name))
+    .join("\n");
+}
+
+/**
+ * Read tags. The name of a tag holds no colon; its value may.
+ *
+ * @param {string} text one tag a line
+ * @returns {Record<string, string>}
+ */
+function tagsOf(text) {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name, ...value] = line.split(":");
+      return [name.trim(), value.join(":").trim()];
+    }),
+  );
+}
