@@ -61,6 +61,11 @@ class ApiKeyCache:
         """Return whether a credential was accepted at the last database read."""
         return credential in self._answers
 
+    def last_known(self, credential: Credential) -> Caller | None:
+        """Return the caller of a credential at the last database read, or None."""
+        answer = self._answers.get(credential)
+        return None if answer is None else answer.caller
+
     def ask(self, credential: Credential) -> Caller | None:
         """Read the caller of a credential from the database; None if it is unknown, expired or revoked.
 

@@ -21,6 +21,7 @@ from app.http.thread_pools import NOTES
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
 from core.loopback import is_loopback
+from core.store.visibility import limited_to
 
 _log = structlog.stdlib.get_logger("rankery.access")
 
@@ -28,7 +29,8 @@ _log = structlog.stdlib.get_logger("rankery.access")
 class AuthMiddleware(HttpMiddleware):
     """ASGI middleware that authenticates callers and sets `request.state.key`.
 
-    What is refused is refused before any of its body is read.
+    What is refused is refused before any of its body is read. A key that is bound to projects finds nothing
+    else in the store until its request is answered, threads and tasks of the request included.
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
@@ -42,7 +44,8 @@ class AuthMiddleware(HttpMiddleware):
             return
         authenticator: Authenticator = scope["app"].state.services.authenticator
         answer = await self._refusal(Request(scope), authenticator)
-        await (answer or self.app)(scope, receive, send)
+        with limited_to(caller_in(scope).projects):
+            await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
         if key_id is not None and authenticator.key_cache.begin_note(key_id):
             await NOTES.run(lambda: authenticator.key_cache.note_use(key_id))
@@ -77,6 +80,8 @@ class AuthMiddleware(HttpMiddleware):
             return http_problem(HTTPStatus.NOT_FOUND)
         if not caller.may(needed):
             raise refusals.forbidden(caller, needed)
+        if rule is not None and rule.shows_all_projects and caller.projects is not None:
+            raise refusals.bound(caller)
         return None
 
 
@@ -100,12 +105,10 @@ def _owner(request: Request) -> Caller:
 def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
     """Return whether a known key asks for the metrics, which report a database outage."""
     credential = credential_of(request)
-    return (
-        request.method == "GET"
-        and request.scope["path"] == METRICS
-        and credential is not None
-        and authenticator.key_cache.was_good(credential)
-    )
+    if request.method != "GET" or request.scope["path"] != METRICS or credential is None:
+        return False
+    caller = authenticator.key_cache.last_known(credential)
+    return caller is not None and caller.projects is None
 
 
 def expects_page(request: Request) -> bool:

@@ -56,6 +56,12 @@ def forbidden(caller: Caller, scope: str) -> Refusal:
     return Refusal(FORBIDDEN, f"this needs the scope {scope}; the key {caller.key_id} has {held}")
 
 
+def bound(caller: Caller) -> Refusal:
+    """Refuse a key that is bound to projects what counts or shows all of them."""
+    names = ", ".join(caller.projects or ())
+    return Refusal(FORBIDDEN, f"this is about all projects; the key {caller.key_id} is bound to {names}")
+
+
 def foreign_host() -> Refusal:
     """Refuse a request with a foreign Host header."""
     return Refusal(

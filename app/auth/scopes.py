@@ -43,21 +43,27 @@ class Rule:
         paths: Patterns of the paths.
         reading: What GET and the other safe methods need; None lets everybody in.
         writing: What all other methods need.
+        shows_all_projects: Whether a key that is bound to projects is refused.
     """
 
     paths: tuple[Pattern[str], ...]
     reading: str | None
     writing: str | None
+    shows_all_projects: bool = False
 
     def scope(self, method: str) -> str | None:
         """Return the scope that a method needs, or None for a public path."""
         return self.reading if method in READING else self.writing
 
 
-def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> Rule:
+def _rule(
+    paths: Sequence[str], *, reading: str | None, writing: str | None, shows_all_projects: bool = False
+) -> Rule:
     # A query's id may hold line breaks, which `.` does not match.
     patterns = (compile_path(path)[0].pattern for path in paths)
-    return Rule(tuple(re.compile(pattern, re.DOTALL) for pattern in patterns), reading, writing)
+    return Rule(
+        tuple(re.compile(pattern, re.DOTALL) for pattern in patterns), reading, writing, shows_all_projects
+    )
 
 
 RULES = (
@@ -72,7 +78,8 @@ RULES = (
     ),
     _rule(["/v2", "/v2/models/{below:path}"], reading=READ, writing=READ),
     _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
-    _rule(["/openapi.json", "/docs", METRICS], reading=READ, writing=READ),
+    _rule([METRICS], reading=READ, writing=READ, shows_all_projects=True),
+    _rule(["/openapi.json", "/docs"], reading=READ, writing=READ),
     _rule(["/static/{file:path}", "/static-offline-docs/{file:path}"], reading=READ, writing=READ),
     _rule(
         [

@@ -36,7 +36,8 @@ def matches(if_none_match: str | None, etag: str) -> bool:
 MOST_ANSWERS = 512
 MOST_BYTES = 2**16
 
-Address = tuple[str, bytes]
+# Path and query of a request, and the projects that its key is bound to.
+Address = tuple[str, bytes, tuple[str, ...] | None]
 
 
 class ResponseCache:

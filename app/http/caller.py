@@ -35,17 +35,20 @@ class Caller:
         name: What people call the key.
         scopes: What the key was made for.
         session_sha256: Hash of the session's token where a browser has signed in, else None.
+        projects: The projects that the key is bound to, None for all.
     """
 
     key_id: str | None
     name: str | None
     scopes: frozenset[str]
     session_sha256: str | None = None
+    projects: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, key: ApiKey, session_sha256: str | None = None) -> "Caller":
         """Return the caller of an API key, or of a browser session of it."""
-        return cls(key.id, key.name, frozenset(key.scopes), session_sha256)
+        projects = None if key.projects is None else tuple(key.projects)
+        return cls(key.id, key.name, frozenset(key.scopes), session_sha256, projects)
 
     def may(self, scope: str) -> bool:
         """Return whether the scopes include a scope."""

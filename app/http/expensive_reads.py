@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.http.caller import caller_of
 from app.http.thread_pools import EXPENSIVE, ThreadPool
+from core.store.visibility import projects
 
 _RETRY_SECONDS = 1
 
@@ -48,6 +49,7 @@ class ExpensiveReads:
         Raises:
             HTTPException: 429 where too much is under way for the caller.
         """
+        question = (projects(), question)  # what is bound to some finds less
         task = self._under_way.get(question)
         if task is None:
             self._take(caller)

@@ -19,6 +19,7 @@ from typing import BinaryIO, TypeVar, cast
 from core.errors import RankeryError
 from core.logs import capture_output
 from core.store import Store, StoreSettings
+from core.store.visibility import limited_to, projects
 from core.subprocesses import module_command, module_environment
 
 _NICE = 19
@@ -37,7 +38,7 @@ class LowPriorityProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, settings: StoreSettings, work: Callable[[Store], Result]) -> Result:
-        """Run a function in the process and return its result.
+        """Run a function in the process and return its result; it finds what the caller's projects have.
 
         Args:
             settings: Of the store that it is given.
@@ -50,7 +51,7 @@ class LowPriorityProcess:
         with self._turn:
             try:
                 requests, answers = self._pipes()
-                pickle.dump((settings, work), requests)
+                pickle.dump((settings, projects(), work), requests)
                 requests.flush()
                 outcome = pickle.load(answers)  # noqa: S301 - our own process wrote it
             except (EOFError, OSError, pickle.UnpicklingError) as error:
@@ -118,7 +119,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     store, opened = None, None
     while True:
         try:
-            settings, work = pickle.load(requests)  # noqa: S301 - the process that started this one wrote it
+            settings, allowed, work = pickle.load(requests)  # noqa: S301 - the process that started this one wrote it
         except EOFError:
             return
         try:
@@ -126,7 +127,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 if store is not None:
                     store.close()
                 store, opened = Store.open(settings), settings
-            outcome = work(store)
+            with limited_to(allowed):
+                outcome = work(store)
         except RankeryError as error:
             outcome = error
         except Exception:  # noqa: BLE001 - it is raised where the work was asked for

@@ -14,6 +14,7 @@ from app.http.caching import conditional
 from app.http.openapi import operation_id
 from app.services import services_of
 from app.settings import ApiSettings
+from core.store.visibility import projects
 
 # The one parameter that is no key of the database, which PostgreSQL cannot even be asked for with a NUL.
 QUERY_ID = "query_id"
@@ -59,14 +60,15 @@ class JsonRoute(APIRoute):
 
 
 class PolledRoute(JsonRoute):
-    """A GET route whose response depends only on the URL and the database, and is cached.
+    """A GET route whose response depends on the URL, the caller's projects and the database, and is cached.
 
     As long as nothing changes, they are given again.
     """
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Compute the response if the cached one may be stale."""
-        services, address = services_of(request), (request.scope["path"], request.scope["query_string"])
+        services = services_of(request)
+        address = (request.scope["path"], request.scope["query_string"], projects())
 
         async def find() -> tuple[str, bytes | None]:
             store = services.store

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from core.json_values import FeatureReader
 from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
+from core.store.visibility import projects
 from core.types import Float64Array, FloatArray
 
 # A reference may mean what it meant so long ago while it is looked up again; an alias that was moved by
@@ -114,12 +115,17 @@ class _Meaning:
     moves: int
 
 
+# A reference, and the projects in which it is looked up, None for all.
+_Asked = tuple[str, tuple[str, ...] | None]
+
+
 class ServedModels:
     """LRU cache of models in memory, shared by all requests.
 
     Every request finds its model here without asking the database, but for the first; what references mean
     is looked up again behind the requests' backs. A model that an alias was moved to is read before the
-    alias means it, so that no request waits for that. Made and used within one event loop.
+    alias means it, so that no request waits for that. What a reference means is remembered by the projects
+    that callers are bound to. Made and used within one event loop.
 
     Args:
         store: Where models are.
@@ -131,9 +137,9 @@ class ServedModels:
         self._store = store
         self._kernels = kernels
         self._most_bytes = most_bytes
-        self._meanings: OrderedDict[str, _Meaning] = OrderedDict()
+        self._meanings: OrderedDict[_Asked, _Meaning] = OrderedDict()
         self._served: OrderedDict[str, ServedModel] = OrderedDict()
-        self._under_way: dict[str, asyncio.Task[Any]] = {}
+        self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
         self._hits = self._misses = self._moves = 0
 
     async def get(self, reference: str) -> ServedModel:
@@ -171,36 +177,38 @@ class ServedModels:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     async def _meant(self, reference: str) -> Model:
+        asked = reference, projects()
         while True:
-            meaning = self._meanings.get(reference)
+            meaning = self._meanings.get(asked)
             holds = meaning is not None and meaning.moves == self._moves
             age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
             if age > LOOK_UP_SECONDS:
-                looking_up = self._once(f"reference {reference}", lambda: self._look_up(reference))
+                looking_up = self._once(asked, lambda: self._look_up(asked))
                 if age > STALE_SECONDS:
                     await asyncio.shield(looking_up)
-                meaning = self._meanings.get(reference, meaning)
+                meaning = self._meanings.get(asked, meaning)
             if meaning is not None and meaning.moves == self._moves:
                 return meaning.model
             # An alias was moved while this was looked up.
 
-    async def _look_up(self, reference: str) -> None:
+    async def _look_up(self, asked: _Asked) -> None:
+        reference, _ = asked  # the task is limited to the projects, as the request that began it
         asked_at, moves = time.monotonic(), self._moves
         try:
             model = await LOOKUPS.run(lambda: self._resolve(reference))
         except StoreUnavailable:
-            known = self._meanings.get(reference)
+            known = self._meanings.get(asked)
             if known is None or known.moves != self._moves:
                 raise
             _LOG.warning("a reference cannot be looked up; it means what it meant", reference=reference)
             return
         except Exception:
-            self._meanings.pop(reference, None)
+            self._meanings.pop(asked, None)
             raise
         if model.id not in self._served:
             await self._read(model)
-        self._meanings[reference] = _Meaning(model, asked_at, moves)
-        self._meanings.move_to_end(reference)
+        self._meanings[asked] = _Meaning(model, asked_at, moves)
+        self._meanings.move_to_end(asked)
         if len(self._meanings) > MOST_REFERENCES:
             self._meanings.popitem(last=False)
 
@@ -209,9 +217,7 @@ class ServedModels:
             return tx.models.resolve(reference)
 
     async def _read(self, model: Model) -> ServedModel:
-        served: ServedModel = await asyncio.shield(
-            self._once(f"model {model.id}", lambda: self._serve(model))
-        )
+        served: ServedModel = await asyncio.shield(self._once(model.id, lambda: self._serve(model)))
         return served
 
     async def _serve(self, model: Model) -> ServedModel:
@@ -224,7 +230,7 @@ class ServedModels:
     def _bytes(self) -> int:
         return sum(served.scorer.size_bytes for served in self._served.values())
 
-    def _once(self, key: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
+    def _once(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
         """Start a piece of work, unless it is under way."""
         task = self._under_way.get(key)
         if task is None or task.done():
@@ -232,7 +238,7 @@ class ServedModels:
             task.add_done_callback(lambda done: self._finished(key, done))
         return task
 
-    def _finished(self, key: str, done: "asyncio.Task[Any]") -> None:
+    def _finished(self, key: Hashable, done: "asyncio.Task[Any]") -> None:
         if self._under_way.get(key) is done:
             del self._under_way[key]
         if not done.cancelled():

@@ -159,6 +159,7 @@ def test_no_rule_is_hidden_by_an_earlier_one() -> None:
         "/v1/models/web/export",
         "/v2",
         "/v1/jobs",
+        "/metrics",
         "/docs",
         "/static/a.js",
         "/",
