@@ -99,6 +99,8 @@ class Sweeper:
         try:
             with store.begin() as tx:
                 settled = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
+                for process, job_ids in settled.by_process.items():
+                    tx.events.process_lost(process, job_ids)
                 self._report(tx)
             advance_all(store)
             with store.begin() as tx:

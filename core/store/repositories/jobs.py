@@ -71,10 +71,12 @@ class Settled:
     Attributes:
         requeued: Ids of the jobs that wait again.
         ended: The jobs that were cancelled or have failed.
+        by_process: Ids of all of them, by the process of a worker that ran them.
     """
 
     requeued: list[str] = field(default_factory=list)
     ended: list[Job] = field(default_factory=list)
+    by_process: dict[str, list[str]] = field(default_factory=dict, compare=False)
 
 
 class Jobs:
@@ -488,6 +490,7 @@ class Jobs:
             if moved is None:
                 continue
             self._attempts.end(moved, LOST, f"The worker {worker} stopped answering.")
+            settled.by_process.setdefault(worker or "", []).append(job.id)
             if target == QUEUED:
                 settled.requeued.append(job.id)
             else:

@@ -18,6 +18,7 @@ from core.jobs.trial import TrialJob
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Labels, Projects
@@ -72,9 +73,10 @@ class Studies:
     locked before its study's, so that no two transactions wait for each other.
     """
 
-    def __init__(self, session: Session, jobs: Jobs) -> None:
+    def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
         self._session = session
         self._jobs = jobs
+        self._events = events
         jobs.on_ending(self._settle)
 
     def add(
@@ -445,6 +447,7 @@ class Studies:
         study.status, study.problem, study.finished_at = status, problem, utc_now()
         study.paused_at = None
         self._session.flush()
+        self._events.study_concluded(study)
 
 
 def _of_study(study: Study) -> dict[str, Any]:

@@ -6,19 +6,21 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core.store.clock import utc_now
+from core.store.repositories.events import Events
 from core.store.tables import Worker
 
 
 class Workers:
     """Workers within one transaction."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, events: Events) -> None:
         self._session = session
+        self._events = events
 
     def report(
         self, name: str, lane: str, processes: int, seconds: float, compiling: str | None = None
     ) -> None:
-        """Record a live worker and delete long-gone ones.
+        """Record a live worker; delete those whose lease has expired, and record that they are lost.
 
         Args:
             name: What its jobs call it, before the id of a process.
@@ -28,7 +30,9 @@ class Workers:
             compiling: How far the compilation of its kernels is, None once it can work.
         """
         now = utc_now()
-        self._session.execute(delete(Worker).where(Worker.name != name, Worker.expires_at < now))
+        expired = delete(Worker).where(Worker.name != name, Worker.expires_at < now).returning(Worker)
+        for lost in self._session.scalars(expired, execution_options={"synchronize_session": False}).all():
+            self._events.worker_lost(lost)
         worker = self._session.get(Worker, name) or Worker(name=name, started_at=now)
         worker.lane, worker.processes, worker.compiling = lane, processes, compiling
         worker.seen_at, worker.expires_at = now, now + timedelta(seconds=seconds)

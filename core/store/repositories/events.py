@@ -1,0 +1,255 @@
+"""Stored events."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Session
+
+from core.errors import InvalidInput
+from core.events import ALIAS_MOVED, DATASET_READY, GATE_REFUSED, JOB_ENDED, STUDY_CONCLUDED, WORKER_LOST
+from core.jobs import JobStatus, specification_of
+from core.store.advisory_locks import advisory_lock
+from core.store.clock import utc_now
+from core.store.repositories.pages import Page
+from core.store.tables import AliasMove, Dataset, Event, Job, ModelName, Study, Worker
+from core.store.visibility import limited_to
+
+_LOCK = 0x45564E54  # any number of Rankery's own: "EVNT"
+# Ids are written as texts in cursors, and SQLite's integers end there.
+MAX_ID = 2**63 - 1
+
+Facts = Callable[[], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Events that may be missing after an id, because they were removed.
+
+    Attributes:
+        after: The id.
+        oldest: The first event kept, None where there is none.
+    """
+
+    after: int
+    oldest: int | None
+
+
+class Events:
+    """Events within one transaction.
+
+    What is added is written just before the commit, under one lock: ids are committed in their order, so that
+    a reader who has seen an id will never meet a smaller one that is new. Nothing else is locked afterwards.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._added: list[tuple[dict[str, Any], Facts]] = []
+
+    def add(
+        self,
+        kind: str,
+        object_kind: str,
+        object_id: str,
+        data: dict[str, Any] | Facts,
+        *,
+        project: str | None = None,
+        key_id: str | None = None,
+    ) -> None:
+        """Record an event; undone with the transaction.
+
+        Args:
+            kind: One of `core.events.EVENT_KINDS`.
+            object_kind: What it is about, such as `job`.
+            object_id: Id of that.
+            data: What happened, or a function that returns it at the end of the transaction.
+            project: The project of the object.
+            key_id: The API key that caused it.
+        """
+        row = {"kind": kind, "object_kind": object_kind, "object_id": object_id}
+        facts = data if callable(data) else lambda: data
+        self._added.append(({**row, "project": project, "key_id": key_id}, facts))
+
+    def write(self) -> None:
+        """Write the added events; called at the very end of a transaction."""
+        if not self._added:
+            return
+        self._session.flush()  # whatever it locks, it locks before the events
+        rows = [{**row, "data": facts()} for row, facts in self._added]
+        self._added.clear()
+        advisory_lock(self._session, _LOCK, "")
+        now = utc_now()
+        self._session.execute(insert(Event), [{**row, "at": now} for row in rows])
+
+    def job_ended(self, job: Job) -> None:
+        """Record the end of a job, and that its dataset is ready."""
+        about = {"project": job.project, "key_id": job.key_id}
+        self.add(JOB_ENDED, "job", job.id, lambda: _job_facts(job), **about)
+        if job.status == JobStatus.SUCCEEDED and specification_of(job.kind).makes_dataset:
+            dataset = self._session.get(Dataset, (job.result or {}).get("dataset_id", ""))
+            if dataset is not None:
+                self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_facts(dataset), **about)
+
+    def study_concluded(self, study: Study) -> None:
+        """Record the end of a study."""
+        self.add(
+            STUDY_CONCLUDED,
+            "study",
+            study.id,
+            lambda: _study_facts(study),
+            project=study.project,
+            key_id=study.key_id,
+        )
+
+    def alias_moved(self, move: AliasMove) -> None:
+        """Record a move of an alias."""
+        self._about_alias(ALIAS_MOVED, move, {"change": move.kind})
+
+    def gate_refused(self, move: AliasMove) -> None:
+        """Record that the gate of an alias refused a version."""
+        self._about_alias(GATE_REFUSED, move, {"sentence": (move.report or {}).get("sentence")})
+
+    def worker_lost(self, worker: Worker) -> None:
+        """Record that the lease of a worker has expired."""
+        data = {"lane": worker.lane, "processes": worker.processes, "jobs": []}
+        self.add(WORKER_LOST, "worker", worker.name, {**data, "seen_at": _moment(worker.seen_at)})
+
+    def process_lost(self, process: str, job_ids: Sequence[str]) -> None:
+        """Record that a process of a worker was lost with the jobs that it ran."""
+        worker, _, _ = process.rpartition("/")
+        data = {"lane": None, "processes": None, "jobs": list(job_ids), "seen_at": None}
+        self.add(WORKER_LOST, "worker", worker or process, data)
+
+    def latest_id(self) -> int:
+        """Return the id of the newest event of all projects, 0 where there is none."""
+        with limited_to(None):
+            return self._session.scalar(select(func.max(Event.id))) or 0
+
+    def after(
+        self,
+        id: int,
+        limit: int,
+        *,
+        kinds: Collection[str] = (),
+        object_id: str | None = None,
+        project: str | None = None,
+    ) -> list[Event]:
+        """List the events after an id, the oldest first.
+
+        Args:
+            id: 0 for the first event.
+            limit: Events at most.
+            kinds: Only these, all where it is empty.
+            object_id: Only events about this object.
+            project: Only events of this project.
+        """
+        rows = select(Event).where(Event.id > id)
+        if kinds:
+            rows = rows.where(Event.kind.in_(kinds))
+        if object_id is not None:
+            rows = rows.where(Event.object_id == object_id)
+        if project is not None:
+            rows = rows.where(Event.project == project)
+        return list(self._session.scalars(rows.order_by(Event.id).limit(limit)))
+
+    def gap(self, after: int) -> Gap | None:
+        """Return whether events after an id may have been removed, or None."""
+        with limited_to(None):
+            first, last = self._session.execute(select(func.min(Event.id), func.max(Event.id))).one()
+            if after == 0 or self._session.scalar(select(Event.id).where(Event.id == after)):
+                return None
+        if first is not None and first <= after < last:  # an id that was never committed
+            return None
+        return Gap(after, first)
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        after: int = 0,
+        kinds: Collection[str] = (),
+        object_id: str | None = None,
+        ascending: bool = False,
+    ) -> Page[Event]:
+        """List events, newest first by default.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = select(Event).where(Event.id > after)
+        if kinds:
+            rows = rows.where(Event.kind.in_(kinds))
+        if object_id is not None:
+            rows = rows.where(Event.object_id == object_id)
+        if cursor is not None:
+            last = _id_of(cursor)
+            rows = rows.where(Event.id > last if ascending else Event.id < last)
+        order = Event.id.asc() if ascending else Event.id.desc()
+        found = list(self._session.scalars(rows.order_by(order).limit(limit + 1)))
+        items = found[:limit]
+        return Page(items, str(items[-1].id) if len(found) > limit else None)
+
+    def remove_before(self, moment: datetime, limit: int) -> int:
+        """Remove events from before a moment with their deliveries, the oldest few; returns how many."""
+        oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
+        removed = self._session.execute(
+            delete(Event).where(Event.id.in_(oldest)).returning(Event.id),
+            execution_options={"synchronize_session": False},
+        )
+        return len(removed.all())
+
+    def _about_alias(self, kind: str, move: AliasMove, data: dict[str, Any]) -> None:
+        name = self._session.get(ModelName, move.name)
+        versions = {"from_version": move.from_version, "to_version": move.to_version}
+        self.add(
+            kind,
+            "alias",
+            f"{move.name}@{move.alias}",
+            {"name": move.name, "alias": move.alias, **versions, "job_id": move.job_id, **data},
+            project=name.project if name else None,
+            key_id=move.key_id,
+        )
+
+
+def _id_of(cursor: str) -> int:
+    if not (cursor.isascii() and cursor.isdecimal()) or int(cursor) > MAX_ID:
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+    return int(cursor)
+
+
+def _job_facts(job: Job) -> dict[str, Any]:
+    return {
+        "kind": job.kind,
+        "title": job.title,
+        "status": job.status,
+        "result": job.result,
+        "problem": job.problem,
+        "metric": job.main_metric,
+        "took_seconds": job.took_seconds,
+    }
+
+
+def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    statistics = dataset.statistics or {}
+    counts = {name: statistics.get(name) for name in ("queries", "documents", "features")}
+    return {"name": dataset.name, **counts}
+
+
+def _study_facts(study: Study) -> dict[str, Any]:
+    conclusion = study.conclusion or {}
+    return {
+        "name": study.name,
+        "status": study.status,
+        "best_trial": study.best_number,
+        "best_value": study.best_value,
+        "verdict": conclusion.get("verdict"),
+        "sentence": conclusion.get("sentence"),
+        "problem": study.problem,
+    }
+
+
+def _moment(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

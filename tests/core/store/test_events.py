@@ -1,0 +1,198 @@
+"""Events: recorded with what they report, in an order that readers can follow."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from core.errors import InvalidInput, LeaseLost
+from core.events import EVENT_KINDS
+from core.store import Dataset, Job, Model, Store
+from core.store.clock import utc_now
+from core.store.repositories.aliases import Promotion
+from core.store.repositories.events import Gap
+from core.store.tables import Event
+from core.store.visibility import limited_to
+
+
+def _events(store: Store, after: int = 0) -> list[Event]:
+    with store.read() as tx:
+        return tx.events.after(after, 1_000)
+
+
+def _add(store: Store, number: int, project: str | None = None) -> None:
+    with store.begin() as tx:
+        tx.events.add("drift.found", "model", f"mdl_{number}", {"number": number}, project=project)
+
+
+@pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled"])
+def test_the_end_of_a_job(store: Store, claimed: Job, status: str) -> None:
+    """An event comes with the transaction that ends the job, once, and with what it found."""
+    problem = {"title": "Broken", "detail": "It broke."}
+    for _ in range(2):
+        try:
+            with store.begin() as tx:
+                if status == "succeeded":
+                    tx.jobs.succeed(claimed.id, claimed.token, {"model_id": "mdl_1"})
+                elif status == "failed":
+                    tx.jobs.fail(claimed.id, claimed.token, problem)
+                else:
+                    tx.jobs.cancelled(claimed.id, claimed.token)
+        except LeaseLost:
+            pass
+    (event,) = _events(store)
+    assert (event.kind, event.object_kind, event.object_id) == ("job.ended", "job", claimed.id)
+    assert event.data["status"] == status
+    assert event.data["kind"] == "train"
+    assert event.data["result"] == ({"model_id": "mdl_1"} if status == "succeeded" else None)
+    assert (event.data["problem"] is None) == (status == "succeeded")
+    assert event.data["took_seconds"] >= 0
+
+
+def test_a_queued_job_that_is_cancelled(store: Store, job: Job) -> None:
+    """Jobs also end without a worker."""
+    with store.begin() as tx:
+        tx.jobs.request_cancel(job.id)
+    assert [event.data["status"] for event in _events(store)] == ["cancelled"]
+
+
+def test_a_dataset_that_is_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
+    """The end of its job is followed by the news of the dataset itself."""
+    dataset, job = ingest
+    with store.begin() as tx:
+        claimed = tx.jobs.claim(job.id, "w1", 15)
+        assert claimed is not None
+        tx.jobs.succeed(job.id, claimed.token, {"dataset_id": dataset.id})
+        tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9})
+    ended, ready = _events(store)
+    assert (ended.kind, ready.kind) == ("job.ended", "dataset.ready")
+    assert (ready.object_id, ready.data["queries"], ready.data["name"]) == (dataset.id, 3, "web")
+
+
+def test_moves_of_an_alias(store: Store, add_model: Callable[[str], Model]) -> None:
+    """Each move and each refusal is an event about the alias, which belongs to the project of the name."""
+    first, second = add_model("web"), add_model("web")
+    asked = Promotion("web", "champion", first.id, second.id, "job_1", "key_1", {"sentence": "It is worse."})
+    with store.begin() as tx:
+        tx.aliases.move("web", "champion", 1, "key_1")
+        tx.aliases.refuse(asked)
+        tx.aliases.promote(asked)
+        tx.aliases.roll_back("web", "champion")
+        tx.aliases.remove("web", "champion")
+    found = _events(store)
+    assert {event.object_id for event in found} == {"web@champion"}
+    assert [event.data.get("change", event.kind) for event in found] == [
+        *("moved", "gate.refused", "promoted", "rolled_back", "removed")
+    ]
+    refused = found[1]
+    assert (refused.data["sentence"], refused.data["from_version"]) == ("It is worse.", 1)
+    assert (refused.data["to_version"], refused.data["job_id"], refused.key_id) == (2, "job_1", "key_1")
+
+
+def test_a_worker_that_is_lost(store: Store, claimed: Job) -> None:
+    """Both a process that lost its job and a worker that was not heard of are reported."""
+    with store.begin() as tx:
+        tx.workers.report("host:1", "training", 2, seconds=-1)
+    with store.begin() as tx:
+        settled = tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        for name, job_ids in settled.by_process.items():
+            tx.events.process_lost(name, job_ids)
+        tx.workers.report("host:2", "quick", 1, seconds=60)
+    process, worker = _events(store)
+    assert (process.kind, process.object_id, process.data["jobs"]) == ("worker.lost", "w1", [claimed.id])
+    assert (worker.kind, worker.object_id, worker.data["lane"]) == ("worker.lost", "host:1", "training")
+
+
+def test_a_transaction_that_fails_reports_nothing(store: Store, job: Job) -> None:
+    """Events are committed with what they report, or not at all."""
+    with pytest.raises(ZeroDivisionError), store.begin() as tx:
+        tx.jobs.request_cancel(job.id).priority = 1 // 0
+    assert _events(store) == []
+
+
+def test_a_reader_misses_nothing(store: Store) -> None:
+    """Whoever has seen an id never meets a smaller one that is new, however many write at the same time."""
+    writers, each = 6, 20
+
+    def write(writer: int) -> None:
+        for number in range(each):
+            _add(store, writer * each + number)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(writers)]
+    for thread in threads:
+        thread.start()
+    seen: list[Event] = []
+    while len(seen) < writers * each:
+        alive = any(thread.is_alive() for thread in threads)
+        seen += _events(store, seen[-1].id if seen else 0)
+        assert alive or len(seen) == writers * each, "an event was committed behind one that was read"
+    for thread in threads:
+        thread.join()
+    assert sorted(event.data["number"] for event in seen) == list(range(writers * each))
+
+
+def test_ids_are_not_used_again(store: Store) -> None:
+    """After the newest event was removed, the next one has another id."""
+    _add(store, 1)
+    (first,) = _events(store)
+    with store.begin() as tx:
+        assert tx.events.remove_before(utc_now() + timedelta(seconds=1), 10) == 1
+    _add(store, 2)
+    (second,) = _events(store)
+    assert second.id > first.id
+
+
+def test_gaps_are_found(store: Store) -> None:
+    """A reader that comes back is told if events may have been removed since."""
+    with store.read() as tx:
+        assert tx.events.gap(0) is None
+        assert tx.events.gap(7) == Gap(7, None)
+    for number in range(4):
+        _add(store, number)
+    first, second, *_, last = _events(store)
+    with store.begin() as tx:
+        assert tx.events.remove_before(utc_now() + timedelta(seconds=1), 2) == 2
+    with store.read() as tx:
+        assert tx.events.gap(first.id) == Gap(first.id, second.id + 1)
+        assert tx.events.gap(last.id) is None
+        assert tx.events.gap(last.id + 100) == Gap(last.id + 100, second.id + 1)
+        assert tx.events.latest_id() == last.id
+
+
+def test_pages_and_filters(store: Store) -> None:
+    """Lists go both ways, and by kind, object and lower bound."""
+    for number in range(5):
+        _add(store, number)
+    ids = [event.id for event in _events(store)]
+    with store.read() as tx:
+        newest = tx.events.page(None, 2)
+        assert [event.id for event in newest.items] == ids[:2:-1]
+        assert [event.id for event in tx.events.page(newest.next_cursor, 9).items] == ids[2::-1]
+        oldest = tx.events.page(None, 2, after=ids[0], ascending=True)
+        assert [event.id for event in oldest.items] == ids[1:3]
+        rest = tx.events.page(oldest.next_cursor, 2, after=ids[0], ascending=True)
+        assert ([event.id for event in rest.items], rest.next_cursor) == (ids[3:], None)
+        assert tx.events.page(None, 9, kinds=["job.ended"]).items == []
+        assert len(tx.events.page(None, 9, kinds=["drift.found", "job.ended"]).items) == 5
+        assert [event.id for event in tx.events.page(None, 9, object_id="mdl_3").items] == [ids[3]]
+        for wrong in ("x", "-1", str(2**63), "１"):
+            with pytest.raises(InvalidInput):
+                tx.events.page(wrong, 9)
+
+
+def test_projects_limit_what_is_seen(store: Store) -> None:
+    """A key of one project sees its events; whether there is a gap does not depend on the key."""
+    for number, project in enumerate(["web", None, "ads", "web"]):
+        _add(store, number, project)
+    everything = _events(store)
+    with limited_to(("web",)):
+        assert [event.data["number"] for event in _events(store)] == [0, 3]
+        with store.read() as tx:
+            assert tx.events.gap(everything[1].id) is None
+            assert tx.events.latest_id() == everything[-1].id
+
+
+def test_kinds_are_described() -> None:
+    """Each kind has a sentence for the documentation."""
+    assert all(kind.count(".") == 1 and text[0].isupper() for kind, text in EVENT_KINDS.items())
