@@ -70,6 +70,15 @@ class ApiSettings(StoreSettings):
     session_hours: float = Field(12, gt=0, le=8_760, description="Hours that a browser stays signed in")
     wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys allowed per address and minute")
     max_upload_bytes: int = Field(32 * GIBIBYTE, ge=1, description="Largest dataset file accepted")
+    upload_hours: float = Field(
+        24,
+        gt=0,
+        le=8_760,
+        description="Hours after which a resumable upload is removed if nothing more arrives",
+    )
+    max_open_uploads: int = Field(
+        20, ge=0, description="Most resumable uploads of a key that are not used yet"
+    )
     max_json_bytes: int = Field(MEBIBYTE, ge=1, description="Largest JSON body accepted")
     max_rank_bytes: int = Field(16 * MEBIBYTE, ge=1, description="Largest body of a scoring request")
     max_rank_queries: int = Field(1_000, ge=1, description="Most queries of a scoring request")
@@ -117,7 +126,6 @@ class ApiSettings(StoreSettings):
     min_body_bytes_per_second: int = Field(
         1024, ge=0, description="Lowest transfer rate of a body after that timeout"
     )
-    max_active_jobs: int = Field(1_000, ge=0, description="Default limit of a key's waiting and running jobs")
     max_stored_bytes: int | None = Field(
         None, ge=0, description="Default limit of the bytes of a key's uploaded datasets"
     )

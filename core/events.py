@@ -9,6 +9,8 @@ GATE_REFUSED = "gate.refused"
 ALIAS_MOVED = "alias.moved"
 DATASET_READY = "dataset.ready"
 DRIFT_FOUND = "drift.found"
+SCHEDULE_RAN = "schedule.ran"
+SCHEDULE_FAILED = "schedule.failed"
 WORKER_LOST = "worker.lost"
 
 EVENT_KINDS: Mapping[str, str] = MappingProxyType(
@@ -19,6 +21,8 @@ EVENT_KINDS: Mapping[str, str] = MappingProxyType(
         ALIAS_MOVED: "An alias was set, promoted, rolled back or removed",
         DATASET_READY: "A dataset can be used",
         DRIFT_FOUND: "Scored data differ from the training data",
+        SCHEDULE_RAN: "A run of a schedule ended with a result",
+        SCHEDULE_FAILED: "A run of a schedule failed",
         WORKER_LOST: "A worker stopped answering",
     }
 )

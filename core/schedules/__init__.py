@@ -1,6 +1,6 @@
 """Schedules: when they are due, and the training of a run."""
 
 from core.schedules.cron import Cron
-from core.schedules.training import training_of_run
+from core.schedules.training import dataset_names, training_of_run
 
-__all__ = ["Cron", "training_of_run"]
+__all__ = ["Cron", "dataset_names", "training_of_run"]

@@ -8,6 +8,23 @@ from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 
+def dataset_names(asked: Stored) -> dict[str, str]:
+    """Return the names of the datasets of a job by role, empty for a job without datasets.
+
+    Example:
+        >>> dataset_names({"dataset": "clicks", "validation": {"dataset": "held out"}})
+        {'train': 'clicks', 'validation': 'held out'}
+        >>> dataset_names({"dataset": "clicks", "validation": {"fraction": 0.2}, "test_dataset": "judged"})
+        {'train': 'clicks', 'test': 'judged'}
+    """
+    names = {
+        "train": asked.get("dataset"),
+        "validation": (asked.get("validation") or {}).get("dataset"),
+        "test": asked.get("test_dataset"),
+    }
+    return {role: name for role, name in names.items() if name is not None}
+
+
 def training_of_run(
     resolved: Stored,
     asked: Stored,

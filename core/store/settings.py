@@ -73,6 +73,9 @@ class StoreSettings(BaseSettings):
         " downloads may connect to, separated by commas",
     )
 
+    max_active_jobs: int = Field(
+        default=1_000, ge=0, description="Default limit of a key's waiting and running jobs"
+    )
     trash_days: float = Field(
         default=7,
         ge=0,

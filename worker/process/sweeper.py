@@ -15,7 +15,7 @@ from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
-from worker.process.experiments import advance_all
+from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
 
 # So many leases may go by before a worker that says nothing is taken to be gone.
@@ -102,7 +102,8 @@ class Sweeper:
                 for process, job_ids in settled.by_process.items():
                     tx.events.process_lost(process, job_ids)
                 self._report(tx)
-            advance_all(store)
+            experiments.advance_all(store)
+            schedules.advance_all(store, self._settings.max_active_jobs)
             with store.begin() as tx:
                 woken = tx.jobs.to_wake(now, older_than_seconds)
             for job_id in settled.requeued:

@@ -138,6 +138,7 @@ class Schedules:
         due_at: datetime,
         trigger: Trigger,
         *,
+        missed_since: datetime | None = None,
         status: RunStatus = RunStatus.QUEUED,
         detail: str | None = None,
     ) -> ScheduleRun:
@@ -146,6 +147,7 @@ class Schedules:
             id=ids.new_id(ids.SCHEDULE_RUN),
             schedule_id=schedule_id,
             due_at=due_at,
+            missed_since=missed_since,
             trigger=trigger,
             status=status,
             detail=detail,
@@ -169,8 +171,7 @@ class Schedules:
 
     def finish(self, run: ScheduleRun, status: RunStatus, detail: str | None = None) -> None:
         """End a run."""
-        run.status, run.finished_at = status, utc_now()
-        run.detail = detail or run.detail
+        run.status, run.finished_at, run.detail = status, utc_now(), detail
         self._session.flush()
 
     def runs(
@@ -206,6 +207,8 @@ class Schedules:
         return self._session.scalar(rows.order_by(ScheduleRun.id.desc()).limit(1))
 
     def last_due_at(self, schedule_id: str) -> datetime | None:
-        """Return the latest due time that a run is recorded for, or None."""
-        rows = select(func.max(ScheduleRun.due_at)).where(ScheduleRun.schedule_id == schedule_id)
+        """Return the latest due time that the clock has started a run for, or None."""
+        rows = select(func.max(ScheduleRun.due_at)).where(
+            ScheduleRun.schedule_id == schedule_id, ScheduleRun.trigger == Trigger.CLOCK
+        )
         return self._session.scalar(rows)

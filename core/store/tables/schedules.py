@@ -51,6 +51,7 @@ class ScheduleRun(Base):
 
     Attributes:
         due_at: When it was due, or asked for.
+        missed_since: The first of the due times before it that were missed and that it stands for, or None.
         trigger: `clock` or `request`.
         status: See `core.store.repositories.schedules.RunStatus`.
         detail: A sentence about its outcome, or None.
@@ -66,6 +67,7 @@ class ScheduleRun(Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     schedule_id: Mapped[str] = mapped_column(ID, ForeignKey("schedules.id", ondelete="CASCADE"))
     due_at: Mapped[datetime]
+    missed_since: Mapped[datetime | None]
     trigger: Mapped[str] = mapped_column(WORD)
     status: Mapped[str] = mapped_column(WORD, index=True)
     detail: Mapped[str | None] = mapped_column(Text)

@@ -36,6 +36,7 @@ def upgrade() -> None:
         sa.Column("id", sa.String(32), nullable=False),
         sa.Column("schedule_id", sa.String(32), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("missed_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("trigger", sa.String(16), nullable=False),
         sa.Column("status", sa.String(16), nullable=False),
         sa.Column("detail", sa.Text(), nullable=True),

@@ -1,0 +1,279 @@
+"""Lead schedules on: queue the jobs that are due, and the promotions of what was trained."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+
+import structlog
+
+from core.errors import JobQuotaExceeded, NotFound, RankeryError, StoreUnavailable, WrongState
+from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
+from core.jobs import JobSpec, System, parse
+from core.jobs.promote import PromoteJob
+from core.jobs.train import TrainJob
+from core.schedules import Cron, dataset_names, training_of_run
+from core.store import Job, Model, Schedule, ScheduleRun, Store, Transaction
+from core.store.clock import utc_now
+from core.store.repositories.api_keys import is_active
+from core.store.repositories.job_states import QUEUED, RUNNING, SUCCEEDED
+from core.store.repositories.projects import Labels
+from core.store.repositories.schedules import RunStatus, Trigger
+from core.store.visibility import limited_to
+
+_KEY = "API key"
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None) -> list[Job]:
+    """Lead on all schedules that are due or have a run that has not ended; return the jobs queued now.
+
+    Args:
+        store: The store.
+        most_active_jobs: The most jobs of a key that has no bound of its own.
+        now: The present moment, by the clock of this machine where left out.
+    """
+    moment = now or utc_now()
+    with store.read() as tx:
+        waiting = dict.fromkeys([*tx.schedules.going_on(), *tx.schedules.due(moment)])
+    queued = []
+    for schedule_id in waiting:
+        queued += _advance_one(store, schedule_id, moment, most_active_jobs)
+    return queued
+
+
+def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
+    try:
+        with store.begin() as tx:
+            return advance(tx, schedule_id, now, most_active_jobs)
+    except StoreUnavailable:
+        raise
+    except RankeryError as error:
+        _LOG.warning("schedule.failed", schedule_id=schedule_id, exc_info=True)
+        with suppress(NotFound), store.begin() as tx:  # it may be deleted by now
+            _fail(tx, schedule_id, now, error)
+    return []
+
+
+def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
+    """Follow the run of a schedule that has not ended, and begin another if one is due.
+
+    Run, job and promotion change in one transaction each time, under the lock of the schedule: whoever is
+    killed leaves a state from which the next sweep of any worker goes on.
+
+    Raises:
+        InvalidInput: The job does not fit what there is now.
+        JobQuotaExceeded: The key has too many jobs.
+        NotFound: The schedule, or something that it needs, is gone.
+        WrongState: The API key of the schedule was revoked or has expired.
+    """
+    schedule = tx.schedules.locked(schedule_id)
+    queued = []
+    run = tx.schedules.active_run(schedule_id)
+    if run is not None:
+        queued += _follow(tx, schedule, run, most_active_jobs)
+    if _is_due(schedule, now):
+        run = _come_due(tx, schedule, now)
+        if run is not None:
+            queued += _start(tx, schedule, run, most_active_jobs)
+    return queued
+
+
+def _is_due(schedule: Schedule, now: datetime) -> bool:
+    return schedule.enabled and schedule.next_run_at is not None and schedule.next_run_at <= now
+
+
+def _come_due(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun | None:
+    """Record the run that is due and return it, None where it has been recorded or is skipped.
+
+    Due times that were missed have one run together, at the last of them.
+    """
+    first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
+    due_at = cron.latest(first, now)
+    schedule.next_run_at = cron.next_after(now)
+    last = tx.schedules.last_due_at(schedule.id)
+    if last is not None and last >= due_at:
+        return None  # the clock was set back
+    missed_since = first if due_at > first else None
+    active = tx.schedules.active_run(schedule.id)
+    if active is not None:
+        detail = f"The run {active.id}, due at {active.due_at:%Y-%m-%d %H:%M} UTC, had not ended."
+        tx.schedules.add_run(
+            schedule.id,
+            due_at,
+            Trigger.CLOCK,
+            missed_since=missed_since,
+            status=RunStatus.SKIPPED,
+            detail=detail,
+        )
+        return None
+    return tx.schedules.add_run(schedule.id, due_at, Trigger.CLOCK, missed_since=missed_since)
+
+
+def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+    """Queue the job of a run on the newest datasets."""
+    with _as_key(tx, schedule):
+        datasets = _newest_datasets(tx, schedule)
+        run.datasets, run.started_at = datasets, utc_now()
+        if schedule.only_new_data and datasets:
+            last = tx.schedules.last_with_datasets(schedule.id)
+            if last is not None and last.datasets == datasets:
+                detail = f"No new data: the run {last.id} used the same datasets."
+                _end(tx, schedule, run, RunStatus.SKIPPED, detail)
+                return []
+        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        spec = _spec_of_run(tx, schedule, datasets)
+        job = tx.enqueue(spec, schedule.key_id, Labels(project=schedule.project))
+    run.job_id = job.id
+    return [job]
+
+
+def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
+    newest = {}
+    for role, name in dataset_names(schedule.job).items():
+        dataset = tx.datasets.newest(name)
+        if dataset is None:
+            raise NotFound("ready dataset named", name)
+        newest[role] = dataset.id
+    return newest
+
+
+def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, str]) -> JobSpec:
+    if schedule.spec["kind"] == TrainJob.kind:
+        statistics = tx.datasets.get(dataset_ids["train"]).statistics
+        return training_of_run(
+            schedule.spec,
+            schedule.job,
+            dataset_ids,
+            statistics,
+            lambda reference: tx.models.resolve(reference).reference,
+        )
+    # An alias means another version from time to time.
+    model = tx.models.resolve(schedule.job["model"])
+    named = {"model_id": model.id, "system": model.reference}
+    return parse(schedule.spec["kind"], {**schedule.spec, **named})
+
+
+def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+    """Begin a run that was asked for, or go on where its job stands now."""
+    if run.job_id is None:
+        return _start(tx, schedule, run, most_active_jobs)
+    job_id = run.promotion_job_id or run.job_id
+    job = next(iter(tx.jobs.several([job_id])), None)
+    if job is None:
+        _end(tx, schedule, run, RunStatus.FAILED, f"The job {job_id} was deleted.")
+    elif job.status == RUNNING and run.status == RunStatus.QUEUED:
+        run.status = RunStatus.TRAINING if job.kind == TrainJob.kind else RunStatus.RUNNING
+    elif job.status in (QUEUED, RUNNING):
+        return []
+    elif run.promotion_job_id is not None:
+        _conclude_promotion(tx, schedule, run, job)
+    elif job.status != SUCCEEDED:
+        _end(tx, schedule, run, RunStatus.FAILED, _reason(job))
+    elif job.kind != TrainJob.kind:
+        _end(tx, schedule, run, RunStatus.SUCCEEDED, (job.result or {}).get("sentence"))
+    else:
+        return _conclude_training(tx, schedule, run, job, most_active_jobs)
+    return []
+
+
+def _conclude_training(
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job, most_active_jobs: int
+) -> list[Job]:
+    run.model_id = str((job.result or {}).get("model_id"))
+    model = tx.models.several([run.model_id]).get(run.model_id)
+    if model is None:
+        _end(tx, schedule, run, RunStatus.FAILED, f"The model {run.model_id} was deleted.")
+        return []
+    if schedule.alias is None:
+        _end(tx, schedule, run, RunStatus.TRAINED, f"Trained {model.reference}.")
+        return []
+    with _as_key(tx, schedule):
+        return _promote(tx, schedule, run, model, schedule.alias, most_active_jobs)
+
+
+def _promote(
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, model: Model, alias: str, most_active_jobs: int
+) -> list[Job]:
+    """Queue the job that moves the alias if its gate lets the model pass."""
+    reference = f"{model.name}@{alias}"
+    row, gate = tx.aliases.find_locked(model.name, alias), tx.gates.find(model.name, alias)
+    if gate is None:
+        detail = f"{model.reference} was not promoted: {reference} has no gate any more; set one."
+        _end(tx, schedule, run, RunStatus.FAILED, detail)
+        return []
+    if row is None:
+        tx.aliases.move(model.name, alias, model.version, schedule.key_id)
+        detail = f"{reference} pointed nowhere and was set to {model.reference} without a comparison."
+        _end(tx, schedule, run, RunStatus.PROMOTED, detail)
+        return []
+    systems = System(row.model.reference, row.model.id), System(model.reference, model.id)
+    try:
+        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+    except JobQuotaExceeded as full:
+        run.detail = f"Waits to promote {model.reference}: {full}"
+        return []
+    spec = PromoteJob.by_gate(model.name, alias, systems, gate.dataset_id, gate.rule)
+    job = tx.enqueue(spec, schedule.key_id, Labels(project=schedule.project))
+    run.promotion_job_id, run.status, run.detail = job.id, RunStatus.PROMOTING, None
+    return [job]
+
+
+def _conclude_promotion(tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job) -> None:
+    promotion = PromoteJob.from_json(job.spec)
+    if job.status == SUCCEEDED:
+        _end(tx, schedule, run, RunStatus.PROMOTED, (job.result or {}).get("sentence"))
+    elif tx.aliases.refusal(promotion.model_name, promotion.alias, job.id) is not None:
+        _end(tx, schedule, run, RunStatus.REFUSED, (job.problem or {}).get("detail"))
+    else:
+        _end(tx, schedule, run, RunStatus.FAILED, _reason(job))
+
+
+def _reason(job: Job) -> str:
+    problem = job.problem or {}
+    return f"The job {job.id} {job.status}: {problem.get('detail') or problem.get('title') or 'unknown'}"
+
+
+@contextmanager
+def _as_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
+    """See what the API key of the schedule sees.
+
+    Raises:
+        WrongState: It was revoked or has expired.
+    """
+    if schedule.key_id is None:
+        yield
+        return
+    key = tx.api_keys.get(schedule.key_id)
+    if not is_active(key, utc_now()):
+        state = "revoked" if key.revoked_at else "expired"
+        raise WrongState(_KEY, key.id, state, "the schedule runs by it; enable the schedule with another key")
+    with limited_to(None if key.projects is None else tuple(key.projects)):
+        yield
+
+
+def _end(
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, status: RunStatus, detail: str | None
+) -> None:
+    tx.schedules.finish(run, status, detail)
+    if status != RunStatus.SKIPPED:
+        told = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
+        made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
+        kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
+        tx.events.add(
+            kind, "schedule", schedule.id, {**told, **made}, project=schedule.project, key_id=schedule.key_id
+        )
+    _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
+
+
+def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError) -> None:
+    """Record that a run failed; whose key is gone is disabled."""
+    schedule = tx.schedules.locked(schedule_id)
+    run = tx.schedules.active_run(schedule_id)
+    if run is None and _is_due(schedule, now):
+        run = _come_due(tx, schedule, now)
+    if run is not None:
+        run.started_at = run.started_at or utc_now()
+        _end(tx, schedule, run, RunStatus.FAILED, str(error))
+    if isinstance(error, WrongState) and error.kind == _KEY:
+        schedule.enabled, schedule.next_run_at = False, None
+        schedule.problem = {"title": "The API key of the schedule has ended", "detail": str(error)}
