@@ -36,6 +36,9 @@ from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
+from app.lifecycle import routes as lifecycle
+from app.lifecycle import trash_routes
+from app.lifecycle.measured_storage import StorageMeasurements
 from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
 from app.monitoring import routes as monitoring
@@ -51,7 +54,10 @@ from app.scoring.served_models import ServedModels
 from app.services import Services
 from app.settings import ApiSettings
 from app.studies import routes as studies
+from app.uploads import routes as uploads
+from app.uploads.middleware import TusProtocol
 from core.store import Store, WakeUps
+from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
 
 # Whoever sent a request waits for it, and it occupies a thread meanwhile.
@@ -63,6 +69,7 @@ _ROUTERS = (
     inference.infer_router,
     inference.router,
     datasets.router,
+    uploads.router,
     jobs.router,
     jobs.polled_router,
     studies.router,
@@ -81,6 +88,8 @@ _ROUTERS = (
     experiments.papers_router,
     experiments.router,
     experiments.polled_router,
+    lifecycle.router,
+    trash_routes.router,
     monitoring.overview_router,
     monitoring.polled_overview_router,
     settings_routes.router,
@@ -133,6 +142,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 authenticator=authenticator,
                 metrics=metrics,
                 readiness=Readiness(store, wake_ups, kernels, served),
+                storage=StorageMeasurements(store, RetentionPolicy.of(settings)),
             )
             yield
         finally:
@@ -171,6 +181,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(RateLimit, settings=settings)
     application.add_middleware(AuthMiddleware, settings=settings)
     application.add_middleware(AuditMiddleware)
+    application.add_middleware(TusProtocol)
     application.add_middleware(HeaderLimits)
     application.add_middleware(dashboard.MissingPages)
     application.add_middleware(AccessLog)

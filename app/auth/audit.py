@@ -21,6 +21,8 @@ _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.
 # Of strangers, by address: their noise must not fill the database; all of it is in the log.
 _STRANGERS_PER_MINUTE = 60
 _ADDRESS_CHARACTERS = 255
+# Pieces of one file, by the thousand: who began the upload and what was made of it is recorded.
+_UPLOADS = "/v1/uploads/"
 
 _log = structlog.stdlib.get_logger("rankery.audit")
 
@@ -75,6 +77,8 @@ class AuditMiddleware(HttpMiddleware):
     def _is_recorded(self, scope: Scope, status: int) -> bool:
         rule = rule_of(scope["path"])
         if rule is not None and rule.writing in (READ, SCORE) and status not in _REFUSED:
+            return False
+        if scope["method"] == "PATCH" and scope["path"].startswith(_UPLOADS) and status not in _REFUSED:
             return False
         caller = caller_in(scope)
         stranger = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)

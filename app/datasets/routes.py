@@ -41,6 +41,7 @@ from app.http.route import QUERY_ID, JsonRoute, Router
 from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
 from app.services import Services, UseServices
+from app.uploads.finished import StoredUploads
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
 from core.data.options import FORMATS
 from core.errors import NotFound, WrongState
@@ -202,14 +203,16 @@ async def upload_dataset(
     """Upload judged files; a job reads each of them.
 
     A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
-    be read. Of several parts the first one's dataset is returned; `parts` names them all.
+    be read. Of several parts the first one's dataset is returned; `parts` names them all. Instead of a file,
+    a part may be the text `upload:upl_…`: a finished resumable upload (`POST /v1/uploads`), used up by it.
     """
     limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
     artifacts = services.store.artifacts
     refuse_declared_size(request.headers, limit, artifacts, reserve)
     places = Places()
     content_type = request.headers.get("content-type", "")
-    receiver = receiving(artifacts, places.key_of, places.folders(), limit, reserve)
+    finished = StoredUploads(services.store, caller.key_id)
+    receiver = receiving(artifacts, places.key_of, places.folders(), limit, reserve, finished)
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
@@ -224,6 +227,8 @@ def _register(
         with services.store.begin() as tx:
             if answer := idempotency.replay(tx, upload.sha256()):
                 return answer
+            for file in upload.received.files.values():
+                file.use(tx, key_id)  # from here on its bytes count as the dataset's
             tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
             tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
             datasets = upload.add(tx, places, key_id)

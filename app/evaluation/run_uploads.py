@@ -9,7 +9,7 @@ from types import MappingProxyType
 from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
-from app.http.uploads import ReceivedUpload
+from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.jobs.submission.checks import require_ready
 from app.services import Services
@@ -53,14 +53,14 @@ class RunUpload:
         sha256: Checksum of all that was sent.
         dataset_id: Whose queries it ranks.
         name: What people call the system.
-        filename: The file's name, for messages.
+        file: What was sent.
     """
 
     upload_id: str
     sha256: str
     dataset_id: str
     name: str
-    filename: str
+    file: ReceivedFile
 
     @classmethod
     def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
@@ -80,12 +80,12 @@ class RunUpload:
             raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
         content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
         sha256 = hashlib.sha256(content.encode()).hexdigest()
-        return cls(upload_id, sha256, received.fields["dataset_id"], name, file.filename)
+        return cls(upload_id, sha256, received.fields["dataset_id"], name, file)
 
     def spec(self) -> ImportRunJob:
         """Return the specification of the job that reads it."""
         return ImportRunJob(
-            upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.filename
+            upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.file.filename
         )
 
 
@@ -104,4 +104,5 @@ def register_run(
         require_ready(tx, [upload.dataset_id])
         return tx.enqueue(upload.spec(), key_id)
 
-    return queue_reading(services, key_id, idempotency, upload.sha256, run_folder(upload.upload_id), queue)
+    folder = run_folder(upload.upload_id)
+    return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)

@@ -1,5 +1,6 @@
 """Streaming parser of multipart uploads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,6 +12,8 @@ from core.errors import InvalidInput
 
 MAX_PARTS = 32
 MAX_FILENAME_CHARACTERS = 255
+_REFERENCE = re.compile(rb"upload:(upl_[a-z0-9]{20})")
+_MAX_REFERENCE_BYTES = 64
 
 
 @dataclass
@@ -32,6 +35,9 @@ class FileSink(Protocol):
     def take(self, piece: bytes) -> None:
         """Receive the next bytes of the file."""
 
+    def refer(self, field: str, upload_id: str) -> None:
+        """Take a finished upload for a file."""
+
 
 class UploadParser:
     """Parse a `multipart/form-data` body into files and text fields.
@@ -40,7 +46,7 @@ class UploadParser:
 
     Args:
         content_type: The request's Content-Type, which carries the boundary.
-        files: Names of the parts that are files.
+        files: Names of the parts that are files, or texts such as `upload:upl_…` that name finished uploads.
         texts: Names of the text fields, and how many bytes each may have. They may come as files, too.
         sink: Where the bytes of files go.
 
@@ -112,8 +118,10 @@ class UploadParser:
         if disposition != b"form-data" or not self._part.name:
             raise InvalidInput.at("", 'a part without Content-Disposition: form-data; name="…"')
         self._check_name(self._part.name)
-        if self._part.name in self._files:
-            self._open_file(options.get(b"filename"))
+        filename = options.get(b"filename")
+        if self._part.name in self._files and filename is not None:
+            self._part.is_file = True
+            self._sink.begin(self._part.name, plain_filename(_text(filename)))
 
     def _check_name(self, name: str) -> None:
         if name not in self._files and name not in self._texts:
@@ -124,27 +132,32 @@ class UploadParser:
             raise InvalidInput.at(f"/{name}", "given twice")
         self._seen.add(name)
 
-    def _open_file(self, filename: bytes | None) -> None:
-        if filename is None:
-            raise InvalidInput.at(f"/{self._part.name}", "is text; send it as a file, with a filename")
-        self._part.is_file = True
-        self._sink.begin(self._part.name, _plain_filename(_text(filename)))
-
     def _receive(self, data: bytes, start: int, end: int) -> None:
         if self._part.is_file:
             self._sink.take(data[start:end])
             return
         self._part.text += data[start:end]
-        most = self._texts[self._part.name]
+        most = self._texts.get(self._part.name, _MAX_REFERENCE_BYTES)
         if len(self._part.text) > most:
+            if self._part.name in self._files:
+                raise self._no_reference()
             raise InvalidInput.at(f"/{self._part.name}", f"longer than {most} bytes")
 
     def _end_part(self) -> None:
-        if not self._part.is_file:
+        if not self._part.is_file and self._part.name in self._files:
+            named = _REFERENCE.fullmatch(self._part.text)
+            if named is None:
+                raise self._no_reference()
+            self._sink.refer(self._part.name, named[1].decode())
+        elif not self._part.is_file:
             try:
                 self.fields[self._part.name] = self._part.text.decode("utf-8")
             except UnicodeDecodeError as error:
                 raise InvalidInput.at(f"/{self._part.name}", "is not UTF-8") from error
+
+    def _no_reference(self) -> InvalidInput:
+        detail = "is text; send it as a file, with a filename, or name a finished upload as upload:upl_…"
+        return InvalidInput.at(f"/{self._part.name}", detail)
 
     def _end(self) -> None:
         self._ended = True
@@ -171,7 +184,8 @@ def _text(value: bytes | bytearray) -> str:
         return value.decode("latin-1")
 
 
-def _plain_filename(name: str) -> str:
+def plain_filename(name: str) -> str:
+    """Return a name without folders and what cannot be printed, shortened at its front."""
     last = name.replace("\\", "/").rpartition("/")[2]
     printable = "".join(character for character in last if character.isprintable())
     return printable[-MAX_FILENAME_CHARACTERS:] or "upload"

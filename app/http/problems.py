@@ -35,6 +35,8 @@ from core.errors import (
     StillNeeded,
     StoreFull,
     StoreUnavailable,
+    UploadQuotaExceeded,
+    UploadTakenOver,
     WrongState,
 )
 
@@ -42,7 +44,8 @@ MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
 OUT_OF_MEMORY = "there is not enough memory for this now; send less at once, or try again later"
 # Seconds after which a refused request may be sent again. A job ends in seconds or in hours.
-_RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, KernelsNotReady: 5})
+_RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5})
+_PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -56,7 +59,7 @@ class ProblemKind:
         title: Short summary that does not change between occurrences.
     """
 
-    status: HTTPStatus
+    status: int
     slug: str
     title: str
 
@@ -87,6 +90,12 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
+        ),
+        UploadQuotaExceeded: ProblemKind(
+            HTTPStatus.TOO_MANY_REQUESTS, "too-many-uploads", "Too many uploads are open"
+        ),
+        UploadTakenOver: ProblemKind(
+            HTTPStatus.LOCKED, "upload-taken-over", "Another request goes on with the upload"
         ),
         ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
         ExtraMissing: ProblemKind(
@@ -119,6 +128,10 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
             ProblemKind(HTTPStatus.NOT_FOUND, "no-such-path", "There is nothing at this path"),
             ProblemKind(HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path has no such method"),
             ProblemKind(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request arrives too slowly"),
+            ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
+            ProblemKind(HTTPStatus.GONE, "gone", "It was used or has expired"),
+            ProblemKind(HTTPStatus.PRECONDITION_FAILED, "unknown-version", "The version is not supported"),
+            ProblemKind(460, "checksum-mismatch", "The bytes are not those that were sent"),
             ProblemKind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large"),
             ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The address is too long"),
             ProblemKind(
@@ -181,8 +194,7 @@ def http_problem(
     status: int, detail: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Build the problem for a plain HTTP status."""
-    known = HTTPStatus(status)
-    kind = _HTTP_KINDS.get(status) or ProblemKind(known, f"http-{status}", known.phrase)
+    kind = _HTTP_KINDS.get(status) or ProblemKind(status, f"http-{status}", HTTPStatus(status).phrase)
     return problem(kind, detail, headers=headers)
 
 
@@ -217,7 +229,7 @@ def _on_memory_error(_request: Request, _error: Exception) -> Response:
 
 def _on_http_exception(request: Request, error: Exception) -> Response:
     http = cast("HTTPException", error)
-    detail = http.detail if http.detail != HTTPStatus(http.status_code).phrase else None
+    detail = http.detail if http.detail != _PHRASES.get(http.status_code) else None
     headers = dict(http.headers or {})
     if http.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed_methods(request))

@@ -3,9 +3,9 @@
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Protocol, Self
 
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -13,7 +13,8 @@ from starlette.datastructures import Headers
 from app.http.bodies import too_large
 from app.http.disk_space import require_room
 from app.http.multipart import UploadParser
-from core.errors import InvalidInput
+from core.errors import ArtifactDamaged, InvalidInput
+from core.store import Transaction
 from core.store.artifacts.artifacts import Artifacts
 
 # One hop to a thread for this much, rather than for each chunk of 64 KiB that the server hands over.
@@ -30,11 +31,49 @@ class ReceivedFile:
         filename: Name that the client gave it, without folders.
         size_bytes: Its length.
         sha256: Hexadecimal digest of its bytes.
+        upload_id: The resumable upload that it came in, None where it came with the request.
     """
 
     filename: str
     size_bytes: int
     sha256: str
+    upload_id: str | None = None
+
+    def use(self, tx: Transaction, key_id: str | None) -> None:
+        """Use its resumable upload up, in the transaction that records what it becomes.
+
+        Args:
+            tx: The transaction.
+            key_id: The API key of the upload, None where none is needed.
+
+        Raises:
+            NotFound: The upload has been deleted meanwhile.
+            WrongState: It was used before.
+        """
+        if self.upload_id is not None:
+            tx.uploads.use(self.upload_id, key_id, self.sha256)
+
+
+class FinishedUpload(Protocol):
+    """A resumable upload that may become a file of a form."""
+
+    @property
+    def file(self) -> ReceivedFile:
+        """The file; its checksum is empty until it has become a file of something."""
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield its bytes."""
+
+
+class FinishedUploads(Protocol):
+    """The resumable uploads of a caller."""
+
+    def find(self, upload_id: str) -> FinishedUpload:
+        """Return a finished upload.
+
+        Raises:
+            InvalidInput: There is none, or it is not complete.
+        """
 
 
 @dataclass(frozen=True)
@@ -58,15 +97,24 @@ class Reception:
         key_of: The key of each part's file.
         max_bytes: The most bytes of all files together.
         min_free_bytes: The space that stays free on the disk.
+        finished: What files may be taken from that are named rather than sent.
     """
 
     def __init__(
-        self, artifacts: Artifacts, key_of: Callable[[str], str], max_bytes: int, min_free_bytes: int = 0
+        self,
+        artifacts: Artifacts,
+        key_of: Callable[[str], str],
+        max_bytes: int,
+        min_free_bytes: int = 0,
+        finished: FinishedUploads | None = None,
     ) -> None:
         self._artifacts = artifacts
         self._key_of = key_of
         self._max_bytes = max_bytes
         self._min_free_bytes = min_free_bytes
+        self._finished = finished
+        self._referred: dict[str, str] = {}
+        self._copied: dict[str, ReceivedFile] = {}
         self._open_files = contextlib.ExitStack()
         self._arriving: dict[str, _ArrivingFile] = {}
         self._blocks: list[tuple[_ArrivingFile, bytearray]] = []
@@ -98,6 +146,26 @@ class Reception:
         self._blocks[-1][1].extend(piece)
         self._held_bytes += len(piece)
 
+    def refer(self, field: str, upload_id: str) -> None:
+        """Take a finished upload for a file; `copy_referred` copies it."""
+        self._referred[field] = upload_id
+
+    def copy_referred(self) -> None:
+        """Copy the finished uploads that were named, in a thread.
+
+        Raises:
+            InvalidInput: One does not exist, is not complete or is empty.
+            HTTPException: 413 when all files together are too large.
+            StoreFull: There is no room for it.
+        """
+        for field, upload_id in self._referred.items():
+            if self._finished is None:
+                raise InvalidInput.at(f"/{field}", "cannot be a resumable upload here; send the file")
+            try:
+                self._copied[field] = self._copy(field, self._finished.find(upload_id))
+            except InvalidInput as invalid:
+                raise invalid.below(f"/{field}") from invalid
+
     async def flush(self, at_least: int = 0) -> None:
         """Write the buffered bytes in a thread once they fill a block."""
         if self._blocks and self._held_bytes >= at_least:
@@ -114,7 +182,25 @@ class Reception:
         for field, file in self._arriving.items():
             if file.size_bytes == 0:
                 raise InvalidInput.at(f"/{field}", "is empty")
-        return {field: file.received() for field, file in self._arriving.items()}
+        return {field: file.received() for field, file in self._arriving.items()} | self._copied
+
+    def _copy(self, field: str, upload: FinishedUpload) -> ReceivedFile:
+        self._received_bytes += upload.file.size_bytes
+        if self._received_bytes > self._max_bytes:
+            raise too_large(self._max_bytes)
+        if upload.file.size_bytes == 0:
+            raise InvalidInput.at("", "is empty")
+        if upload.file.sha256:  # used before: of interest where the same request is repeated
+            return upload.file
+        require_room(self._artifacts, self._min_free_bytes, upload.file.size_bytes)
+        sha256 = hashlib.sha256()
+        with self._artifacts.writing(self._key_of(field)) as stream:
+            for block in upload.blocks():
+                sha256.update(block)
+                stream.write(block)
+            if stream.tell() != upload.file.size_bytes:
+                raise ArtifactDamaged(self._key_of(field), "the parts of its upload are not complete")
+        return replace(upload.file, sha256=sha256.hexdigest())
 
     def _write(self, blocks: "list[tuple[_ArrivingFile, bytearray]]") -> None:
         for file, block in blocks:
@@ -150,6 +236,7 @@ def receiving(
     folders: Sequence[str],
     max_bytes: int,
     min_free_bytes: int = 0,
+    finished: FinishedUploads | None = None,
 ) -> Iterator[Reception]:
     """Receive an upload and remove all of it if it is interrupted.
 
@@ -159,12 +246,13 @@ def receiving(
         folders: All folders that these keys may lie in.
         max_bytes: The most bytes of all files together.
         min_free_bytes: The space that stays free on the disk.
+        finished: What files may be taken from that are named rather than sent.
 
     Raises:
         StoreFull: There is no room for it.
     """
     try:
-        with Reception(artifacts, key_of, max_bytes, min_free_bytes) as reception:
+        with Reception(artifacts, key_of, max_bytes, min_free_bytes, finished) as reception:
             yield reception
     except BaseException:
         for folder in folders:
@@ -218,4 +306,5 @@ async def receive_upload(
         await reception.flush(at_least=BLOCK_BYTES)
     parser.finish()
     await reception.flush()
+    await run_in_threadpool(reception.copy_referred)
     return ReceivedUpload(reception.files(), parser.fields)

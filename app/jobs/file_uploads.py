@@ -7,11 +7,13 @@ from fastapi import Request
 from fastapi.concurrency import contextmanager_in_threadpool
 from starlette.responses import Response
 
+from app.http.caller import caller_in
 from app.http.idempotency import IdempotencyKey
 from app.http.responses import accepted
 from app.http.uploads import ReceivedFile, ReceivedUpload, receive_upload, receiving, refuse_declared_size
 from app.jobs.schemas import Job
 from app.services import Services
+from app.uploads.finished import StoredUploads
 from core.errors import InputProblem
 from core.store import Job as JobRow
 from core.store import Transaction
@@ -34,7 +36,12 @@ def file_body(
         required: Those of them that must.
         examples: Bodies by name, each with its summary.
     """
-    file = {"type": "string", "format": "binary", "minLength": 1, "description": description}
+    file = {
+        "type": "string",
+        "format": "binary",
+        "minLength": 1,
+        "description": f"{description}. Or the text `upload:upl_…`, a finished resumable upload",
+    }
     schema = {
         "type": "object",
         "additionalProperties": False,
@@ -73,7 +80,8 @@ async def receive_file(
     artifacts, reserve = services.store.artifacts, services.settings.min_free_bytes
     refuse_declared_size(request.headers, max_bytes, artifacts, reserve)
     content_type = request.headers.get("content-type", "")
-    receiver = receiving(artifacts, lambda _: key, [folder], max_bytes, reserve)
+    finished = StoredUploads(services.store, caller_in(request.scope).key_id)
+    receiver = receiving(artifacts, lambda _: key, [folder], max_bytes, reserve, finished)
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, (_FILE,), texts, max_bytes)
         return check(received)
@@ -91,6 +99,7 @@ def queue_reading(
     key_id: str | None,
     idempotency: IdempotencyKey,
     sha256: str,
+    file: ReceivedFile,
     folder: str,
     queue: Callable[[Transaction], JobRow],
 ) -> Response:
@@ -101,6 +110,7 @@ def queue_reading(
         key_id: The key, None where none is needed.
         idempotency: The promise to do so once.
         sha256: Checksum of all that was sent.
+        file: The file.
         folder: Of the file, which goes where the job is not queued.
         queue: Checks what is asked for and queues the job.
 
@@ -113,6 +123,7 @@ def queue_reading(
             if answer := idempotency.replay(tx, sha256):
                 return answer
             tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
+            file.use(tx, key_id)
             job = queue(tx)
             created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
             idempotency.keep(tx, sha256, created)

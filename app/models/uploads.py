@@ -129,4 +129,4 @@ def register_model(
         return tx.enqueue(upload.spec(), key_id)
 
     folder = model_upload_folder(upload.upload_id)
-    return queue_reading(services, key_id, idempotency, upload.sha256, folder, queue)
+    return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)

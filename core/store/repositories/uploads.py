@@ -6,14 +6,14 @@ from datetime import datetime
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from core.errors import InvalidInput, NotFound, UploadTakenOver, WrongState
+from core.errors import NotFound, UploadTakenOver, WrongState
 from core.store.artifacts.keys import resumable_folder
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.rows import added
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
-# At 16 MiB a part more than the largest upload has; whoever sends a few bytes at a time may not fill the table.
+# More than the largest upload has at 16 MiB a part; a few bytes at a time may not fill the table.
 MAX_PARTS = 10_000
 
 
@@ -69,16 +69,7 @@ class Uploads:
         return self._session.scalars(rows.order_by(Upload.id.desc())).all()
 
     def set_size(self, upload: Upload, size_bytes: int) -> None:
-        """Name the size of an upload that was made without.
-
-        Raises:
-            InvalidInput: It has another size already, or more bytes than that have arrived.
-        """
-        if upload.size_bytes not in (None, size_bytes):
-            raise InvalidInput.at("/Upload-Length", f"was {upload.size_bytes} before and cannot change")
-        if size_bytes < upload.received_bytes:
-            detail = f"must be at least {upload.received_bytes}, which have arrived"
-            raise InvalidInput.at("/Upload-Length", detail)
+        """Name the size of an upload that was made without."""
         upload.size_bytes = size_bytes
         self._session.flush()
 
@@ -122,8 +113,7 @@ class Uploads:
         return self._session.scalars(rows).all()
 
     def use(self, id: str, key_id: str | None, sha256: str) -> None:
-        """Note that the bytes of an upload have become a file of something else; its parts are
-        marked to be deleted.
+        """Mark an upload as used: its bytes have become a file of something else, its parts may go.
 
         The row stays until it expires, so that the same request may be repeated.
 

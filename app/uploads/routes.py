@@ -1,0 +1,284 @@
+"""Routes of resumable uploads, by the tus protocol."""
+
+import hashlib
+import json
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+from http import HTTPStatus
+
+from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.http.bodies import too_large
+from app.http.caller import UseCaller
+from app.http.disk_space import require_room
+from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.services import Services, UseServices
+from app.uploads.openapi import PIECE_BODY, PROGRESS_HEADERS, request_headers
+from app.uploads.protocol import (
+    ALGORITHMS,
+    EXTENSIONS,
+    VERSION,
+    Checksum,
+    Metadata,
+    require_content_type,
+    require_version,
+    size_to_create,
+    upload_length,
+    upload_offset,
+)
+from app.uploads.reception import Arrival, receive_piece
+from app.uploads.schemas import Upload, UploadList
+from core.store import new_id
+from core.store.clock import utc_now
+from core.store.tables import Upload as UploadRow
+
+router = Router(prefix="/v1/uploads", tags=["uploads"], route_class=JsonRoute)
+
+CREATED, NO_CONTENT = 201, 204
+_WRITER = "wrt_"
+
+
+async def _tus_version(request: Request) -> None:
+    require_version(request.headers.get("tus-resumable"))
+
+
+_SPEAKS_TUS = [Depends(_tus_version)]
+
+
+@router.options("", summary="Describe the upload protocol", status_code=204, responses=problems())
+def describe_protocol(services: UseServices) -> Response:
+    """Tell which version and extensions of tus are spoken, and the largest file."""
+    return Response(
+        status_code=NO_CONTENT,
+        headers={
+            "Tus-Version": VERSION,
+            "Tus-Extension": ",".join(EXTENSIONS),
+            "Tus-Max-Size": str(services.settings.max_upload_bytes),
+            "Tus-Checksum-Algorithm": ",".join(ALGORITHMS),
+        },
+    )
+
+
+@router.get("", summary="List open uploads", responses={**NOT_MODIFIED, **problems()})
+def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
+    """List the caller's uploads that have not become a dataset, run or model yet, newest first."""
+    with services.store.read() as tx:
+        uploads = tx.uploads.open_of(caller.key_id)
+    return UploadList(items=[Upload.model_validate(upload) for upload in uploads])
+
+
+@router.post(
+    "",
+    summary="Begin a resumable upload",
+    status_code=CREATED,
+    response_model=Upload,
+    responses=problems(400, 408, 409, 412, 413, 415, 422, 423, 460, 507),
+    openapi_extra={
+        "parameters": request_headers(
+            "Upload-Length", "Upload-Defer-Length", "Upload-Metadata", "Upload-Checksum"
+        )
+    },
+    dependencies=_SPEAKS_TUS,
+)
+async def create_upload(
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
+) -> Response:
+    """Make an upload, whose bytes come with PATCH; `Location` is where.
+
+    The first of them may come with this request, as `application/offset+octet-stream`. Finished, the upload
+    is a file of any form that takes one: send the text `upload:` and its id as the form's `file`.
+    """
+    limit, key_id = services.settings.max_upload_bytes, caller.key_id
+    size_bytes, metadata = size_to_create(request.headers, limit), Metadata.of(request.headers)
+    checksum, has_body = Checksum.of(request.headers), _has_body(request)
+    if has_body:
+        require_content_type(request.headers)
+        _refuse_declared(request, 0, limit if size_bytes is None else size_bytes)
+    upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
+    if has_body and upload is not None:
+        writer = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes)
+        arrival = Arrival(services, upload.id, writer, 0, checksum)
+        await receive_piece(request.stream(), arrival, limit if size_bytes is None else size_bytes)
+        created.headers["Upload-Offset"] = str(arrival.position)
+    return created
+
+
+@router.head(
+    "/{upload_id}",
+    summary="Ask how much has arrived",
+    response_class=Response,
+    responses={
+        200: {"description": "Where to go on", "headers": dict(PROGRESS_HEADERS)},
+        **problems(404, 410, 412),
+    },
+    openapi_extra={"parameters": request_headers()},
+    dependencies=_SPEAKS_TUS,
+)
+def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
+    """Show where in the file the next byte belongs."""
+    with services.store.read() as tx:
+        upload = _unused(tx.uploads.get(upload_id, caller.key_id))
+    headers = _progress(upload.received_bytes, upload.expires_at) | {"Cache-Control": "no-store"}
+    headers |= (
+        {"Upload-Defer-Length": "1"}
+        if upload.size_bytes is None
+        else {"Upload-Length": str(upload.size_bytes)}
+    )
+    if upload.metadata_header:
+        headers["Upload-Metadata"] = upload.metadata_header
+    return Response(headers=headers)
+
+
+@router.patch(
+    "/{upload_id}",
+    summary="Send a piece of a file",
+    status_code=NO_CONTENT,
+    response_class=Response,
+    responses={
+        204: {"description": "Stored", "headers": dict(PROGRESS_HEADERS)},
+        **problems(400, 404, 408, 409, 410, 412, 413, 415, 422, 423, 460, 507),
+    },
+    openapi_extra={
+        "requestBody": dict(PIECE_BODY),
+        "parameters": request_headers(
+            "Upload-Length", "Upload-Checksum", required=("Tus-Resumable", "Upload-Offset")
+        ),
+    },
+    dependencies=_SPEAKS_TUS,
+)
+async def append_to_upload(
+    upload_id: str, request: Request, services: UseServices, caller: UseCaller
+) -> Response:
+    """Append the body to an upload; of one that is cut short, what has arrived counts.
+
+    Of several requests that send to one upload the latest goes on, and the others are answered 423.
+    """
+    headers, key_id = request.headers, caller.key_id
+    require_content_type(headers)
+    offset, checksum = upload_offset(headers), Checksum.of(headers)
+    size_bytes = upload_length(headers, services.settings.max_upload_bytes)
+    end = await run_in_threadpool(_end_of, services, key_id, upload_id, size_bytes)
+    _refuse_declared(request, offset, end)
+    writer = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes)
+    arrival = Arrival(services, upload_id, writer, offset, checksum)
+    position = await receive_piece(request.stream(), arrival, end)
+    expires_at = await run_in_threadpool(_expiry, services, key_id, upload_id)
+    return Response(status_code=NO_CONTENT, headers=_progress(position, expires_at))
+
+
+@router.delete(
+    "/{upload_id}",
+    summary="Delete an upload",
+    status_code=NO_CONTENT,
+    response_class=Response,
+    responses=problems(404, 412),
+    openapi_extra={"parameters": request_headers()},
+    dependencies=_SPEAKS_TUS,
+)
+def delete_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
+    """Delete an upload and what has arrived of it; what was made of it stays."""
+    with services.store.begin() as tx:
+        tx.uploads.delete(upload_id, caller.key_id)
+    return Response(status_code=NO_CONTENT)
+
+
+def _create(
+    services: Services,
+    key_id: str | None,
+    idempotency: IdempotencyKey,
+    size_bytes: int | None,
+    metadata: Metadata,
+) -> tuple[UploadRow | None, Response]:
+    """Record an upload; return None instead where the same request was answered before."""
+    store, settings = services.store, services.settings
+    asked = hashlib.sha256(json.dumps([size_bytes, metadata.header]).encode()).hexdigest()
+    require_room(store.artifacts, settings.min_free_bytes, size_bytes or 0)
+    with store.begin() as tx:
+        if answer := idempotency.replay(tx, asked):
+            return None, answer
+        tx.quotas.allow_upload(key_id, settings.max_open_uploads)
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes or 0)
+        upload = tx.uploads.add(
+            size_bytes,
+            utc_now() + timedelta(hours=settings.upload_hours),
+            filename=metadata.filename,
+            metadata_header=metadata.header,
+            key_id=key_id,
+        )
+        content = Upload.model_validate(upload).model_dump(mode="json")
+        location = {"Location": f"/v1/uploads/{upload.id}"}
+        created = JSONResponse(content, CREATED, headers=location)
+        idempotency.keep(tx, asked, created)
+    created.headers["Upload-Expires"] = _http_date(upload.expires_at)
+    return upload, created
+
+
+def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: int | None) -> int:
+    """Return where the file of an upload must end."""
+    with services.store.read() as tx:
+        upload = _unused(tx.uploads.get(upload_id, key_id))
+    if size_bytes is not None and upload.size_bytes not in (None, size_bytes):
+        detail = f"Upload-Length: was {upload.size_bytes} before and cannot change"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
+    if size_bytes is not None and size_bytes < upload.received_bytes:
+        detail = f"Upload-Length: must be at least {upload.received_bytes}, which have arrived"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
+    known = upload.size_bytes if size_bytes is None else size_bytes
+    return services.settings.max_upload_bytes if known is None else known
+
+
+def _begin(
+    services: Services, key_id: str | None, upload_id: str, offset: int, size_bytes: int | None
+) -> str:
+    """Give an upload to this request; return the name under which it writes.
+
+    Raises:
+        HTTPException: 409 where the upload ends elsewhere than at `offset`.
+    """
+    writer = new_id(_WRITER)
+    with services.store.begin() as tx:
+        upload = _unused(tx.uploads.get(upload_id, key_id))
+        if not tx.uploads.begin_writing(upload_id, offset, writer):
+            detail = f"Upload-Offset: the next byte belongs at {upload.received_bytes}, not {offset}"
+            raise HTTPException(HTTPStatus.CONFLICT, detail)
+        if upload.size_bytes is None:
+            if size_bytes is not None:
+                tx.uploads.set_size(upload, size_bytes)
+            tx.quotas.allow_bytes(key_id, services.settings.max_stored_bytes, 0)
+    return writer
+
+
+def _expiry(services: Services, key_id: str | None, upload_id: str) -> datetime:
+    with services.store.read() as tx:
+        return tx.uploads.get(upload_id, key_id).expires_at
+
+
+def _unused(upload: UploadRow) -> UploadRow:
+    if upload.used_at is not None:
+        raise HTTPException(HTTPStatus.GONE, f"upload {upload.id} was used; upload the file again")
+    return upload
+
+
+def _has_body(request: Request) -> bool:
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+
+
+def _refuse_declared(request: Request, offset: int, end: int) -> None:
+    """Refuse a body that would not fit before any of it is read."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and offset + int(declared) > end:
+        raise too_large(end)
+
+
+def _progress(position: int, expires_at: datetime) -> dict[str, str]:
+    return {"Upload-Offset": str(position), "Upload-Expires": _http_date(expires_at)}
+
+
+def _http_date(moment: datetime) -> str:
+    return format_datetime(moment, usegmt=True)

@@ -1,0 +1,51 @@
+"""Requests of the tus protocol."""
+
+import base64
+from collections.abc import Callable, Mapping
+
+import httpx
+import pytest
+
+from tests.app.conftest import TestClient
+
+VERSION = {"Tus-Resumable": "1.0.0"}
+PIECE = {**VERSION, "Content-Type": "application/offset+octet-stream"}
+
+
+def create(client: TestClient, size_bytes: int, filename: str | None = "train.txt") -> str:
+    """Begin an upload and return its path."""
+    headers = {**VERSION, "Upload-Length": str(size_bytes)}
+    if filename is not None:
+        headers["Upload-Metadata"] = f"filename {base64.b64encode(filename.encode()).decode()}"
+    response = client.post("/v1/uploads", headers=headers)
+    assert response.status_code == 201, response.text
+    return response.headers["location"]
+
+
+def send(
+    client: TestClient, path: str, offset: int, content: bytes, headers: Mapping[str, str] | None = None
+) -> httpx.Response:
+    """Send a piece of a file."""
+    return client.patch(
+        path, content=content, headers={**PIECE, "Upload-Offset": str(offset), **(headers or {})}
+    )
+
+
+def offset_of(client: TestClient, path: str) -> int:
+    """Ask where the next byte belongs."""
+    response = client.head(path, headers=VERSION)
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    return int(response.headers["upload-offset"])
+
+
+@pytest.fixture
+def uploaded(client: TestClient) -> Callable[[bytes], str]:
+    """Upload a whole file and return what a form names it by."""
+
+    def upload(content: bytes) -> str:
+        path = create(client, len(content))
+        assert send(client, path, 0, content).status_code == 204
+        return f"upload:{path.rpartition('/')[2]}"
+
+    return upload

@@ -1,0 +1,299 @@
+"""The tus protocol: each status and header as its specification has them."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app import ApiSettings
+from core.store import Store
+from core.store.clock import utc_now
+from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.app.uploads.conftest import PIECE, VERSION, create, offset_of, send
+
+CONTENT = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
+SIZE = str(len(CONTENT))
+
+
+def _checksum(algorithm: str, content: bytes) -> str:
+    return f"{algorithm} {base64.b64encode(hashlib.new(algorithm, content).digest()).decode()}"
+
+
+def test_the_protocol_describes_itself(client: TestClient) -> None:
+    """OPTIONS needs no version, and names versions, extensions, algorithms and the largest file."""
+    response = client.options("/v1/uploads")
+    assert response.status_code == 204
+    assert response.headers["tus-version"] == response.headers["tus-resumable"] == "1.0.0"
+    assert response.headers["tus-max-size"] == str(MAX_UPLOAD_BYTES)
+    assert response.headers["tus-checksum-algorithm"] == "sha1,sha256"
+    assert set(response.headers["tus-extension"].split(",")) == {
+        *("creation", "creation-with-upload", "creation-defer-length"),
+        *("expiration", "checksum", "termination"),
+    }
+
+
+# Method, path of an upload or none, headers, body, status
+REFUSED: dict[str, tuple[str, bool, dict[str, str], bytes, int]] = {
+    "create without version": ("POST", False, {"Upload-Length": "1"}, b"", 412),
+    "create of another version": ("POST", False, {"Tus-Resumable": "0.2.2", "Upload-Length": "1"}, b"", 412),
+    "ask without version": ("HEAD", True, {}, b"", 412),
+    "send without version": ("PATCH", True, {**PIECE, "Tus-Resumable": "", "Upload-Offset": "0"}, b"a", 412),
+    "delete without version": ("DELETE", True, {}, b"", 412),
+    "no length": ("POST", False, VERSION, b"", 400),
+    "length no number": ("POST", False, {**VERSION, "Upload-Length": "1e3"}, b"", 400),
+    "length negative": ("POST", False, {**VERSION, "Upload-Length": "-1"}, b"", 400),
+    "length too large": ("POST", False, {**VERSION, "Upload-Length": str(MAX_UPLOAD_BYTES + 1)}, b"", 413),
+    "length endless": ("POST", False, {**VERSION, "Upload-Length": "9" * 40}, b"", 400),
+    "deferred by 2": ("POST", False, {**VERSION, "Upload-Defer-Length": "2"}, b"", 400),
+    "length and deferred": (
+        *("POST", False, {**VERSION, "Upload-Length": "1", "Upload-Defer-Length": "1"}, b"", 400),
+    ),
+    "concatenation": ("POST", False, {**VERSION, "Upload-Length": "1", "Upload-Concat": "partial"}, b"", 400),
+    "metadata not base64": (
+        *("POST", False, {**VERSION, "Upload-Length": "1", "Upload-Metadata": "filename t.txt"}, b"", 400),
+    ),
+    "metadata twice": (
+        *("POST", False, {**VERSION, "Upload-Length": "1", "Upload-Metadata": "a YQ==,a YQ=="}, b"", 400),
+    ),
+    "metadata without key": (
+        *("POST", False, {**VERSION, "Upload-Length": "1", "Upload-Metadata": "a YQ==,"}, b"", 400),
+    ),
+    "first piece of another type": (
+        *("POST", False, {**VERSION, "Upload-Length": "1", "Content-Type": "text/plain"}, b"a", 415),
+    ),
+    "first piece too large": ("POST", False, {**PIECE, "Upload-Length": "1"}, b"ab", 413),
+    "piece of another type": (
+        *("PATCH", True, {**VERSION, "Content-Type": "text/plain", "Upload-Offset": "0"}, b"a", 415),
+    ),
+    "piece of no type": ("PATCH", True, {**VERSION, "Upload-Offset": "0"}, b"a", 415),
+    "no offset": ("PATCH", True, PIECE, b"a", 400),
+    "offset no number": ("PATCH", True, {**PIECE, "Upload-Offset": "x"}, b"a", 400),
+    "offset ahead": ("PATCH", True, {**PIECE, "Upload-Offset": "1"}, b"a", 409),
+    "beyond the length": ("PATCH", True, {**PIECE, "Upload-Offset": "0"}, CONTENT + b"1", 413),
+    "another length": ("PATCH", True, {**PIECE, "Upload-Offset": "0", "Upload-Length": "1"}, b"a", 400),
+    "checksum of another algorithm": (
+        *("PATCH", True, {**PIECE, "Upload-Offset": "0", "Upload-Checksum": "md5 YQ=="}, b"a", 400),
+    ),
+    "checksum not base64": (
+        *("PATCH", True, {**PIECE, "Upload-Offset": "0", "Upload-Checksum": "sha1 ?"}, b"a", 400),
+    ),
+    "checksum wrong": (
+        *("PATCH", True, {**PIECE, "Upload-Offset": "0", "Upload-Checksum": _checksum("sha1", b"b")}, b"a"),
+        460,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store: Store, case: str) -> None:
+    """Each mistake has the status of the specification, names the version, and leaves all as it was."""
+    method, is_of_upload, headers, body, status = REFUSED[case]
+    path = create(client, len(CONTENT)) if is_of_upload else "/v1/uploads"
+    response = client.request(method, path, headers=headers, content=body)
+    assert response.status_code == status
+    assert response.headers["tus-resumable"] == "1.0.0"
+    if status == 412:
+        assert response.headers["tus-version"] == "1.0.0"
+    if method != "HEAD":
+        assert response.json()["status"] == status
+        assert response.headers["content-type"] == "application/problem+json"
+    assert "upload-offset" not in response.headers
+    if is_of_upload:
+        assert offset_of(client, path) == 0
+    assert list(store.artifacts.files()) == []
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "streamed"])
+def test_a_body_without_end_is_cut_at_the_length(client: TestClient, declared: bool) -> None:
+    """What goes beyond the length is refused whether or not the body tells its own."""
+    path = create(client, 4)
+    headers = {**PIECE, "Upload-Offset": "0"}
+    content: Any = b"abcdef" if declared else iter([b"ab", b"cd", b"ef"])
+    assert client.patch(path, content=content, headers=headers).status_code == 413
+    # Of a body that tells no length the pieces that fit have been taken.
+    assert offset_of(client, path) == (0 if declared else 4)
+
+
+def test_pieces_are_added_and_asked_for(client: TestClient) -> None:
+    """HEAD tells offset, length and metadata; each answer to PATCH the new offset and when it expires."""
+    path = create(client, len(CONTENT))
+    assert path.startswith("/v1/uploads/upl_")
+    first = send(client, path, 0, CONTENT[:20])
+    assert (first.status_code, first.content) == (204, b"")
+    assert first.headers["upload-offset"] == "20"
+    assert first.headers["upload-expires"].endswith("GMT")
+    asked = client.head(path, headers=VERSION)
+    assert asked.headers["upload-length"] == SIZE
+    assert asked.headers["upload-metadata"] == "filename dHJhaW4udHh0"
+    assert asked.headers["upload-offset"] == "20"
+    assert "upload-defer-length" not in asked.headers
+    last = send(client, path, 20, CONTENT[20:])
+    assert last.headers["upload-offset"] == SIZE
+    assert send(client, path, len(CONTENT), b"").status_code == 204
+    (listed,) = client.get("/v1/uploads").json()["items"]
+    assert (listed["filename"], listed["size_bytes"], listed["received_bytes"]) == (
+        *("train.txt", len(CONTENT), len(CONTENT)),
+    )
+
+
+def test_the_first_piece_may_come_with_the_creation(client: TestClient) -> None:
+    """Creation with upload answers with the offset, and keeps the checksum's promise."""
+    headers = {**PIECE, "Upload-Length": SIZE}
+    created = client.post("/v1/uploads", headers=headers, content=CONTENT[:7])
+    assert (created.status_code, created.headers["upload-offset"]) == (201, "7")
+    assert offset_of(client, created.headers["location"]) == 7
+    wrong = {**headers, "Upload-Checksum": _checksum("sha256", b"x")}
+    assert client.post("/v1/uploads", headers=wrong, content=CONTENT).status_code == 460
+
+
+def test_the_length_may_come_later(client: TestClient) -> None:
+    """A deferred length is named by a PATCH, once, and not below what has arrived."""
+    created = client.post("/v1/uploads", headers={**VERSION, "Upload-Defer-Length": "1"})
+    path = created.headers["location"]
+    assert send(client, path, 0, CONTENT[:9]).status_code == 204
+    asked = client.head(path, headers=VERSION)
+    assert asked.headers["upload-defer-length"] == "1"
+    assert "upload-length" not in asked.headers
+    assert send(client, path, 9, b"", {"Upload-Length": "8"}).status_code == 400
+    assert send(client, path, 9, CONTENT[9:], {"Upload-Length": SIZE}).status_code == 204
+    assert send(client, path, len(CONTENT), b"", {"Upload-Length": "99"}).status_code == 400
+    assert client.head(path, headers=VERSION).headers["upload-length"] == SIZE
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_a_piece_is_kept_only_with_its_checksum(client: TestClient, algorithm: str) -> None:
+    """A wrong one is 460 and moves nothing, and the right one follows at the same offset."""
+    path = create(client, len(CONTENT))
+    assert send(client, path, 0, CONTENT[:5]).status_code == 204
+    wrong = send(client, path, 5, CONTENT[5:], {"Upload-Checksum": _checksum(algorithm, CONTENT)})
+    assert wrong.status_code == 460
+    assert wrong.json()["type"] == "/problems/checksum-mismatch"
+    assert offset_of(client, path) == 5
+    right = {"Upload-Checksum": _checksum(algorithm, CONTENT[5:])}
+    assert send(client, path, 5, CONTENT[5:], right).status_code == 204
+
+
+def test_a_deleted_upload_is_gone(client: TestClient, store: Store) -> None:
+    """DELETE is 204, once; its parts are marked to be deleted."""
+    path = create(client, len(CONTENT))
+    send(client, path, 0, CONTENT[:5])
+    assert client.delete(path, headers=VERSION).status_code == 204
+    for response in (
+        client.delete(path, headers=VERSION),
+        client.head(path, headers=VERSION),
+        send(client, path, 5, CONTENT[5:]),
+    ):
+        assert response.status_code == 404
+    assert _pending(store) == [f"uploads/{path.rpartition('/')[2]}"]
+
+
+def test_an_expired_upload_is_gone(client: TestClient, store: Store) -> None:
+    """It is not found from the moment on that `Upload-Expires` named; the row goes, and its parts with it."""
+    path = create(client, len(CONTENT))
+    send(client, path, 0, CONTENT[:5])
+    upload_id = path.rpartition("/")[2]
+    with store.begin() as tx:
+        assert tx.uploads.delete_expired() == []
+        tx.uploads.get(upload_id, None).expires_at = utc_now() - timedelta(seconds=1)
+    assert client.head(path, headers=VERSION).status_code == 404
+    assert send(client, path, 5, CONTENT[5:]).status_code == 404
+    assert client.get("/v1/uploads").json() == {"items": []}
+    with store.begin() as tx:
+        assert tx.uploads.delete_expired() == [upload_id]
+    assert _pending(store) == [f"uploads/{upload_id}"]
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+def test_the_method_may_be_in_a_header(client: TestClient, method: str) -> None:
+    """`X-HTTP-Method-Override` of a POST counts as the method, and of no other request."""
+    path = create(client, len(CONTENT))
+    headers = {**PIECE, "Upload-Offset": "0", "X-HTTP-Method-Override": method}
+    assert client.get(path, headers=headers).status_code == 405
+    assert client.post(path, headers=headers, content=CONTENT).status_code == 204
+    if method == "PATCH":
+        assert offset_of(client, path) == len(CONTENT)
+    else:
+        assert client.head(path, headers=VERSION).status_code == 404
+
+
+def test_the_latest_request_goes_on(client: TestClient) -> None:
+    """A writer that was overtaken is answered 423, and nothing of what it sends is kept."""
+    path = create(client, len(CONTENT))
+
+    def slow_body() -> Any:
+        yield CONTENT[:3]
+        # Meanwhile another request sends the same file from the same offset.
+        assert send(client, path, 0, CONTENT[:10]).status_code == 204
+        yield b"xxxx"
+
+    overtaken = client.patch(path, content=slow_body(), headers={**PIECE, "Upload-Offset": "0"})
+    assert overtaken.status_code == 423
+    assert overtaken.headers["retry-after"] == "1"
+    assert offset_of(client, path) == 10
+    assert send(client, path, 10, CONTENT[10:]).status_code == 204
+
+
+def test_open_uploads_are_bounded(client: TestClient, settings: ApiSettings) -> None:
+    """A caller may have so many; deleting one makes room, and so does using it."""
+    paths = [create(client, 1) for _ in range(settings.max_open_uploads)]
+    refused = client.post("/v1/uploads", headers={**VERSION, "Upload-Length": "1"})
+    assert refused.status_code == 429
+    assert refused.json()["type"] == "/problems/too-many-uploads"
+    assert client.delete(paths[0], headers=VERSION).status_code == 204
+    create(client, 1)
+
+
+def test_a_creation_is_repeated_by_its_idempotency_key(client: TestClient) -> None:
+    """The same key makes one upload; with another length it is refused."""
+    headers = {**VERSION, "Idempotency-Key": "once", "Upload-Length": SIZE}
+    first, again = (client.post("/v1/uploads", headers=headers) for _ in range(2))
+    assert first.headers["location"] == again.headers["location"]
+    other = client.post("/v1/uploads", headers={**headers, "Upload-Length": "1"})
+    assert other.status_code == 422
+    assert len(client.get("/v1/uploads").json()["items"]) == 1
+
+
+def test_pieces_are_not_audited(client: TestClient) -> None:
+    """Who began and who deleted an upload is in the audit, but not each of a thousand pieces."""
+    path = create(client, len(CONTENT))
+    send(client, path, 0, CONTENT[:5])
+    send(client, path, 0, CONTENT[:5])
+    client.delete(path, headers=VERSION)
+    entries = client.get("/v1/audit").json()["items"]
+    assert [(entry["method"], entry["path"]) for entry in entries] == [
+        ("DELETE", path),
+        ("POST", "/v1/uploads"),
+    ]
+
+
+def test_uploads_belong_to_their_key(client: TestClient, store: Store) -> None:
+    """To every other key there is no such upload, whatever it asks."""
+    keys = []
+    for name in ("ours", "theirs"):
+        with store.begin() as tx:
+            keys.append(tx.api_keys.create(name, ["write"])[1])
+    ours, theirs = ({"Authorization": f"Bearer {secret}"} for secret in keys)
+    created = client.post("/v1/uploads", headers={**VERSION, **ours, "Upload-Length": SIZE})
+    path = created.headers["location"]
+    reference = f"upload:{path.rpartition('/')[2]}"
+    assert send(client, path, 0, CONTENT, ours).status_code == 204
+
+    def asked(key: Mapping[str, str]) -> list[int]:
+        return [
+            client.head(path, headers={**VERSION, **key}).status_code,
+            send(client, path, len(CONTENT), b"", key).status_code,
+            client.post("/v1/datasets", files={"file": (None, reference)}, headers=key).status_code,
+            client.delete(path, headers={**VERSION, **key}).status_code,
+        ]
+
+    assert client.get("/v1/uploads", headers=theirs).json() == {"items": []}
+    assert asked(theirs) == [404, 404, 422, 404]
+    assert asked(ours) == [200, 204, 202, 204]
+
+
+def _pending(store: Store) -> list[str]:
+    with store.read() as tx:
+        return list(tx.trash.pending(10))
