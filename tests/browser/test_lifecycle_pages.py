@@ -1,0 +1,108 @@
+"""Deletion, the trash and the page of storage."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def _trained(prepared: Prepared, name: str) -> None:
+    prepared.job(
+        kind="train",
+        model_name=name,
+        dataset_id=prepared.dataset("learnt from.csv", 1),
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 1, "num_leaves": 4},
+        metrics=["ndcg@10"],
+    )
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_a_deleted_model_is_restored_from_the_trash(
+    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """The dialog says what goes before it goes; the trash gives it back."""
+    name = f"thrown-away-{look[0]}"
+    _trained(prepared, name)
+    page = visit.open(f"/models?prefix={name}")
+    page.get_by_role("checkbox", name=f"{name}:1").check()
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete 1 model?")
+    expect(dialog.locator(".deletion")).to_contain_text("1 model will go")
+    assert visit.barriers() == []
+    visit.photograph(f"delete-model-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text("No such models")).to_be_visible()
+
+    page = visit.open("/settings/storage")
+    row = page.locator("[data-trash]").filter(has_text=name)
+    expect(row).to_be_visible()
+    expect(page.get_by_role("row", name="Models")).to_be_visible()
+    visit.settle()
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"storage-{look[0]}-{look[1]}")
+    row.get_by_role("button", name="Restore").click()
+    expect(row).to_have_count(0)
+    page = visit.open(f"/models/{name}:1")
+    expect(page.get_by_role("heading", name=f"{name}:1")).to_be_visible()
+
+
+def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
+    """A job stays while its model does; together they go, and the page leads to the list."""
+    _trained(prepared, "gone-with-its-job")
+    page = visit.open("/jobs?text=gone-with-its-job")
+    page.get_by_role("link", name="gone-with-its-job").first.click()
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".holders")).to_contain_text("gone-with-its-job:1")
+    expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
+    dialog.get_by_label("With what they made").check()
+    expect(dialog.locator(".deletion")).to_contain_text("1 model")
+    visit.photograph("delete-job")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    page.wait_for_url("**/jobs")
+    visit.refusals_expected = True
+    page = visit.open("/models/gone-with-its-job:1")
+    expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()
+
+
+def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) -> None:
+    """What holds it is named and linked."""
+    _trained(prepared, "held-by-alias")
+    put = visit.page.request.put(
+        f"{visit.url}/v1/models/held-by-alias/aliases/champion", data={"version": 1}
+    )
+    assert put.ok, put.text()
+    page = visit.open("/models/held-by-alias:1")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    holder = dialog.locator(".holders").get_by_role("link", name="held-by-alias@champion")
+    expect(holder).to_be_visible()
+    expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
+
+
+def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) -> None:
+    """A name, notes, tags and a project are written on the job's page; the list is narrowed by them."""
+    _trained(prepared, "to-be-labelled")
+    page = visit.open("/jobs?text=to-be-labelled")
+    page.get_by_role("link", name="to-be-labelled").first.click()
+    panel = page.locator("section").filter(has=page.get_by_role("heading", name="Notes"))
+    panel.get_by_role("button", name="Edit").click()
+    panel.get_by_label("Display name").fill("Second look")
+    panel.get_by_role("textbox", name="Notes").fill("With fewer leaves.")
+    panel.get_by_label("Tags").fill("look: second\nslow")
+    panel.get_by_label("Project").fill("labelled-project")
+    visit.photograph("labels-form")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel).to_contain_text("With fewer leaves.")
+    expect(page.get_by_role("heading", name="Second look")).to_be_visible()
+    panel.get_by_role("link", name="labelled-project").click()
+    expect(page.locator("[data-job]")).to_have_count(1)
+    expect(page.get_by_label("Filter by project")).to_have_value("labelled-project")
+    assert visit.barriers() == []

@@ -1,0 +1,55 @@
+"""Schedules: a training that is repeated, its runs, and what they came to."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_a_training_is_scheduled_and_runs_on_request(
+    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """The form repeats an earlier training; a run on request trains the next version."""
+    name = f"scheduled-{look[0]}"
+    prepared.job(
+        kind="train",
+        model_name=name,
+        dataset_id=prepared.dataset("learnt from.csv", 1),
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 2, "num_leaves": 4},
+        metrics=["ndcg@10"],
+    )
+    visit.refusals_expected = True  # of an expression that is none
+    page = visit.open(f"/jobs?text={name}")
+    page.get_by_role("link", name=name).first.click()
+    page.get_by_role("link", name="Schedule", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Training to repeat").locator("option").first).to_be_attached()
+    dialog.get_by_label("Name").fill(f"Nightly {name}")
+    dialog.get_by_label("When").fill("at night")
+    dialog.get_by_role("button", name="Schedule").click()
+    expect(dialog.locator(".field-error").first).to_be_visible()
+    dialog.get_by_label("When").fill("0 3 * * *")
+    assert visit.barriers() == []
+    visit.photograph(f"schedule-form-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Schedule").click()
+    card = page.locator("[data-schedule]").filter(has_text=f"Nightly {name}")
+    expect(card).to_contain_text(f"trains {name}")
+    card.get_by_role("button", name="Run now").click()
+    expect(card).to_contain_text("trained")
+    card.get_by_text("Runs", exact=True).click()
+    expect(card.locator("[data-run]").get_by_role("link", name="Model")).to_be_visible()
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"schedules-{look[0]}-{look[1]}")
+    card.get_by_role("button", name="Pause").click()
+    expect(card).to_contain_text("paused")
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)
