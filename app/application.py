@@ -21,10 +21,13 @@ from app.auth.turnstile import Turnstile
 from app.datasets import routes as datasets
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
+from app.events import routes as events
+from app.events.feed import EventFeed
 from app.experiments import routes as experiments
 from app.guide import mount_guide
 from app.http import openapi, problems
 from app.http.access_log import AccessLog
+from app.http.background import running
 from app.http.body_timeout import BodyTimeout
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
@@ -90,6 +93,9 @@ _ROUTERS = (
     experiments.polled_router,
     lifecycle.router,
     trash_routes.router,
+    events.router,
+    lifecycle.router,
+    trash_routes.router,
     monitoring.overview_router,
     monitoring.polled_overview_router,
     settings_routes.router,
@@ -129,6 +135,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
+            feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
             application.state.services = Services(
                 settings=settings,
                 store=store,
@@ -143,8 +150,10 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 metrics=metrics,
                 readiness=Readiness(store, wake_ups, kernels, served),
                 storage=StorageMeasurements(store, RetentionPolicy.of(settings)),
+                events=feed,
             )
-            yield
+            async with running(feed.run()):
+                yield
         finally:
             await run_in_threadpool(kernels.close)
             await served.close()

@@ -7,9 +7,11 @@ import structlog
 from fastapi import Depends, Request
 
 from app.auth.authenticator import Authenticator
+from app.events.feed import EventFeed
 from app.http.caching import ResponseCache
 from app.http.caller import caller_of
 from app.http.expensive_reads import CallersReads, ExpensiveReads
+from app.lifecycle.measured_storage import StorageMeasurements
 from app.monitoring.metrics import Metrics
 from app.monitoring.readiness import Readiness
 from app.scoring.explanations import Explanations, StoredModels
@@ -39,6 +41,8 @@ class Services:
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
         readiness: Checks what the service needs.
+        events: Wakes those who follow events.
+        storage: What is stored, by kind.
     """
 
     settings: ApiSettings
@@ -53,6 +57,8 @@ class Services:
     authenticator: Authenticator
     metrics: Metrics
     readiness: Readiness
+    events: EventFeed
+    storage: StorageMeasurements
 
     def submitted(self, job: Job) -> None:
         """Log a committed job and wake a worker for it."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -17,6 +17,9 @@ from app.settings import ApiSettings
 # Connections beyond the bounds that are still told why; more are cut without a word.
 _TOLD = 64
 _TOLD_EACH = 8  # of one address
+
+# Of a request's state: a set of functions that are called when the server stops, before it waits for answers.
+ON_SHUTDOWN = "on_shutdown"
 
 
 def server_options(settings: ApiSettings) -> dict[str, Any]:
@@ -33,6 +36,7 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
         most_of_one_address = settings.max_connections_per_address
         proxies = settings.trusted_proxies
         by_address: ClassVar[Counter[str]] = Counter()
+        on_shutdown: ClassVar[set[Callable[[], None]]] = set()
 
     return {
         "proxy_headers": bool(settings.trusted_proxies),
@@ -57,6 +61,7 @@ class TimeoutProtocol(H11Protocol):
         most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.
         proxies: Networks whose addresses may have any number, for they stand for many.
         by_address: How many connections each address has.
+        on_shutdown: What answers that would not end by themselves have called when the server stops.
     """
 
     head_seconds: ClassVar[float]
@@ -65,9 +70,11 @@ class TimeoutProtocol(H11Protocol):
     most_of_one_address: ClassVar[int]
     proxies: ClassVar[Sequence[Network]]
     by_address: ClassVar[Counter[str]]
+    on_shutdown: ClassVar[set[Callable[[], None]]]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.app_state = {**self.app_state, ON_SHUTDOWN: self.on_shutdown}
         self._deadline: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
         self._address: str | None = None  # where its connections are counted
@@ -105,6 +112,12 @@ class TimeoutProtocol(H11Protocol):
             self._await_client()
         else:
             self._stop_waiting()
+
+    def shutdown(self) -> None:
+        """End what would not end by itself."""
+        super().shutdown()
+        for end in tuple(self.on_shutdown):
+            end()
 
     def pause_writing(self) -> None:
         """Start the timeout of a client that reads its response too slowly."""

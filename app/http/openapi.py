@@ -40,6 +40,7 @@ TAGS = (
     {"name": "results", "description": "Evaluations and rankings that jobs made"},
     {"name": "experiments", "description": "Papers, and their tables trained and measured again"},
     {"name": "lifecycle", "description": "What is stored, and what was deleted and can be restored"},
+    {"name": "events", "description": "What happened, as a list and as a stream, and webhooks"},
     {"name": "overview", "description": "Who works, how much there is, which models are in use"},
     {"name": "keys", "description": "What lets callers in, and what they changed"},
     {"name": "catalogue", "description": "What a job may name"},

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from app.http.middleware import HttpMiddleware
@@ -43,12 +44,13 @@ class RequestInstruments:
             registry=registry,
         )
 
-    def count(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+    def count(self, scope: Scope, status: int, seconds: float | None) -> None:
+        """Count a request that was answered; a stream has no duration."""
         method = scope["method"] if scope["method"] in _METHODS else _OTHER_METHOD
         route = route_template(scope)
         self._requests.labels(route, method, status).inc()
-        self._seconds.labels(route, method).observe(seconds)
+        if seconds is not None:
+            self._seconds.labels(route, method).observe(seconds)
 
 
 class RequestMetrics(HttpMiddleware):
@@ -57,12 +59,14 @@ class RequestMetrics(HttpMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
         instruments: RequestInstruments = scope["app"].state.services.metrics.requests
-        status = _CLIENT_LEFT
+        status, is_stream = _CLIENT_LEFT, False
 
         async def send_counted(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
+                content_type = Headers(raw=message["headers"]).get("content-type", "")
+                is_stream = content_type.startswith("text/event-stream")
             await send(message)
 
         started = time.perf_counter()
@@ -70,7 +74,8 @@ class RequestMetrics(HttpMiddleware):
             try:
                 await self.app(scope, receive, send_counted)
             finally:
-                instruments.count(scope, status, time.perf_counter() - started)
+                seconds = None if is_stream else time.perf_counter() - started
+                instruments.count(scope, status, seconds)
 
 
 def route_template(scope: Scope) -> str:

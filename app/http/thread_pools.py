@@ -54,6 +54,8 @@ EXPORTS = ThreadPool("exports", 1)
 STRANGERS = ThreadPool("strangers", 2)
 # Entries of the audit that answers wait for: they take turns in the database.
 AUDIT = ThreadPool("audit", 4)
+# Events read for streams and lists, and what they are waiting for.
+EVENTS = ThreadPool("events", 2)
 # What is written after a request was answered, such as the use of its key: writes that wait for each other as
 # it is, and for a locked database longer than those who would have the thread.
 NOTES = ThreadPool("notes", 1)

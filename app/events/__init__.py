@@ -1,0 +1,1 @@
+"""Events: the list, and the stream of server-sent events."""

@@ -1,0 +1,196 @@
+"""Watch the database for new events, once a process, and wake whoever follows them."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from app.events.schemas import Event
+from app.http.thread_pools import EVENTS
+from core.errors import RankeryError
+from core.store import Store
+
+POLL_SECONDS = 0.2
+# A round trip to the server and a connection of the pool for each look.
+POLL_SECONDS_OF_POSTGRESQL = 0.5
+RECENT = 1_000
+READ_AT_ONCE = 500
+
+_log = structlog.stdlib.get_logger("rankery.events")
+
+
+@dataclass(frozen=True)
+class FeedEvent:
+    """An event as streams send it.
+
+    Attributes:
+        message: The whole message of the event stream.
+    """
+
+    id: int
+    kind: str
+    object_id: str
+    project: str | None
+    message: bytes
+
+
+@dataclass(eq=False)
+class Follower:
+    """Whoever is woken by news.
+
+    Attributes:
+        woken: Set when there are events or changes; the follower clears it before it looks.
+    """
+
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class EventFeed:
+    """The recent events of the database, and the signal that something has changed.
+
+    Streams read from its memory, and from the database only what is older. Not safe between threads.
+
+    Args:
+        store: Where the events are.
+        most_streams: Streams at most at a time; further ones are refused, so that connections stay free.
+        most_of_a_caller: Streams of one caller at most.
+
+    Attributes:
+        changes: How often a change of the database was seen.
+    """
+
+    def __init__(self, store: Store, most_streams: int, most_of_a_caller: int) -> None:
+        self.changes = 0
+        self._store = store
+        self._most_streams = most_streams
+        self._most_of_a_caller = most_of_a_caller
+        self._streams: Counter[str] = Counter()
+        self._followers: set[Follower] = set()
+        self._wanted = asyncio.Event()
+        self._recent: deque[FeedEvent] = deque()
+        self._complete_after: int | None = None  # the recent events are all those after this id
+        self._revision: str | None = None
+
+    async def run(self) -> None:
+        """Watch the database while somebody follows; ends when it is cancelled."""
+        while True:
+            if not self._followers:
+                self._forget()
+                await self._wanted.wait()
+            try:
+                await self._look()
+            except RankeryError as error:
+                _log.warning("events.database_away", reason=str(error))
+                await asyncio.sleep(1)
+            except Exception:  # noqa: BLE001 - the next look tries again, whatever it was
+                _log.exception("events.not_read")
+                await asyncio.sleep(1)
+            if self._store.notifies_immediately:
+                await asyncio.sleep(POLL_SECONDS)
+            else:
+                await asyncio.sleep(POLL_SECONDS_OF_POSTGRESQL)
+
+    @contextmanager
+    def followed(self) -> Iterator[Follower]:
+        """Wake a follower during the block."""
+        follower = Follower()
+        self._followers.add(follower)
+        self._wanted.set()
+        try:
+            yield follower
+        finally:
+            self._followers.remove(follower)
+            if not self._followers:
+                self._wanted.clear()
+
+    def refusal(self, caller: str) -> str | None:
+        """Return why a caller may open no further stream, None where it may."""
+        if self._streams[caller] >= self._most_of_a_caller:
+            return f"at most {self._most_of_a_caller} streams of a caller are open at a time"
+        if self._streams.total() >= self._most_streams:
+            return f"at most {self._most_streams} streams are open at a time"
+        return None
+
+    @contextmanager
+    def streamed(self, caller: str) -> Iterator[Follower]:
+        """Count a stream of a caller during the block, and wake it."""
+        self._streams[caller] += 1
+        try:
+            with self.followed() as follower:
+                yield follower
+        finally:
+            self._streams[caller] -= 1
+            self._streams += Counter()  # drops those of none
+
+    def recent(self, after: int) -> list[FeedEvent] | None:
+        """Return the events after an id, None where only the database has them all."""
+        if self._complete_after is None or after < self._complete_after:
+            return None
+        return [event for event in self._recent if event.id > after]
+
+    async def latest_id(self) -> int:
+        """Return the id of the newest event."""
+
+        def read() -> int:
+            with self._store.read() as tx:
+                return tx.events.latest_id()
+
+        return await EVENTS.run(read)
+
+    async def stored(
+        self, after: int, kinds: Collection[str], object_id: str | None
+    ) -> tuple[list[FeedEvent], int, bool]:
+        """Read events after an id from the database.
+
+        Only events of the projects are read to which the calling context is limited.
+
+        Returns:
+            The events, the id up to which these are all, and whether there may be more after that.
+        """
+
+        def read() -> tuple[list[FeedEvent], int, bool]:
+            with self._store.read() as tx:
+                rows = tx.events.after(after, READ_AT_ONCE, kinds=kinds, object_id=object_id)
+                more = len(rows) == READ_AT_ONCE
+                last = rows[-1].id if more else max(after, tx.events.latest_id())
+            return [_encoded(Event.of(row)) for row in rows], last, more
+
+        return await EVENTS.run(read)
+
+    async def _look(self) -> None:
+        revision = await self._latest_revision()
+        if revision == self._revision:
+            return
+        if self._complete_after is None:
+            self._complete_after = await self.latest_id()
+        await self._read_on()
+        self._revision = revision
+        self.changes += 1
+        for follower in self._followers:
+            follower.woken.set()
+
+    async def _read_on(self) -> None:
+        last = self._recent[-1].id if self._recent else self._complete_after or 0
+        more = True
+        while more:
+            found, last, more = await self.stored(last, (), None)
+            self._recent.extend(found)
+            while len(self._recent) > RECENT:
+                self._complete_after = self._recent.popleft().id
+
+    async def _latest_revision(self) -> str:
+        if self._store.notifies_immediately:
+            return self._store.revision()
+        return await EVENTS.run(self._store.revision)
+
+    def _forget(self) -> None:
+        self._recent.clear()
+        self._complete_after = self._revision = None
+
+
+def _encoded(event: Event) -> FeedEvent:
+    message = f"id: {event.id}\nevent: {event.kind}\ndata: {event.model_dump_json()}\n\n".encode()
+    return FeedEvent(event.id, event.kind, event.object.id, event.project, message)

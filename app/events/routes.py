@@ -1,0 +1,107 @@
+"""Events as a list and as a stream."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Query, Request
+from starlette.responses import Response
+
+from app.auth.admission import is_admitted
+from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
+from app.events.stream import MEDIA_TYPE, EventStream, Selection
+from app.http.caller import caller_of
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.thread_pools import EVENTS
+from app.services import UseServices
+from core.store.repositories.events import MAX_ID
+
+router = Router(prefix="/v1/events", tags=["events"], route_class=JsonRoute)
+
+_STREAM_EXAMPLE = (
+    "retry: 2000\n\n"
+    "id: 1233\nevent: ready\ndata: {}\n\n"
+    "id: 1234\nevent: job.ended\n"
+    f'data: {{"id":{EVENT_EXAMPLE["id"]},"kind":"job.ended","at":"{EVENT_EXAMPLE["at"]}",'
+    '"object":{"kind":"job","id":"job_01k9x2z4q7c8v5n3b6r1"},"project":"search",'
+    '"key_id":"key_01k9x2m4q7c8v5n3b6r1","data":{"kind":"train","title":"web","status":"succeeded",'
+    '"result":{"model_id":"mdl_01k9x3a7d5f8g2h4j6k9"},"problem":null,"metric":0.4312,"took_seconds":81.4}}\n\n'
+    "event: changed\ndata: {}\n\n"
+)
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A page of events, or with `Accept: text/event-stream` the stream of them",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}},
+    }
+}
+After = Annotated[
+    int | None, Query(ge=0, le=MAX_ID, description="Only events after this id", examples=[1233])
+]
+Kinds = Annotated[list[EventKind], Query(alias="kind", description="Only these kinds; repeat it for several")]
+ObjectId = Annotated[
+    str | None,
+    Query(
+        alias="object",
+        max_length=255,
+        pattern=PRINTABLE,
+        description="Only events about this object: its id, `name@alias`, or the name of a worker",
+        examples=["job_01k9x2z4q7c8v5n3b6r1"],
+    ),
+]
+LastEventId = Annotated[
+    int | None,
+    Header(
+        alias="Last-Event-ID",
+        ge=0,
+        le=MAX_ID,
+        description="Of a stream: the last event that the client has, before `after`",
+    ),
+]
+
+
+@router.get(
+    "",
+    summary="List or follow events",
+    response_model=EventPage,
+    responses={**_RESPONSES, **NOT_MODIFIED, **problems(422)},
+)
+async def list_events(
+    request: Request,
+    services: UseServices,
+    after: After = None,
+    kinds: Kinds = [],  # noqa: B006 - FastAPI copies it
+    object_id: ObjectId = None,
+    changes: Annotated[
+        bool, Query(description="Of a stream: whether `changed` is sent when anything has changed")
+    ] = True,
+    order: Annotated[
+        Literal["asc", "desc"], Query(description="Of a list: the newest or the oldest first")
+    ] = "desc",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+    last_event_id: LastEventId = None,
+) -> EventPage | Response:
+    """List events, newest first; with `Accept: text/event-stream` follow them as they happen.
+
+    A stream begins with `ready` and then sends what happens, each event with its `id`, and comments while
+    nothing does. It goes on after the id in `Last-Event-ID` or `after`; `gap` says that events since then
+    were removed. `changed` has no id: something has changed, and pages are worth loading again.
+    """
+    if MEDIA_TYPE in request.headers.get("Accept", ""):
+        return EventStream(
+            services.events,
+            services.store,
+            Selection(frozenset(kinds), object_id, changes),
+            after if last_event_id is None else last_event_id,
+            caller_of(request.scope),
+            lambda: is_admitted(request, services.authenticator),
+        )
+
+    def read() -> EventPage:
+        with services.store.read() as tx:
+            page = tx.events.page(
+                cursor, limit, after=after or 0, kinds=kinds, object_id=object_id, ascending=order == "asc"
+            )
+        return EventPage(items=[Event.of(row) for row in page.items], next_cursor=page.next_cursor)
+
+    return await EVENTS.run(read)

@@ -1,0 +1,80 @@
+"""Responses of events."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.http.schemas import Json, NextCursor, ResponseModel
+from core.store.tables import Event as StoredEvent
+
+EventKind = Literal[
+    "job.ended",
+    "study.concluded",
+    "gate.refused",
+    "alias.moved",
+    "dataset.ready",
+    "drift.found",
+    "worker.lost",
+]
+
+EVENT_EXAMPLE: dict[str, Any] = {
+    "id": 1234,
+    "kind": "job.ended",
+    "at": "2026-01-05T10:02:11.482Z",
+    "object": {"kind": "job", "id": "job_01k9x2z4q7c8v5n3b6r1"},
+    "project": "search",
+    "key_id": "key_01k9x2m4q7c8v5n3b6r1",
+    "data": {
+        "kind": "train",
+        "title": "web",
+        "status": "succeeded",
+        "result": {"model_id": "mdl_01k9x3a7d5f8g2h4j6k9"},
+        "problem": None,
+        "metric": 0.4312,
+        "took_seconds": 81.4,
+    },
+}
+
+
+class EventObject(ResponseModel):
+    """What an event is about."""
+
+    kind: str = Field(description="`job`, `study`, `alias`, `dataset`, `model` or `worker`")
+    id: str = Field(description="Its id; `name@alias` of an alias, the name of a worker")
+
+
+class Event(ResponseModel):
+    """Something that happened."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [EVENT_EXAMPLE]})
+
+    id: int = Field(description="Later events have greater ids")
+    kind: EventKind
+    at: datetime
+    object: EventObject
+    project: str | None = Field(description="The project of the object")
+    key_id: str | None = Field(description="The API key that caused it")
+    data: Json = Field(description="What happened, by the kind; see the guide on events")
+
+    @classmethod
+    def of(cls, row: StoredEvent) -> "Event":
+        """Return the response of a stored event."""
+        return cls.model_validate(
+            {
+                "id": row.id,
+                "kind": row.kind,
+                "at": row.at,
+                "object": {"kind": row.object_kind, "id": row.object_id},
+                "project": row.project,
+                "key_id": row.key_id,
+                "data": row.data,
+            }
+        )
+
+
+class EventPage(ResponseModel):
+    """A page of events."""
+
+    items: list[Event]
+    next_cursor: NextCursor
