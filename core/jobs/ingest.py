@@ -10,11 +10,12 @@ from core.jobs.stored import Json, Stored, required
 
 @dataclass(frozen=True, kw_only=True)
 class IngestJob(DatasetJob):
-    """Read an uploaded dataset, or make a synthetic one.
+    """Read an uploaded or imported dataset, or make a synthetic one.
 
     Attributes:
         dataset_id: The dataset, which has its source on record.
         name: Its name; None in jobs from before names were kept.
+        max_bytes: The most bytes that may be downloaded for it, where the key that asks has a quota.
     """
 
     kind: ClassVar[str] = "ingest"
@@ -23,15 +24,21 @@ class IngestJob(DatasetJob):
     makes_dataset: ClassVar[bool] = True
 
     name: str | None = None
+    max_bytes: int | None = None
 
     @classmethod
     def from_json(cls, stored: Stored) -> "IngestJob":
         """Parse the stored JSON."""
-        return cls(dataset_id=required(stored, "dataset_id"), name=stored.get("name"))
+        return cls(
+            dataset_id=required(stored, "dataset_id"),
+            name=stored.get("name"),
+            max_bytes=stored.get("max_bytes"),
+        )
 
     def to_json(self) -> Json:
         """Return the JSON to store."""
-        return {"dataset_id": self.dataset_id, "name": self.name}
+        limit = {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
+        return {"dataset_id": self.dataset_id, "name": self.name, **limit}
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:

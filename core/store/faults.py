@@ -5,10 +5,11 @@ Messages of drivers hold addresses, users, paths and at times more; none of thei
 
 from collections.abc import Iterator
 
+REFUSED = "refuses the credentials"
 _WORDS = (
     ("refuses connections", ("connection refused", "connect call failed", "errno 111")),
-    ("refuses the credentials", ("password", "authentication", "noauth", "access denied", "accessdenied")),
-    ("refuses the credentials", ("invalidaccesskeyid", "access key", "signature", "forbidden")),
+    (REFUSED, ("password", "authentication", "noauth", "access denied", "accessdenied")),
+    (REFUSED, ("invalidaccesskeyid", "access key", "signature", "forbidden")),
     ("cuts connections", ("closed the connection", "connection reset", "terminating connection")),
     ("is not found by its host name", ("name or service not known", "resolve", "translate host name")),
     ("is not found by its host name", ("name resolution", "nodename nor servname")),

@@ -1,7 +1,7 @@
 """Datasets of several files of a folder, which is on the disk or in a bucket."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ from core.data.part_files.spool import PartSpool
 from core.data.reading import FileForm, JudgedFile, form_of_file
 from core.data.result import Reading
 from core.store import Dataset
+from core.store.data_files import DataFiles
 from worker.dask.cluster import cluster_client
 from worker.job.dask_reading import DaskReader
 from worker.job.digests import files_digest
@@ -30,11 +31,20 @@ class FolderFiles:
     Args:
         row: The dataset, whose source names the files in their order.
         run: The job that reads them.
+        places: Folder and name of each file, where the source does not name them.
+        files: Where these are, on this machine alone.
     """
 
-    def __init__(self, row: Dataset, run: JobRun) -> None:
-        self._folder: str = row.source["folder"]
-        self._names: list[str] = row.source["filenames"]
+    def __init__(
+        self,
+        row: Dataset,
+        run: JobRun,
+        places: Sequence[tuple[str, str]] = (),
+        files: DataFiles | None = None,
+    ) -> None:
+        self._places = places or [(row.source["folder"], name) for name in row.source["filenames"]]
+        self._files = files or run.data_files
+        self._is_local = files is not None
         self._json = options_json(row.source)
         self._options = reading_options(self._json)
         self._run = run
@@ -60,7 +70,7 @@ class FolderFiles:
         self._run.phase("reading")
         form = self._form()
         limits = self._run.limits
-        tasks = [PartTask(self._folder, name, form, self._json, limits) for name in self._names]
+        tasks = [PartTask(folder, name, form, self._json, limits) for folder, name in self._places]
         with self._reader() as reader:
             reader.read(tasks, self._spool.add, _Fractions(len(tasks), on_progress).report)
         self._parts = self._spool.parts()
@@ -80,16 +90,17 @@ class FolderFiles:
 
     def _form(self) -> FileForm:
         """Return the format and the columns of the first file."""
-        with self._run.data_files.opened(self._folder, self._names[0], self._check) as path:
-            return form_of_file(JudgedFile(path, self._names[0]), self._options, self._run.limits)
+        folder, name = self._places[0]
+        with self._files.opened(folder, name, self._check) as path:
+            return form_of_file(JudgedFile(path, name), self._options, self._run.limits)
 
     def _check(self, done: int, total: int) -> None:
         self._run.check()
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[PartReader]:
-        if self._run.settings.dask_scheduler is None or len(self._names) == 1:
-            yield LocalReader(self._run.data_files, self._run.threads)
+        if self._is_local or self._run.settings.dask_scheduler is None or len(self._places) == 1:
+            yield LocalReader(self._files, self._run.threads)
             return
         with cluster_client(self._run.settings) as client:
             yield DaskReader(client, self._run.check)

@@ -1,4 +1,4 @@
-"""Sources of datasets: uploads, files on the disk, and synthetic data."""
+"""Sources of datasets: uploads, files on the disk and at addresses, and synthetic data."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +15,7 @@ from core.store import Dataset
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import query_sizes_key, upload_key
+from worker.job.address_files import AddressFiles
 from worker.job.digests import synthetic_digest, upload_digest
 from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
@@ -48,14 +49,23 @@ class DatasetSource(Protocol):
 
 
 @contextlib.contextmanager
-def opened_source(row: Dataset, run: JobRun) -> Iterator[DatasetSource]:
-    """Open the source of a stored dataset."""
+def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[DatasetSource]:
+    """Open the source of a stored dataset.
+
+    Args:
+        row: The dataset.
+        run: The job that reads it.
+        max_bytes: The most bytes that may be downloaded for it, None for any number.
+    """
     match row.source["kind"]:
         case "synthetic":
             yield Synthetic(row.source)
-        case "folder" if "files" in row.source:
-            with FolderFiles(row, run) as files:
+        case "address":
+            with AddressFiles(row, run, max_bytes) as files:
                 yield files
+        case "folder" if "files" in row.source:
+            with FolderFiles(row, run) as folder:
+                yield folder
         case "folder":
             yield FolderFile(row, run.data_roots)
         case _:

@@ -31,7 +31,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)
     on_progress = counting_percent(run, "reading")
-    with opened_source(row, run) as source:
+    with opened_source(row, run, spec.max_bytes) as source:
         digest = source.digest(on_progress)
         damaged_key = _damaged_copy(run, dataset_id, digest)
         if damaged_key is None and _take_over(run, dataset_id, digest):

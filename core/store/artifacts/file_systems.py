@@ -37,7 +37,15 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "read_timeout": 10,
                 "retries": {"mode": "standard", "total_max_attempts": 1},
             },
-        }
+        },
+        "gs": {"use_listings_cache": False},
+    }
+)
+_EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "s3": ("an artifact storage on S3", "s3"),
+        "gs": ("an artifact storage on Google Cloud Storage", "gcs"),
+        "hf": ("a repository of the Hugging Face Hub", "huggingface"),
     }
 )
 _SENDING: Mapping[str, Mapping[str, Any]] = MappingProxyType({"s3": {"chunksize": 16 * MEBIBYTE}})
@@ -64,6 +72,7 @@ class FileSystem:
     Args:
         url: A URL that fsspec knows.
         patience_seconds: How long an action is tried again while a storage that is not local fails.
+        options: Of the file system, such as credentials, beside those of the service.
 
     Attributes:
         root: What the paths of all artifacts begin with.
@@ -71,18 +80,21 @@ class FileSystem:
 
     Raises:
         StoreUnavailable: The URL is not one that fsspec knows.
-        ExtraMissing: The package for S3 is not installed.
+        ExtraMissing: The package for its protocol is not installed.
     """
 
-    def __init__(self, url: str, patience_seconds: float) -> None:
+    def __init__(
+        self, url: str, patience_seconds: float, options: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
         self._url = url
+        self._options = options
         self._patience_seconds = patience_seconds
         self._inherited: list[Any] = []
         try:
             self._files, self.root = self._opened()
         except (ValueError, ImportError) as error:
-            if isinstance(error, ImportError) and _protocol(url) == "s3":
-                raise ExtraMissing("an artifact storage on S3", "s3") from error
+            if isinstance(error, ImportError) and _protocol(url) in _EXTRAS:
+                raise ExtraMissing(*_EXTRAS[_protocol(url)]) from error
             raise StoreUnavailable(f"the artifact storage cannot be opened: {error}") from error
         self._pid = os.getpid()
         self.is_local = isinstance(self._files, LocalFileSystem)
@@ -134,6 +146,7 @@ class FileSystem:
         options = dict(_OPTIONS.get(_protocol(self._url), {}))
         if _protocol(self._url) == "s3":
             options["session"] = _s3_session(os.getpid())
+        options |= self._options
         # An instance of its own: those that fsspec shares are closed by every child that forks.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
         if _protocol(self._url) == "s3":

@@ -238,6 +238,23 @@ class Datasets:
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
         return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
 
+    def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> Dataset:
+        """Record the files at addresses that a dataset is read from.
+
+        Args:
+            id: The dataset.
+            read: For each file its `address`, `size_bytes` and `sha256`, and what is known of its version.
+
+        Raises:
+            NotFound: There is none.
+        """
+        dataset = self.get(id)
+        dataset.source = {**dataset.source, "read": list(read)}
+        dataset.size_bytes = sum(file["size_bytes"] for file in read)
+        dataset.sha256 = read[0]["sha256"] if len(read) == 1 else None
+        self._session.flush()
+        return dataset
+
     def read_again(self, id: str, options: dict[str, Any]) -> Dataset:
         """Make an invalid dataset pending again, to be read with other options.
 

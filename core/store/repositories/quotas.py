@@ -53,16 +53,33 @@ class Quotas:
         Raises:
             ByteQuotaExceeded: They would be too many.
         """
-        own = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
-        bound = most if own is None else own
+        bound = self._byte_bound(key_id, most)
+        if bound is not None and self._taken_bytes(key_id) + adding > bound:
+            raise ByteQuotaExceeded(bound)
+
+    def left_bytes(self, key_id: str | None, most: int | None) -> int | None:
+        """Return how many bytes the quota of a key leaves, None for any number; see `allow_bytes`.
+
+        Raises:
+            ByteQuotaExceeded: It leaves none.
+        """
+        bound = self._byte_bound(key_id, most)
         if bound is None:
-            return
+            return None
+        left = bound - self._taken_bytes(key_id)
+        if left <= 0:
+            raise ByteQuotaExceeded(bound)
+        return left
+
+    def _byte_bound(self, key_id: str | None, most: int | None) -> int | None:
+        own = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
+        return most if own is None else own
+
+    def _taken_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _TURNS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
         coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
-        taken = self._total(stored) + self._total(coming.where(*_open_uploads(key_id)))
-        if taken + adding > bound:
-            raise ByteQuotaExceeded(bound)
+        return self._total(stored) + self._total(coming.where(*_open_uploads(key_id)))
 
     def allow_upload(self, key_id: str | None, most: int) -> None:
         """Check the quota of open uploads of a key, of which one is to be added.

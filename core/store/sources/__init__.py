@@ -1,1 +1,1 @@
-"""Files at addresses that requests name: in buckets, on web servers, on the Hugging Face Hub, of ir_datasets."""
+"""Files at addresses that requests name: of buckets, web servers, the Hugging Face Hub and ir_datasets."""

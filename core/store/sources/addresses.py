@@ -20,6 +20,14 @@ _EXPECTED = (
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~/-]*")
+EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "s3": ("an address of S3", "s3"),
+        "gs": ("an address of Google Cloud Storage", "gcs"),
+        "hf": ("an address of the Hugging Face Hub", "huggingface"),
+        IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
+    }
+)
 # Revisions of the Hub that have slashes although they are one name.
 _SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
 _HUB_TYPE = "datasets"
@@ -243,13 +251,3 @@ def _is_utf8(segment: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "s3": ("an address of S3", "s3"),
-        "gs": ("an address of Google Cloud Storage", "gcs"),
-        "hf": ("an address of the Hugging Face Hub", "huggingface"),
-        IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
-    }
-)

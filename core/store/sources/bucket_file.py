@@ -1,0 +1,148 @@
+"""Objects of buckets, and files of repositories of the Hugging Face Hub."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from core.data.file_patterns import matching
+from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError
+from core.names import first_names, is_visible
+from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
+from core.store.faults import REFUSED, failure_reason
+from core.store.sources.addresses import EXTRAS, Address
+from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+
+_RANGE_BYTES = 8 * MEBIBYTE
+
+T = TypeVar("T")
+
+
+class Bucket:
+    """A file system of fsspec at an address, whose failures are told without their texts.
+
+    Args:
+        address: A file or folder in it.
+        options: Of the file system, such as credentials.
+    """
+
+    def __init__(self, address: Address, options: Mapping[str, Any]) -> None:
+        self._address = address
+        self._options = options
+        self._files: FileSystem | None = None
+
+    def files(self, pattern: str | None) -> "list[BucketFile]":
+        """Return the file of the address, or those of its folder whose names match a pattern.
+
+        Without a pattern a folder that holds a single file is that file.
+
+        Raises:
+            InvalidInput: There are none, or several without a pattern.
+            DatasetError: The address does not exist, or may not be read.
+            DownloadInterrupted: The storage does not answer now.
+        """
+        address, path = self._address, self._address.storage_path
+        if pattern is None and self.run(lambda files: files.info(path))["type"] == "file":
+            return [BucketFile(address, self)]
+        listed = self.run(lambda files: files.ls(path, detail=True))
+        names = [about["name"].rpartition("/")[2] for about in listed if about["type"] == "file"]
+        names = matching(filter(is_visible, names), pattern or "*")
+        if pattern is None and len(names) > 1:
+            several = f"is a folder with the files {first_names(names)}"
+            raise InvalidInput.at("/files", f"is needed: {address} {several}")
+        return [BucketFile(address.child(name), self) for name in names]
+
+    def run(self, action: Callable[[Any], T]) -> T:
+        """Run an action on the file system once.
+
+        Raises:
+            DatasetError: It finds nothing, or is not allowed.
+            DownloadInterrupted: It fails otherwise.
+        """
+        try:
+            if self._files is None:
+                self._files = FileSystem(f"{self._address.scheme}://", 0.0, self._options)
+            return self._files.run(action)
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            raise DatasetError.at(
+                f"expected a file at {self._address} that the worker may read, but found none",
+                file=self._address.name,
+            ) from error
+        except ExtraMissing as missing:
+            raise ExtraMissing(*EXTRAS[self._address.scheme]) from missing
+        except RankeryError:
+            raise
+        except Exception as error:  # each file system has its own errors
+            reason, place = failure_reason(error), self._address.host or "the Hugging Face Hub"
+            if reason == REFUSED or _is_refusal(error):
+                raise DatasetError.at(
+                    f"expected a file at {self._address}, but {place} {REFUSED}", file=self._address.name
+                ) from error
+            raise DownloadInterrupted(f"{place} {reason}") from error
+
+
+class BucketFile:
+    """An object of a bucket, or a file of the Hugging Face Hub.
+
+    Args:
+        address: Of the file.
+        bucket: The file system that has it.
+    """
+
+    def __init__(self, address: Address, bucket: Bucket) -> None:
+        self.address = address
+        self._bucket = bucket
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Open the file; see `RemoteFile.read`."""
+        found = self._version()
+        if version != found or not found.is_certain:
+            start = 0
+        yield ByteStream(found, start, self._blocks(start, found))
+
+    def _version(self) -> FileVersion:
+        def look(files: Any) -> dict[str, Any]:
+            files.invalidate_cache()
+            return dict(files.info(self.address.storage_path))
+
+        about = self._bucket.run(look)
+        if about["type"] != "file":
+            raise DatasetError.at(
+                f"expected a file at {self.address}, but found a folder", file=self.address.name
+            )
+        return FileVersion(
+            int(about["size"]),
+            _text(about.get("ETag", about.get("etag"))),
+            _time(about.get("LastModified", about.get("updated"))),
+            _text(about.get("generation")),
+            _text(about.get("blob_id")),
+        )
+
+    def _blocks(self, start: int, version: FileVersion) -> Iterator[bytes]:
+        size, path = version.size_bytes or 0, self.address.storage_path
+        # What is read ahead of a range would be thrown away.
+        options = {"cache_type": "none"} if self.address.scheme == "hf" else {}
+        for first in range(start, size, _RANGE_BYTES):
+            last = min(first + _RANGE_BYTES, size)
+            yield self._bucket.run(_range_reader(path, first, last, options))
+        if self._version() != version:
+            raise DownloadInterrupted(f"{self.address.name} changed while it was read")
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Return whether an error of huggingface_hub is one that another request does not change."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return isinstance(status, int) and 400 <= status < 500 and status not in (408, 429)
+
+
+def _range_reader(path: str, first: int, last: int, options: Mapping[str, Any]) -> Callable[[Any], bytes]:
+    return lambda files: bytes(files.cat_file(path, start=first, end=last, **options))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value).strip('"')
+
+
+def _time(value: Any) -> str | None:
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else _text(value)

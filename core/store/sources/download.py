@@ -1,0 +1,215 @@
+"""Downloads that go on where they ended."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+from core.errors import DatasetError, StoreFull, StoreUnavailable
+from core.store.artifacts.checksums import file_sha256
+from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion, RemoteFile
+from core.store.sources.scratch import PartialFile
+
+_FIRST_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 5.0
+_LOOK_SECONDS = 0.1
+_ROOM_STEP_BYTES = 64 * 2**20  # between two looks at the free space
+
+OnBytes = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A file that was downloaded.
+
+    Attributes:
+        version: That was read.
+        size_bytes: Its size.
+        sha256: Checksum of its bytes.
+    """
+
+    version: FileVersion
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DownloadLimits:
+    """The limits of the files of one dataset together.
+
+    Attributes:
+        size_bytes: The most bytes.
+        until: When the time is over, by the monotonic clock.
+        seconds: The same as a duration, for messages.
+        min_free_bytes: What stays free on the disk.
+        patience_seconds: How long a server that fails is asked again, from the last byte that it sent.
+    """
+
+    size_bytes: int
+    until: float
+    seconds: float
+    min_free_bytes: int
+    patience_seconds: float
+
+    def without(self, taken_bytes: int) -> "DownloadLimits":
+        """Return the limits of the files that are left."""
+        return replace(self, size_bytes=self.size_bytes - taken_bytes)
+
+    def check_size(self, size_bytes: int, file: str) -> None:
+        """Refuse a file that is too large.
+
+        Raises:
+            DatasetError: It is.
+        """
+        if size_bytes > self.size_bytes:
+            raise DatasetError.at(
+                f"expected at most {self.size_bytes:,} bytes, by RANKERY_SOURCE_BYTES or the key's quota,"
+                f" but found at least {size_bytes:,}",
+                file=file,
+            )
+
+    def check_time(self, file: str) -> None:
+        """Refuse to go on when the time is over.
+
+        Raises:
+            DatasetError: It is.
+        """
+        if time.monotonic() > self.until:
+            raise DatasetError.at(
+                f"expected a download within {self.seconds:,.0f} seconds (RANKERY_SOURCE_SECONDS), but it"
+                " takes longer",
+                file=file,
+            )
+
+
+def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_bytes: OnBytes) -> Downloaded:
+    """Download a file, going on from what the target has of the same version.
+
+    Args:
+        file: What to download.
+        target: Where to.
+        limits: Of size and time.
+        on_bytes: Told the bytes that are there and those in all, None where that is not known; may raise to
+            stop. Also called, several times a second, while the server is waited for.
+
+    Raises:
+        DatasetError: There is no such file, or it is too large or too slow.
+        StoreUnavailable: The server failed for as long as it is asked again.
+        StoreFull: The disk has no room for it.
+        RankeryError: See `RemoteFile.read`.
+    """
+    return _Download(file, target, limits, on_bytes).run()
+
+
+def _is_other(version: FileVersion, known: FileVersion) -> bool:
+    return any(
+        None not in (now, before) and now != before
+        for now, before in ((version.etag, known.etag), (version.size_bytes, known.size_bytes))
+    )
+
+
+class _Download:
+    def __init__(
+        self, file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_bytes: OnBytes
+    ) -> None:
+        self._file = file
+        self._name = file.address.name
+        self._target = target
+        self._limits = limits
+        self._on_bytes = on_bytes
+        self._version = self._kept_version()
+        self._moved_at = time.monotonic()
+
+    def run(self) -> Downloaded:
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            before = self._target.size_bytes
+            try:
+                return self._attempt()
+            except DownloadInterrupted as error:
+                if self._target.size_bytes > before:
+                    pause = _FIRST_PAUSE_SECONDS
+                if time.monotonic() + pause > self._moved_at + self._limits.patience_seconds:
+                    raise StoreUnavailable(
+                        f"the download of {self._name} was interrupted: {error}"
+                    ) from error
+            self._wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _attempt(self) -> Downloaded:
+        kept = self._target.size_bytes if self._version and self._version.is_certain else 0
+        if kept and self._version and self._version.size_bytes == kept:
+            return self._done(self._version)  # all of it came before the process was killed
+        with self._file.read(kept, self._version) as stream:
+            version = self._checked(stream, kept)
+            with self._target.path.open("r+b" if stream.start else "wb") as output:
+                output.truncate(stream.start)
+                output.seek(stream.start)
+                self._copy(stream, output)
+        return self._done(version)
+
+    def _checked(self, stream: ByteStream, kept: int) -> FileVersion:
+        """Check what the server declares, and keep the version for who goes on."""
+        if stream.start not in (0, kept):
+            raise AssertionError("a stream begins where it was asked to, or at the start")
+        if stream.version.size_bytes is not None:
+            self._limits.check_size(stream.version.size_bytes, self._name)
+            self._require_room(stream.version.size_bytes - stream.start)
+        if stream.start and self._version is not None and _is_other(stream.version, self._version):
+            self._version = None  # a server that ignores the condition
+            raise DownloadInterrupted(f"{self._name} changed while it was read")
+        if stream.start == 0:
+            self._target.path.unlink(missing_ok=True)  # else its bytes would count for the new version
+        self._version = stream.version
+        self._target.keep({"address": str(self._file.address), **stream.version.as_json()})
+        return stream.version
+
+    def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
+        done, total, looked_at = stream.start, stream.version.size_bytes, stream.start
+        for block in stream.blocks:
+            done += len(block)
+            self._limits.check_size(done, self._name)
+            self._limits.check_time(self._name)
+            if done - looked_at > _ROOM_STEP_BYTES:
+                self._require_room(0)
+                looked_at = done
+            self._write(output, block)
+            self._moved_at = time.monotonic()
+            self._on_bytes(done, total)
+        if total is not None and done != total:
+            raise DownloadInterrupted(f"the connection was closed after {done:,} of {total:,} bytes")
+
+    def _write(self, output: BinaryIO, block: bytes) -> None:
+        try:
+            output.write(block)
+            output.flush()  # what another process finds when this one is killed
+        except OSError as error:
+            raise StoreFull(f"the disk of downloads has no room for {self._name}: {error}") from error
+
+    def _require_room(self, coming_bytes: int) -> None:
+        free_bytes = self._target.free_bytes()
+        if free_bytes - coming_bytes < self._limits.min_free_bytes:
+            left = f"{free_bytes:,} bytes left, of which {self._limits.min_free_bytes:,} stay free"
+            raise StoreFull(f"the disk of downloads has {left}")
+
+    def _done(self, version: FileVersion) -> Downloaded:
+        with self._target.path.open("rb") as content:
+            return Downloaded(version, self._target.size_bytes, file_sha256(content))
+
+    def _kept_version(self) -> FileVersion | None:
+        kept = self._target.record()
+        if kept is None or kept.pop("address", None) != str(self._file.address):
+            return None
+        known: dict[str, Any] = {"size_bytes": None, **kept}
+        try:
+            return FileVersion(**known)
+        except TypeError:  # of another version of the service
+            return None
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        size = None if self._version is None else self._version.size_bytes
+        while time.monotonic() < until:
+            self._on_bytes(self._target.size_bytes, size)
+            self._limits.check_time(self._name)
+            time.sleep(_LOOK_SECONDS)

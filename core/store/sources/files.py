@@ -1,0 +1,80 @@
+"""The files at the addresses of one dataset."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import httpx
+
+from core.data.file_patterns import MAX_FILES
+from core.errors import InvalidInput
+from core.outbound.clients import open_client
+from core.outbound.guard import SsrfGuard
+from core.store.sources.addresses import IR_DATASETS, Address, AllowedAddresses
+from core.store.sources.bucket_file import Bucket
+from core.store.sources.credentials import NONE, CredentialFile
+from core.store.sources.ir_datasets_file import IrDatasetFile
+from core.store.sources.remote_file import RemoteFile
+from core.store.sources.web_file import WebFile
+
+_TIMEOUT = httpx.Timeout(10.0, read=30.0)
+
+
+class RemoteFiles:
+    """Finds files at addresses; use it in a `with` block, which closes its connections.
+
+    Args:
+        prefixes: Below which addresses may be read, as the setting `sources` has them.
+        outbound_allowed: Networks and hosts that are not public and may be connected to.
+        credential_file: Of credentials that requests name, or None.
+    """
+
+    def __init__(
+        self, prefixes: Sequence[str], outbound_allowed: Sequence[str], credential_file: Path | None
+    ) -> None:
+        self._allowed = AllowedAddresses(prefixes)
+        self._guard = SsrfGuard(outbound_allowed)
+        self._credentials = CredentialFile(credential_file)
+        self._exits = contextlib.ExitStack()
+        self._client: httpx.Client | None = None
+
+    def __enter__(self) -> "RemoteFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    def find(
+        self, addresses: Sequence[Address], pattern: str | None, credentials: str | None
+    ) -> list[RemoteFile]:
+        """Return the files of some addresses, in their order.
+
+        Args:
+            addresses: Of files, or of folders with a pattern.
+            pattern: Of the names of files in folders.
+            credentials: Their name, or None.
+
+        Raises:
+            InvalidInput: An address is not allowed, a pattern does not fit, or the credentials do not.
+            DatasetError: A folder does not exist, or may not be read.
+            DownloadInterrupted: A storage does not answer now.
+        """
+        found = [file for address in addresses for file in self._files(address, pattern, credentials)]
+        if len(found) > MAX_FILES:
+            raise InvalidInput.at("/source", f"must be at most {MAX_FILES:,} files; it is {len(found):,}")
+        return found
+
+    def _files(self, address: Address, pattern: str | None, named: str | None) -> Iterator[RemoteFile]:
+        self._allowed.check(address)
+        credentials = NONE if named is None else self._credentials.find(named, address)
+        if address.scheme == IR_DATASETS:
+            yield IrDatasetFile(address)
+        elif address.is_web:
+            yield WebFile(address, self._web_client(), self._allowed, credentials)
+        else:
+            yield from Bucket(address, credentials.options).files(pattern)
+
+    def _web_client(self) -> httpx.Client:
+        if self._client is None:
+            self._client = self._exits.enter_context(open_client(self._guard, timeout=_TIMEOUT))
+        return self._client

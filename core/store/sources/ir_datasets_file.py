@@ -1,0 +1,92 @@
+"""Queries and judgments of the package `ir_datasets`, as a file of judged documents."""
+
+import contextlib
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from core.errors import DatasetError, ExtraMissing
+from core.store.sources.addresses import EXTRAS, IR_DATASETS, Address
+from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+
+_LINES = 4_096  # of one block
+Judgments = dict[str, dict[str, float]]
+
+
+class IrDatasetFile:
+    """The judgments of a dataset of `ir_datasets`, which downloads what it lacks to `IR_DATASETS_HOME`.
+
+    Where the dataset has scored documents, the run that is to be ranked again, the file is a table: each
+    scored document with its score as the one feature `score`, its label, and the text of its query. Documents
+    without a judgment have the label 0, negative judgments count as 0, and judged documents without a score
+    are left out: their missing score would tell the label. Other datasets are TREC qrels, without features.
+
+    Args:
+        address: `ir_datasets:` and the id of the dataset.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Open the file, from its start in any case; see `RemoteFile.read`."""
+        try:
+            import ir_datasets  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ExtraMissing(*EXTRAS[IR_DATASETS]) from error
+        try:
+            dataset = ir_datasets.load(self.address.path)
+        except KeyError as error:
+            raise self._lacking("but the package has no dataset of this id") from error
+        if not dataset.has_qrels():
+            kinds = [kind for kind in ("docs", "queries", "scoreddocs", "docpairs") if dataset.has(kind)]
+            raise self._lacking(f"but it has only {', '.join(kinds)}; name a subset that is judged")
+        lines = _table(dataset) if dataset.has_scoreddocs() else _qrels(dataset)
+        yield ByteStream(FileVersion(None), 0, self._blocks(lines))
+
+    def _blocks(self, lines: Iterator[str]) -> Iterator[bytes]:
+        try:
+            while block := "".join(islice(lines, _LINES)):
+                yield block.encode()
+        except (OSError, EOFError, RuntimeError) as error:  # of the downloads of the package
+            raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error
+
+    def _lacking(self, found: str) -> DatasetError:
+        return DatasetError.at(f"expected judgments at {self.address}, {found}", file=self.address.name)
+
+
+def _qrels(dataset: Any) -> Iterator[str]:
+    for judgment in dataset.qrels_iter():
+        yield f"{judgment.query_id} 0 {judgment.doc_id} {judgment.relevance}\n"
+
+
+def _table(dataset: Any) -> Iterator[str]:
+    labels, texts = _labels(dataset.qrels_iter()), _query_texts(dataset)
+    yield _row(("query_id", "query_text", "document_id", "label", "score"))
+    for scored in dataset.scoreddocs_iter():
+        label = labels[scored.query_id].get(scored.doc_id, 0) if scored.query_id in labels else 0
+        text = texts.get(scored.query_id, "")
+        yield _row((scored.query_id, text, scored.doc_id, max(label, 0), scored.score))
+
+
+def _labels(judgments: Iterable[Any]) -> Judgments:
+    labels: Judgments = defaultdict(dict)
+    for judgment in judgments:
+        labels[judgment.query_id][judgment.doc_id] = judgment.relevance
+    return labels
+
+
+def _query_texts(dataset: Any) -> dict[str, str]:
+    if not dataset.has_queries():
+        return {}
+    return {query.query_id: " ".join(query.default_text().split()) for query in dataset.queries_iter()}
+
+
+def _row(values: Iterable[Any]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(values)
+    return text.getvalue()

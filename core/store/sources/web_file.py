@@ -1,0 +1,121 @@
+"""Files of web servers."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from urllib.parse import urljoin
+
+import httpx
+
+from core.errors import DatasetError, InvalidInput
+from core.store.sources.addresses import SETTING, Address, AllowedAddresses, parse_redirect
+from core.store.sources.credentials import Credentials
+from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+
+_MAX_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+_BLOCK_BYTES = 2**20
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class WebFile:
+    """A file of a web server, over HTTPS, or over HTTP where a prefix of that scheme allows it.
+
+    Every redirect must be below an allowed prefix, too. Credentials are sent only to addresses that they are
+    for. The bytes are read as they are stored: no compression is asked for, and none is undone.
+
+    Args:
+        address: Of the file.
+        client: Requests, without following redirects, with an `SsrfGuard`.
+        allowed: The prefixes that redirects must be below.
+        credentials: What to show.
+    """
+
+    def __init__(
+        self, address: Address, client: httpx.Client, allowed: AllowedAddresses, credentials: Credentials
+    ) -> None:
+        self.address = address
+        self._client = client
+        self._allowed = allowed
+        self._credentials = credentials
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Open the file; see `RemoteFile.read`."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "rankery"}
+        condition = _condition(version)
+        if start and condition:
+            headers |= {"Range": f"bytes={start}-", "If-Range": condition}
+        try:
+            with contextlib.ExitStack() as stack:
+                response = self._response(headers, stack)
+                yield self._stream(response, start)
+        except httpx.TransportError as error:
+            raise DownloadInterrupted(f"{self.address.host}: {type(error).__name__}") from error
+
+    def _response(self, headers: dict[str, str], stack: contextlib.ExitStack) -> httpx.Response:
+        """Request the file, and what the answers redirect to."""
+        address = self.address
+        for _ in range(_MAX_REDIRECTS + 1):
+            own = dict(self._credentials.headers) if self._credentials.fits(address) else {}
+            with contextlib.ExitStack() as attempt:
+                request = self._client.stream("GET", str(address), headers={**own, **headers})
+                response = attempt.enter_context(request)
+                if response.status_code not in _REDIRECTS:
+                    stack.push(attempt.pop_all())
+                    return response
+                location = response.headers.get("Location", "")
+            address = self._redirect(address, location)
+        raise self._refused(f"but it redirects more than {_MAX_REDIRECTS} times")
+
+    def _redirect(self, address: Address, location: str) -> Address:
+        try:
+            target = parse_redirect(urljoin(str(address), location))
+            self._allowed.check(target)
+        except InvalidInput as invalid:
+            # Without the path and the query of the target, which may be signed.
+            host = _host(urljoin(str(address), location))
+            raise self._refused(
+                f"but it redirects to {host}, which is below no prefix of {SETTING}"
+            ) from invalid
+        return target
+
+    def _stream(self, response: httpx.Response, start: int) -> ByteStream:
+        status = response.status_code
+        if status in _BUSY:
+            raise DownloadInterrupted(f"{self.address.host} answers {status}")
+        if status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
+            raise self._refused(f"but {self.address.host} answers {status}")
+        etag, last_modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
+        if status == HTTPStatus.PARTIAL_CONTENT:
+            found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if found is None or int(found[1]) != start:
+                raise self._refused(f"but {self.address.host} answers another range than was asked for")
+            size = None if found[2] == "*" else int(found[2])
+        else:
+            start = 0
+            declared = response.headers.get("Content-Length", "")
+            size = int(declared) if declared.isdecimal() else None
+        return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw(_BLOCK_BYTES))
+
+    def _refused(self, found: str) -> DatasetError:
+        return DatasetError.at(f"expected a file at {self.address}, {found}", file=self.address.name)
+
+
+def _condition(version: FileVersion | None) -> str | None:
+    """Return what `If-Range` needs: a strong entity tag, else the time of the last change."""
+    if version is None:
+        return None
+    if version.etag is not None and not version.etag.startswith("W/"):
+        return version.etag
+    return version.last_modified
+
+
+def _host(url: str) -> str:
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        return "what is no URL"
+    return f"{parsed.scheme}://{parsed.host}"
