@@ -75,9 +75,7 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
 def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) -> None:
     """What holds it is named and linked."""
     _trained(prepared, "held-by-alias")
-    put = visit.page.request.put(
-        f"{visit.url}/v1/models/held-by-alias/aliases/champion", data={"version": 1}
-    )
+    put = visit.page.request.put(f"{visit.url}/v1/models/held-by-alias/aliases/champion", data={"version": 1})
     assert put.ok, put.text()
     page = visit.open("/models/held-by-alias:1")
     page.get_by_role("button", name="Delete…").click()

@@ -1,0 +1,80 @@
+"""Webhooks: made, tested and followed on their page."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"thank you")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[str]:
+    """A receiver that takes whatever comes."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service that may send to this machine."""
+    folder: Path = tmp_path_factory.mktemp("hooked")
+    environment = {"RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
+    with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
+        yield stack.url
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_a_webhook_is_made_tested_and_deleted(
+    visit: Visit, receiver: str, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """Its secret is shown once, a test says what the receiver answered, and deliveries are listed."""
+    visit.refusals_expected = True  # of a webhook without a URL
+    page = visit.open("/settings/webhooks")
+    page.get_by_role("button", name="Add a webhook").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog.locator(".field-error, .summary").first).to_be_visible()
+    dialog.get_by_label("URL").fill(f"{receiver}-{look[0]}")
+    dialog.get_by_label("dataset.ready").check()
+    assert visit.barriers() == []
+    visit.photograph(f"webhook-form-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("region", name="Secret").locator("pre")).to_contain_text("whsec_")
+    card = page.locator("[data-webhook]").filter(has_text=f"-{look[0]}")
+    card.get_by_role("button", name="Send a test").click()
+    expect(card).to_contain_text("The receiver answered 200")
+    made = page.request.post(
+        f"{visit.url}/v1/datasets/synthetic", data={"name": "hooked", "queries": 5, "documents_per_query": 4}
+    )
+    assert made.ok, made.text()
+    expect(card).to_contain_text("last delivered", timeout=60_000)
+    expect(card).not_to_contain_text("last delivered never", timeout=60_000)
+    card.get_by_text("Deliveries", exact=True).click()
+    expect(card.locator("[data-delivery]").first).to_contain_text("dataset.ready")
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"webhooks-{look[0]}-{look[1]}")
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)
