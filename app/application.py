@@ -44,10 +44,11 @@ from app.lifecycle import trash_routes
 from app.lifecycle.measured_storage import StorageMeasurements
 from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
+from app.monitoring import project_routes, settings_routes
 from app.monitoring import routes as monitoring
-from app.monitoring import settings_routes
 from app.monitoring.metrics import Metrics
 from app.monitoring.readiness import Readiness
+from app.schedules import routes as schedules
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations, StoredModels
@@ -77,6 +78,8 @@ _ROUTERS = (
     jobs.polled_router,
     studies.router,
     studies.polled_router,
+    schedules.router,
+    schedules.polled_router,
     models.router,
     models.names_router,
     models.jobs_router,
@@ -94,10 +97,9 @@ _ROUTERS = (
     lifecycle.router,
     trash_routes.router,
     events.router,
-    lifecycle.router,
-    trash_routes.router,
     monitoring.overview_router,
     monitoring.polled_overview_router,
+    project_routes.router,
     settings_routes.router,
     catalogue_routes.router,
     request_schemas.router,

@@ -32,6 +32,7 @@ TAGS = (
     {"name": "uploads", "description": "Large files in pieces, by the tus protocol 1.0.0; resumable"},
     {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
     {"name": "studies", "description": "Tuning: trials over a search space, and what they conclude"},
+    {"name": "schedules", "description": "Jobs that are queued again and again by the clock"},
     {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
     {
         "name": "inference",

@@ -43,7 +43,7 @@ def list_inspections(
     """List the inspections of one version of a model, newest first."""
     with services.store.read() as tx:
         model = tx.models.resolve(ref)
-        page = tx.inspections.page_of_model(model.id, cursor, limit)
+        page = tx.inspections.page(cursor, limit, model_id=model.id)
     return InspectionPage.model_validate(page)
 
 

@@ -59,8 +59,8 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
     assert followed == [dataset.feature_names[each.feature] for each in expected if each.mean]
     assert len(found.partial_dependence[0]["points"]) == 8
     with workshop.store.read() as tx:
-        assert [each.id for each in tx.inspections.page_of_model(model_id, None, 10).items] == [found.id]
-        assert tx.inspections.page_of_model("mdl_other", None, 10).items == []
+        assert [each.id for each in tx.inspections.page(None, 10, model_id=model_id).items] == [found.id]
+        assert tx.inspections.page(None, 10, model_id="mdl_other").items == []
 
 
 def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: RankingDataset) -> None:

@@ -1,4 +1,7 @@
-"""Sweeper: requeue the jobs of lost workers, lead experiments on, resend wake-ups, report liveness."""
+"""Sweeper: requeue the jobs of lost workers, lead experiments on, resend wake-ups, report liveness.
+
+A sweep also frees what was deleted, and what retention no longer keeps.
+"""
 
 import math
 import os
@@ -14,6 +17,7 @@ from core.jobs import orphaned_artifacts
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
+from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
@@ -22,6 +26,9 @@ from worker.settings import WorkerSettings
 _SILENT_LEASES = 3
 # A living worker is heard of within so many heartbeats.
 _WATCHED_HEARTBEATS = 2
+# A sweep must not delay the heartbeats of this process by more.
+_UPKEEP_SECONDS = 1.0
+_RETENTION_SECONDS = 3600.0
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -52,6 +59,7 @@ class Sweeper:
         self._leases = LeaseWatch(
             settings.lease_seconds, _WATCHED_HEARTBEATS * settings.heartbeat_seconds, clock
         )
+        self._upkeep = Upkeep(RetentionPolicy.of(settings), _RETENTION_SECONDS)
         self._wake_ups = WakeUps(settings.broker_url)
         self._health = WorkerHealthFile(settings.data_dir, lane)
         self._swept = False
@@ -113,10 +121,18 @@ class Sweeper:
                     f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
                 )
                 _remove_orphaned_artifacts(store, job)
+            self._free(store)
         finally:
             store.close()
         self._swept = True
         return woken
+
+    def _free(self, store: Store) -> None:
+        """Free some of what was deleted; a failure is left to the next sweep."""
+        try:
+            self._upkeep.run(store, _UPKEEP_SECONDS)
+        except RankeryError:
+            _LOG.warning("upkeep.failed", exc_info=True)
 
     def _report(self, tx: Transaction) -> None:
         """Record once per lease that this worker is live."""

@@ -48,13 +48,19 @@ PATHS = {
     "/v1/trainings": {"get"},
     "/v1/jobs/cancel": {"post"},
     "/v1/jobs/histories": {"get"},
-    "/v1/jobs/{job_id}": {"get"},
+    "/v1/jobs/{job_id}": {"get", "delete"},
+    "/v1/jobs/delete": {"post"},
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
     "/v1/models": {"get", "post"},
     "/v1/model-names": {"get"},
     "/v1/models/tags": {"post"},
-    "/v1/models/{ref}": {"get", "patch"},
+    "/v1/models/{ref}": {"get", "patch", "delete"},
+    "/v1/models/delete": {"post"},
+    "/v1/trash": {"get"},
+    "/v1/trash/restore": {"post"},
+    "/v1/trash/empty": {"post"},
+    "/v1/storage": {"get"},
     "/v1/models/{name}/aliases": {"get"},
     "/v1/models/{name}/aliases/{alias}": {"get", "put", "delete"},
     "/v1/models/{name}/aliases/{alias}/history": {"get"},
@@ -68,18 +74,22 @@ PATHS = {
     "/v1/models/{ref}/importance": {"get"},
     "/v1/models/{ref}/inspections": {"get"},
     "/v1/models/{ref}/trees/{index}": {"get"},
-    "/v1/inspections/{inspection_id}": {"get"},
+    "/v1/inspections/{inspection_id}": {"get", "delete"},
+    "/v1/inspections/delete": {"post"},
     "/v1/evaluations": {"get"},
     "/v1/evaluations/metrics": {"get"},
-    "/v1/evaluations/{evaluation_id}": {"get"},
+    "/v1/evaluations/{evaluation_id}": {"get", "delete"},
+    "/v1/evaluations/delete": {"post"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
-    "/v1/comparisons/{comparison_id}": {"get"},
+    "/v1/comparisons/{comparison_id}": {"get", "delete"},
+    "/v1/comparisons/delete": {"post"},
     "/v1/comparisons/{comparison_id}/queries": {"get"},
     "/v1/comparisons/{comparison_id}/differences": {"get"},
     "/v1/comparisons/{comparison_id}/rankings": {"get"},
     "/v1/rankings": {"get", "post"},
-    "/v1/rankings/{ranking_id}": {"get"},
+    "/v1/rankings/{ranking_id}": {"get", "delete"},
+    "/v1/rankings/delete": {"post"},
     "/v1/papers": {"get"},
     "/v1/papers/{name}": {"get"},
     "/v1/studies": {"get", "post"},
@@ -169,7 +179,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 26
+    assert len(bodies) == 34
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [
@@ -217,7 +227,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 56
+    assert len(polled) == 58
     assert all("304" in operations[name]["responses"] for name in polled)
 
 

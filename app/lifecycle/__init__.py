@@ -1,0 +1,1 @@
+"""Deletion over HTTP: single objects, many by a filter, the trash, and what is stored."""

@@ -1,0 +1,102 @@
+"""Carry out deletions that requests ask for."""
+
+from collections.abc import Iterable, Iterator
+
+import structlog
+from fastapi import Request
+
+from app.http.addresses import address_of
+from app.http.caller import caller_in
+from app.lifecycle.filters import DeleteRequest
+from app.lifecycle.schemas import Deletion
+from app.services import Services, services_of
+from core.errors import Holder, NotFound, StillNeeded
+from core.store import Store
+from core.store.lifecycle.deletion import DELETED, Actor, Manner, delete_objects, preview
+from core.store.lifecycle.kinds import KINDS, MODEL, Kind
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.trash import Refused
+
+_ADDRESS_CHARACTERS = 255
+_WAYS_OUT = {
+    "alias": "move or remove the alias",
+    "comparison": "delete the comparison",
+    "job": "cancel the job or wait for its end",
+    "study": "delete the study",
+}
+
+
+def actor_of(request: Request, action: str = DELETED) -> Actor:
+    """Return who asks, for the trash and for an audit entry of each object."""
+    address = address_of(request.scope)
+    return Actor(
+        key_id=caller_in(request.scope).key_id,
+        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+        address=address and address[:_ADDRESS_CHARACTERS],
+        action=action,
+    )
+
+
+def delete_one(
+    request: Request, kind: str, object_id: str, *, with_results: bool, permanently: bool
+) -> Deletion:
+    """Delete one object.
+
+    Raises:
+        NotFound: There is none.
+        StillNeeded: Something needs it, or it has results that are not to go with it.
+    """
+    services = services_of(request)
+    manner = Manner(with_results, 0 if permanently else services.settings.trash_days)
+    actor = Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
+    deletion = delete_objects(services.store, KINDS[kind], [object_id], manner, actor)
+    if deletion.missing:
+        raise NotFound(kind, object_id)
+    for refused in deletion.refused:
+        raise StillNeeded(kind, object_id, refused.holders, _way_out(refused))
+    _deleted(services, deletion.counts)
+    return Deletion.of(deletion, dry_run=False)
+
+
+def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  # type: ignore[type-arg]
+    """Delete the objects that a request selects, or answer what would go."""
+    services = services_of(request)
+    store, days = services.store, 0 if body.permanently else services.settings.trash_days
+    object_ids = _resolved(store, KINDS[kind], body.object_ids(store, KINDS[kind]))
+    manner = Manner(body.with_results, days)
+    if body.dry_run:
+        sizes = FolderSizes(store.artifacts)
+        return Deletion.of(preview(store, KINDS[kind], object_ids, manner, set(), sizes), dry_run=True)
+    deletion = delete_objects(store, KINDS[kind], object_ids, manner, actor_of(request))
+    _deleted(services, deletion.counts)
+    return Deletion.of(deletion, dry_run=False)
+
+
+def _deleted(services: Services, counts: Iterable[str]) -> None:
+    """Let no model be scored that a reference meant before it was deleted."""
+    if KINDS[MODEL].plural in counts:
+        services.models.invalidate_references()
+
+
+def _resolved(store: Store, kind: Kind, object_ids: Iterator[str]) -> Iterator[str]:
+    """Yield ids, those of models for their references."""
+    for each in object_ids:
+        if kind.name != MODEL or each.startswith(kind.prefix):
+            yield each
+            continue
+        try:
+            with store.read() as tx:
+                yield tx.models.resolve(each).id
+        except NotFound:
+            yield each
+
+
+def _way_out(refused: Refused) -> str:
+    if refused.has_results:
+        return "delete that first, or all together with with_results=true"
+    steps = dict.fromkeys(_step(holder) for holder in refused.holders)
+    return f"first {', '.join(steps)}"
+
+
+def _step(holder: Holder) -> str:
+    return _WAYS_OUT.get(holder.kind, f"delete the {holder.kind}")

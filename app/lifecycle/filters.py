@@ -1,0 +1,149 @@
+"""Which objects a deletion is about: ids, or the filters of the list of their kind."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import AwareDatetime, Field
+
+from app.http.labels import TAG_LINE, TAG_NAME, wanted_tags
+from app.http.schemas import PRINTABLE, Id, ModelReference, RequestModel
+from app.lifecycle.schemas import MAX_IDS
+from core.errors import InvalidInput
+from core.jobs import JobKind, JobStatus
+from core.store import Page, Store, Transaction
+from core.store.clock import utc_now
+from core.store.lifecycle.kinds import Kind
+from core.store.repositories.ids import first_id
+
+_PAGE = 200
+_Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+_Tag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+_Tags = Annotated[list[_Tag], Field(max_length=8, description="`team`, or `team:search`; all must match")]
+_Project = Annotated[str, Field(max_length=100, pattern=PRINTABLE)]
+
+
+class Filter(RequestModel):
+    """What all filters have; those that are given must all match."""
+
+    all: Literal[True] | None = Field(None, description="All objects of the kind")
+    older_than_days: float | None = Field(None, ge=0, le=36_500, description="Made so many days ago")
+    created_before: AwareDatetime | None = Field(
+        None, strict=False, description="Made before this moment", examples=["2026-01-05T10:00:00Z"]
+    )
+    project: _Project | None = Field(None, description="Only those of this project")
+    prefix: _Text | None = Field(None, description="Only those whose name or id begins so")
+
+    renamed: ClassVar[dict[str, str]] = {}
+
+    def before(self) -> datetime | None:
+        """Return the moment before which the objects were made, None for any."""
+        moments = [self.created_before] if self.created_before else []
+        if self.older_than_days is not None:
+            moments.append(utc_now() - timedelta(days=self.older_than_days))
+        return min(moments, default=None)
+
+    def of_list(self) -> dict[str, Any]:
+        """Return the arguments of the list of the kind."""
+        own = {"all", "older_than_days", "created_before"}
+        given = self.model_dump(exclude=own, exclude_none=True)
+        if "tag" in given:
+            given["tags"] = wanted_tags(given.pop("tag"))
+        return {self.renamed.get(name, name): value for name, value in given.items()}
+
+
+class JobFilter(Filter):
+    """The filters of jobs."""
+
+    status: Annotated[JobStatus, Field(strict=False)] | None = Field(None, description="Only those in it")
+    kind: Annotated[JobKind, Field(strict=False)] | None = Field(None, description="Only those of this kind")
+    dataset: Id | None = Field(None, description="Only those that read or make this dataset")
+    text: _Text | None = Field(None, description="Only those with this in their name, or of this id")
+    tag: _Tags | None = None
+
+    renamed: ClassVar[dict[str, str]] = {"dataset": "dataset_id"}
+
+
+class ModelFilter(Filter):
+    """The filters of models."""
+
+    name: Annotated[str, Field(max_length=100, pattern=PRINTABLE)] | None = Field(
+        None, description="Only versions of this name"
+    )
+    tag: _Tags | None = None
+    kind: Literal["trees", "linear", "mlp", "sum"] | None = Field(None, description="Only of this kind")
+    latest: bool | None = Field(None, description="Only the latest version of each name")
+
+
+class EvaluationFilter(Filter):
+    """The filters of evaluations."""
+
+    dataset_id: Id | None = Field(None, description="Only those on its queries")
+    model_id: Id | None = Field(None, description="Only those of this version of a model")
+    ranking_id: Id | None = Field(None, description="Only those of this ranking")
+
+
+class ComparisonFilter(Filter):
+    """The filters of comparisons."""
+
+    dataset_id: Id | None = Field(None, description="Only those on its queries")
+
+
+class RankingFilter(Filter):
+    """The filters of rankings."""
+
+    dataset_id: Id | None = Field(None, description="Only those of its queries")
+    uploaded: bool | None = Field(None, description="Only runs from elsewhere, or only those of models")
+
+
+class InspectionFilter(Filter):
+    """The filters of inspections."""
+
+    dataset_id: Id | None = Field(None, description="Only those on its queries")
+    model_id: Id | None = Field(None, description="Only those of this version of a model")
+
+
+F = TypeVar("F", bound=Filter)
+
+
+class DeleteRequest(RequestModel, Generic[F]):
+    """Which objects to delete, and how: exactly one of ids and a filter."""
+
+    ids: list[ModelReference] | None = Field(
+        None, min_length=1, max_length=MAX_IDS, description="Ids of the objects; references of models"
+    )
+    filter: F | None = Field(None, description="At least one filter; `all` for all objects of the kind")
+    with_results: bool = Field(False, description="Whether what was made by or of them goes as well")
+    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
+    dry_run: bool = Field(True, description="Whether only to answer what would go")
+
+    def object_ids(self, store: Store, kind: Kind) -> Iterator[str]:
+        """Yield the ids of the objects, newest first where they are filtered.
+
+        Raises:
+            InvalidInput: Not exactly one of ids and filter is given, or a filter of nothing.
+        """
+        if (self.ids is None) == (self.filter is None):
+            raise InvalidInput.at("", "exactly one of ids and filter is needed")
+        if self.filter is None:
+            return iter(dict.fromkeys(self.ids or ()))
+        if not self.filter.model_dump(exclude_none=True):
+            raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
+        return _matching(store, kind, self.filter)
+
+
+def _matching(store: Store, kind: Kind, wanted: Filter) -> Iterator[str]:
+    before, arguments = wanted.before(), wanted.of_list()
+    cursor = None if before is None else first_id(kind.prefix, before)
+    while True:
+        with store.read() as tx:
+            page = _page_of(tx, kind)(cursor, _PAGE, **arguments)
+        yield from (row.id for row in page.items)
+        if page.next_cursor is None:
+            return
+        cursor = page.next_cursor
+
+
+def _page_of(tx: Transaction, kind: Kind) -> Callable[..., Page[Any]]:
+    page: Callable[..., Page[Any]] = getattr(tx, kind.plural).page
+    return page

@@ -1,0 +1,36 @@
+"""What is stored, measured now and then."""
+
+import threading
+import time
+
+from core.store import Store
+from core.store.lifecycle.retention import RetentionPolicy
+from core.store.lifecycle.storage import Storage, measure_storage
+
+SECONDS = 60.0
+
+
+class StorageMeasurements:
+    """Measures what is stored at most once a minute, unless asked to. Thread-safe.
+
+    Args:
+        store: What is measured.
+        policy: How long objects are kept.
+    """
+
+    def __init__(self, store: Store, policy: RetentionPolicy) -> None:
+        self._store = store
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._latest: tuple[float, Storage] | None = None
+
+    def measured(self, *, refresh: bool = False) -> Storage:
+        """Return the latest measurement.
+
+        Raises:
+            StoreUnavailable: The database or the storage cannot be reached.
+        """
+        with self._lock:
+            if refresh or self._latest is None or time.monotonic() - self._latest[0] > SECONDS:
+                self._latest = time.monotonic(), measure_storage(self._store, self._policy)
+            return self._latest[1]

@@ -1,0 +1,176 @@
+"""Routes that delete objects: one, or those of a selection."""
+
+from typing import Annotated, Any
+
+from fastapi import Body, Path, Query, Request
+
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.route import JsonRoute, Router
+from app.lifecycle.deleting import delete_many, delete_one
+from app.lifecycle.filters import (
+    ComparisonFilter,
+    DeleteRequest,
+    EvaluationFilter,
+    InspectionFilter,
+    JobFilter,
+    ModelFilter,
+    RankingFilter,
+)
+from app.lifecycle.schemas import Deletion
+from app.services import UseServices
+from core.store.lifecycle.kinds import COMPARISON, EVALUATION, INSPECTION, JOB, MODEL, RANKING
+
+router = Router(prefix="/v1", route_class=JsonRoute)
+
+WithResults = Annotated[bool, Query(description="Delete what was made by it or of it as well")]
+Permanently = Annotated[bool, Query(description="Free the bytes at once, past the trash")]
+_ONE = problems(404, 409, 422)
+_MANY = problems(*BODY_PROBLEMS)
+
+
+def _examples(filter: dict[str, Any], prefix: str) -> Any:
+    return {
+        "preview": {
+            "summary": "Answer what would go with all results, and change nothing",
+            "value": {"filter": filter, "with_results": True},
+        },
+        "delete": {
+            "summary": "Move two objects to the trash",
+            "value": {
+                "ids": [f"{prefix}01k9x2z4q7c8v5n3b6r1", f"{prefix}01k9x2z4q7c8v5n3b6r2"],
+                "dry_run": False,
+            },
+        },
+    }
+
+
+@router.delete("/jobs/{job_id}", summary="Delete a job", tags=["jobs"], responses=_ONE)
+def delete_job(
+    job_id: str, request: Request, with_results: WithResults = False, permanently: Permanently = False
+) -> Deletion:
+    """Move a job to the trash; 409 with `holders` while something needs it, or while it has results.
+
+    An alias, a comparison, a study, an experiment and an active job hold what they name, results included.
+    """
+    return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
+
+
+@router.delete("/models/{ref}", summary="Delete a model", tags=["models"], responses=_ONE)
+def delete_model(
+    ref: Annotated[str, Path(description="Id or reference of the version", examples=["web:3"])],
+    request: Request,
+    services: UseServices,
+    with_results: WithResults = False,
+    permanently: Permanently = False,
+) -> Deletion:
+    """Move one version of a model to the trash; it scores no more, and its number is not given again.
+
+    409 with `holders` while something needs it, or while it has evaluations, rankings or inspections.
+    """
+    with services.store.read() as tx:
+        model_id = tx.models.resolve(ref).id
+    return delete_one(request, MODEL, model_id, with_results=with_results, permanently=permanently)
+
+
+@router.delete(
+    "/evaluations/{evaluation_id}", summary="Delete an evaluation", tags=["results"], responses=_ONE
+)
+def delete_evaluation(evaluation_id: str, request: Request, permanently: Permanently = False) -> Deletion:
+    """Move an evaluation to the trash; 409 while a study or an experiment needs it."""
+    return delete_one(request, EVALUATION, evaluation_id, with_results=False, permanently=permanently)
+
+
+@router.delete(
+    "/comparisons/{comparison_id}", summary="Delete a comparison", tags=["results"], responses=_ONE
+)
+def delete_comparison(comparison_id: str, request: Request, permanently: Permanently = False) -> Deletion:
+    """Move a comparison to the trash; the rankings that it stored stay. 409 while a study needs it."""
+    return delete_one(request, COMPARISON, comparison_id, with_results=False, permanently=permanently)
+
+
+@router.delete("/rankings/{ranking_id}", summary="Delete a ranking", tags=["results"], responses=_ONE)
+def delete_ranking(
+    ranking_id: str, request: Request, with_results: WithResults = False, permanently: Permanently = False
+) -> Deletion:
+    """Move a ranking to the trash; 409 while a comparison includes it, or while it has evaluations."""
+    return delete_one(request, RANKING, ranking_id, with_results=with_results, permanently=permanently)
+
+
+@router.delete(
+    "/inspections/{inspection_id}", summary="Delete an inspection", tags=["results"], responses=_ONE
+)
+def delete_inspection(inspection_id: str, request: Request, permanently: Permanently = False) -> Deletion:
+    """Move an inspection to the trash."""
+    return delete_one(request, INSPECTION, inspection_id, with_results=False, permanently=permanently)
+
+
+@router.post("/jobs/delete", summary="Delete several jobs", tags=["jobs"], responses=_MANY)
+def delete_jobs(
+    body: Annotated[
+        DeleteRequest[JobFilter],
+        Body(openapi_examples=_examples({"status": "failed", "older_than_days": 30}, "job_")),
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the jobs of some ids or of a filter, newest first; a dry run unless told otherwise.
+
+    What something needs stays and is listed. The rest goes in short transactions, each job with all of its
+    results or not at all.
+    """
+    return delete_many(request, JOB, body)
+
+
+@router.post("/models/delete", summary="Delete several models", tags=["models"], responses=_MANY)
+def delete_models(
+    body: Annotated[
+        DeleteRequest[ModelFilter],
+        Body(openapi_examples=_examples({"name": "web", "older_than_days": 30}, "mdl_")),
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the models of some ids, references or a filter; as for jobs."""
+    return delete_many(request, MODEL, body)
+
+
+@router.post("/evaluations/delete", summary="Delete several evaluations", tags=["results"], responses=_MANY)
+def delete_evaluations(
+    body: Annotated[
+        DeleteRequest[EvaluationFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "evl_"))
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the evaluations of some ids or of a filter; as for jobs."""
+    return delete_many(request, EVALUATION, body)
+
+
+@router.post("/comparisons/delete", summary="Delete several comparisons", tags=["results"], responses=_MANY)
+def delete_comparisons(
+    body: Annotated[
+        DeleteRequest[ComparisonFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "cmp_"))
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the comparisons of some ids or of a filter; as for jobs."""
+    return delete_many(request, COMPARISON, body)
+
+
+@router.post("/rankings/delete", summary="Delete several rankings", tags=["results"], responses=_MANY)
+def delete_rankings(
+    body: Annotated[
+        DeleteRequest[RankingFilter], Body(openapi_examples=_examples({"uploaded": True}, "rnk_"))
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the rankings of some ids or of a filter; as for jobs."""
+    return delete_many(request, RANKING, body)
+
+
+@router.post("/inspections/delete", summary="Delete several inspections", tags=["results"], responses=_MANY)
+def delete_inspections(
+    body: Annotated[
+        DeleteRequest[InspectionFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "ins_"))
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the inspections of some ids or of a filter; as for jobs."""
+    return delete_many(request, INSPECTION, body)

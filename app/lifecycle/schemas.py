@@ -1,0 +1,203 @@
+"""Schemas of deletions, the trash and the storage."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from pydantic import Field
+
+from app.http.schemas import Id, NextCursor, RequestModel, ResponseModel
+from core.store.lifecycle.deletion import MAX_REFUSED
+from core.store.lifecycle.deletion import Deletion as StoredDeletion
+from core.store.lifecycle.storage import LABELS
+from core.store.lifecycle.storage import Storage as MeasuredStorage
+from core.store.lifecycle.trash import Refused, Trashed
+
+MAX_IDS = 1_000
+KindName = Literal["job", "model", "evaluation", "comparison", "ranking", "inspection"]
+
+
+class Holder(ResponseModel):
+    """Something that needs an object, which therefore stays."""
+
+    kind: str = Field(description="Kind of what needs it", examples=["alias"])
+    id: str = Field(description="Its id, or the reference of an alias", examples=["web@champion"])
+    name: str = Field(examples=["web@champion"])
+    reason: str = Field(description="Why, after its kind and name", examples=["points at web:3"])
+
+
+class RefusedObject(ResponseModel):
+    """An object that is not deleted, with what needs it."""
+
+    kind: KindName = Field(examples=["model"])
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    name: str = Field(examples=["web:3"])
+    holders: list[Holder] = Field(description="The first 100")
+
+    @classmethod
+    def of(cls, refused: Refused) -> "RefusedObject":
+        """Return the response of an object that stays."""
+        node = refused.node
+        holders = [Holder.model_validate(holder) for holder in refused.holders[:MAX_REFUSED]]
+        return cls.model_validate(
+            {"kind": node.kind.name, "id": node.id, "name": node.name, "holders": holders}
+        )
+
+
+class Deletion(ResponseModel):
+    """What was deleted, or would be."""
+
+    dry_run: bool = Field(description="Whether nothing was changed")
+    deleted: dict[str, int] = Field(
+        description="Number of objects by kind, results included", examples=[{"jobs": 3, "models": 5}]
+    )
+    size_bytes: int = Field(description="Bytes of their artifacts", examples=[184_320])
+    purge_at: datetime | None = Field(description="When these bytes are freed; null where at once")
+    missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
+    refused: list[RefusedObject] = Field(description="The first 100 objects that stay")
+    refused_count: int = Field(description="How many objects stay", examples=[0])
+    complete: bool = Field(
+        description="False where the request stopped after a minute; send it again for the rest"
+    )
+
+    @classmethod
+    def of(cls, deletion: StoredDeletion, *, dry_run: bool) -> "Deletion":
+        """Return the response of a deletion."""
+        return cls(
+            dry_run=dry_run,
+            deleted=dict(deletion.counts),
+            size_bytes=deletion.size_bytes,
+            purge_at=deletion.purge_at,
+            missing=deletion.missing,
+            refused=[RefusedObject.of(refused) for refused in deletion.refused],
+            refused_count=deletion.refused_count,
+            complete=deletion.is_complete,
+        )
+
+
+class TrashedObject(ResponseModel):
+    """An object in the trash."""
+
+    kind: KindName
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    name: str = Field(examples=["web:3"])
+    project: str | None = Field(examples=[None])
+    size_bytes: int = Field(description="Bytes of its artifacts", examples=[61_440])
+    deleted_at: datetime
+    deleted_by: str | None = Field(
+        description="The API key; null where none was needed, and where retention deleted it",
+        examples=["key_01k9x2m4q7c8v5n3b6r1"],
+    )
+    purge_at: datetime = Field(description="When its bytes are freed")
+
+    @classmethod
+    def of(cls, trashed: Trashed, size_bytes: int, trash_days: float) -> "TrashedObject":
+        """Return the response of an object in the trash."""
+        node = trashed.node
+        values: dict[str, Any] = {
+            "kind": node.kind.name,
+            "id": node.id,
+            "name": node.name,
+            "project": node.project,
+            "size_bytes": size_bytes,
+            "deleted_at": trashed.deleted_at,
+            "deleted_by": trashed.deleted_by,
+            "purge_at": trashed.deleted_at + timedelta(days=trash_days),
+        }
+        return cls(**values)
+
+
+class TrashPage(ResponseModel):
+    """A page of the trash, the latest first."""
+
+    items: list[TrashedObject]
+    next_cursor: NextCursor
+
+
+class RestoreRequest(RequestModel):
+    """The objects to restore."""
+
+    ids: list[Id] = Field(
+        min_length=1,
+        max_length=MAX_IDS,
+        description="Ids of objects of any kind that are in the trash",
+        examples=[["job_01k9x2z4q7c8v5n3b6r1"]],
+    )
+
+
+class Restored(ResponseModel):
+    """What was restored."""
+
+    restored: dict[str, int] = Field(
+        description="Number of objects by kind, with those that went along or are needed",
+        examples=[{"jobs": 1, "models": 2}],
+    )
+    missing: list[str] = Field(description="Ids that are not in the trash", examples=[[]])
+
+
+class EmptyTrashRequest(RequestModel):
+    """What to delete from the trash: exactly one of ids, all or an age."""
+
+    ids: list[Id] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_IDS,
+        description="Ids of objects in the trash",
+        examples=[["job_01k9x2z4q7c8v5n3b6r1"]],
+    )
+    all: Literal[True] | None = Field(None, description="All that is in the trash")
+    older_than_days: float | None = Field(
+        None, ge=0, le=36_500, description="What has been in the trash for so many days"
+    )
+    dry_run: bool = Field(False, description="Whether only to answer what would be freed")
+
+
+class StorageKind(ResponseModel):
+    """The objects of one kind, and their bytes."""
+
+    kind: str = Field(examples=["models"])
+    label: str = Field(description="The kind for people", examples=["Models"])
+    objects: int = Field(description="Without those in the trash", examples=[12])
+    size_bytes: int = Field(description="Bytes of their artifacts", examples=[737_280])
+    trash_objects: int = Field(examples=[1])
+    trash_bytes: int = Field(examples=[61_440])
+    retention_days: float | None = Field(description="Null where they are kept for ever", examples=[30])
+    retention_objects: int = Field(description="How many retention would move to the trash now", examples=[3])
+    retention_bytes: int = Field(description="Bytes of those", examples=[184_320])
+
+
+class Storage(ResponseModel):
+    """What is stored, by kind."""
+
+    measured_at: datetime
+    total_bytes: int = Field(description="Bytes of all artifacts, the trash included", examples=[1_048_576])
+    free_bytes: int | None = Field(
+        description="Free space of the disk; null where artifacts are on an object storage",
+        examples=[107_374_182_400],
+    )
+    trash_days: float = Field(description="Days that deleted objects can be restored", examples=[7])
+    kinds: list[StorageKind]
+
+    @classmethod
+    def of(cls, measured: MeasuredStorage, trash_days: float) -> "Storage":
+        """Return the response of a measurement."""
+        kinds = [
+            StorageKind(
+                kind=kind.name,
+                label=LABELS[kind.name],
+                objects=kind.objects,
+                size_bytes=kind.size_bytes,
+                trash_objects=kind.trash_objects,
+                trash_bytes=kind.trash_bytes,
+                retention_days=kind.retention_days,
+                retention_objects=kind.retention_objects,
+                retention_bytes=kind.retention_bytes,
+            )
+            for kind in measured.kinds
+        ]
+        return cls(
+            measured_at=measured.measured_at,
+            total_bytes=measured.total_bytes,
+            free_bytes=measured.free_bytes,
+            trash_days=trash_days,
+            kinds=kinds,
+        )

@@ -1,0 +1,134 @@
+"""Routes of the trash and of what is stored."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Body, HTTPException, Query, Request
+
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import Cursor, Limit
+from app.lifecycle.deleting import actor_of
+from app.lifecycle.schemas import (
+    Deletion,
+    EmptyTrashRequest,
+    KindName,
+    Restored,
+    RestoreRequest,
+    Storage,
+    TrashedObject,
+    TrashPage,
+)
+from app.services import UseExpensive, UseServices
+from core.errors import InvalidInput
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.lifecycle.deletion import (
+    PURGED,
+    RESTORED,
+    Manner,
+    empty_trash,
+    preview_of_emptying,
+)
+from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.visibility import projects
+
+router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
+
+_PAGE = 200
+_RESTORE_EXAMPLES: Any = {
+    "job": {"summary": "A job, with what went with it", "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]}}
+}
+_EMPTY_EXAMPLES: Any = {
+    "all": {"summary": "Free all bytes of the trash", "value": {"all": True}},
+    "old": {"summary": "Answer what two days would free", "value": {"older_than_days": 2, "dry_run": True}},
+}
+
+
+@router.get("/trash", summary="List the trash", responses={**NOT_MODIFIED, **problems(422)})
+def list_trash(
+    services: UseServices,
+    kind: Annotated[KindName | None, Query(description="Only objects of this kind")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> TrashPage:
+    """List what was deleted and can be restored, the latest first."""
+    with services.store.read() as tx:
+        page = tx.trash.page(cursor, limit, None if kind is None else KINDS[kind])
+    folders = {
+        item.node.id: item.node.kind.folder(item.node.id)
+        for item in page.items
+        if item.node.kind.folder is not None
+    }
+    sizes = FolderSizes(services.store.artifacts).of(folders.values())
+    days = services.settings.trash_days
+    items = [TrashedObject.of(item, sizes.get(folders.get(item.node.id, ""), 0), days) for item in page.items]
+    return TrashPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.post("/trash/restore", summary="Restore objects", responses=problems(*BODY_PROBLEMS))
+def restore_objects(
+    body: Annotated[RestoreRequest, Body(openapi_examples=_RESTORE_EXAMPLES)],
+    request: Request,
+    services: UseServices,
+) -> Restored:
+    """Take objects out of the trash, with what went with them and what they need, such as a model's job."""
+    with services.store.begin() as tx:
+        plan = tx.trash.restore(body.ids)
+        actor_of(request, RESTORED).record(tx, plan)
+    services.models.invalidate_references()
+    return Restored(restored=dict(plan.counts), missing=plan.missing)
+
+
+@router.post("/trash/empty", summary="Empty the trash", responses=problems(*BODY_PROBLEMS))
+def empty(
+    body: Annotated[EmptyTrashRequest, Body(openapi_examples=_EMPTY_EXAMPLES)],
+    request: Request,
+    services: UseServices,
+) -> Deletion:
+    """Free the bytes of objects in the trash, with all in it that cannot be without them."""
+    object_ids = _emptied(services.store, body)
+    if body.dry_run:
+        return Deletion.of(preview_of_emptying(services.store, object_ids, Manner()), dry_run=True)
+    emptied = empty_trash(services.store, object_ids, Manner(), actor_of(request, PURGED))
+    return Deletion.of(emptied, dry_run=False)
+
+
+@router.get("/storage", summary="Show what is stored", responses={**NOT_MODIFIED, **problems(403)})
+async def get_storage(
+    services: UseServices,
+    expensive: UseExpensive,
+    refresh: Annotated[bool, Query(description="Measure now, instead of at most once a minute")] = False,
+) -> Storage:
+    """Show the bytes of all artifacts by kind, and how many retention would free now.
+
+    The artifacts are listed for it, which takes seconds for hundreds of thousands of them.
+    """
+    if projects() is not None:
+        raise HTTPException(HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see all bytes")
+    measured = await expensive.answer(
+        ("storage", refresh), lambda: services.storage.measured(refresh=refresh)
+    )
+    return Storage.of(measured, services.settings.trash_days)
+
+
+def _emptied(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
+    given = [each for each in (body.ids, body.all, body.older_than_days) if each is not None]
+    if len(given) != 1:
+        raise InvalidInput.at("", "exactly one of ids, all and older_than_days is needed")
+    return iter(body.ids) if body.ids is not None else _trashed(store, body.older_than_days or 0.0)
+
+
+def _trashed(store: Store, older_than_days: float) -> Iterator[str]:
+    """Yield the ids of what has been in the trash for a while, the latest first."""
+    before, cursor = utc_now() - timedelta(days=older_than_days), None
+    while True:
+        with store.read() as tx:
+            page = tx.trash.page(cursor, _PAGE)
+        yield from (item.node.id for item in page.items if item.deleted_at <= before)
+        if page.next_cursor is None:
+            return
+        cursor = page.next_cursor
