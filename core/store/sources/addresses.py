@@ -78,8 +78,10 @@ class Address:
     def __str__(self) -> str:
         if self.scheme == IR_DATASETS:
             return f"{IR_DATASETS}:{self.path}"
-        query = f"?{self.query}" if self.query else ""
-        return f"{self.scheme}://{self.storage_path}{query}"
+        if self.is_web:
+            query = f"?{self.query}" if self.query else ""
+            return f"{self.scheme}://{self.host}/{self.path}{query}"
+        return f"{self.scheme}://{self.storage_path}"
 
     def is_below(self, prefix: "Address") -> bool:
         """Return whether a prefix is this address, or a folder around it."""

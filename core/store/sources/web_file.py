@@ -16,7 +16,6 @@ from core.store.sources.remote_file import ByteStream, DownloadInterrupted, File
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
-_BLOCK_BYTES = 2**20
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -98,7 +97,7 @@ class WebFile:
             start = 0
             declared = response.headers.get("Content-Length", "")
             size = int(declared) if declared.isdecimal() else None
-        return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw(_BLOCK_BYTES))
+        return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw())
 
     def _refused(self, found: str) -> DatasetError:
         return DatasetError.at(f"expected a file at {self.address}, {found}", file=self.address.name)

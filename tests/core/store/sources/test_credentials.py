@@ -1,0 +1,70 @@
+"""Credentials that requests name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput
+from core.store.sources.addresses import parse_address
+from core.store.sources.credentials import CredentialFile
+
+SECRET = "Bearer 5ecret"
+OURS = parse_address("https://ex.org/a/x")
+PARTNER: dict[str, Any] = {"prefixes": ["https://ex.org/a"], "headers": {"Authorization": SECRET}}
+
+
+@pytest.fixture(params=["json", "toml", "variable"])
+def credentials(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialFile:
+    """The credentials `part-ner`, from each place."""
+    if request.param == "variable":
+        return CredentialFile(None, {"RANKERY_CREDENTIALS_PART_NER": json.dumps(PARTNER)})
+    file = tmp_path / f"credentials.{request.param}"
+    toml = f'[part-ner]\nprefixes = ["https://ex.org/a"]\nheaders = {{Authorization = "{SECRET}"}}\n'
+    file.write_text(json.dumps({"part-ner": PARTNER}) if request.param == "json" else toml)
+    return CredentialFile(file, {})
+
+
+def test_credentials_are_found_by_name(credentials: CredentialFile) -> None:
+    """They are in no text about them."""
+    found = credentials.find("part-ner", OURS)
+    assert dict(found.headers) == {"Authorization": SECRET}
+    assert "5ecret" not in repr(found)
+
+
+@pytest.mark.parametrize("address", ["https://ex.org/b/x", "https://ex.org:8443/a/x", "http://ex.org/a/x"])
+def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address: str) -> None:
+    """Of other places nobody is shown them."""
+    with pytest.raises(InvalidInput, match="are not for") as refused:
+        credentials.find("part-ner", parse_address(address))
+    assert "5ecret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "detail"),
+    [
+        ("other", json.dumps({"partner": PARTNER}), "knows no credentials 'other'"),
+        ("../x", "{}", "must be the name"),
+        ("partner", '{"partner": "5ecret"', "must be a JSON object"),
+        ("partner", '{"partner": "5ecret"}', "must have prefixes"),
+        ("partner", json.dumps({"partner": {**PARTNER, "token": "5ecret"}}), "must have prefixes"),
+        ("partner", json.dumps({"partner": {**PARTNER, "headers": "5ecret"}}), "must be objects"),
+        ("partner", json.dumps({"partner": {"headers": {}}}), "must have prefixes"),
+    ],
+)
+def test_errors_hold_no_secret(tmp_path: Path, name: str, text: str, detail: str) -> None:
+    """They name the setting and what is wrong there."""
+    file = tmp_path / "credentials.json"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=detail) as refused:
+        CredentialFile(file, {}).find(name, OURS)
+    assert "5ecret" not in str(refused.value)
+
+
+def test_no_credentials_are_known_by_default(tmp_path: Path) -> None:
+    """The error says where to set them."""
+    with pytest.raises(InvalidInput, match="set RANKERY_CREDENTIALS_PARTNER or RANKERY_SOURCE_CREDENTIALS"):
+        CredentialFile(None, {}).find("partner", OURS)
+    with pytest.raises(InvalidInput, match="cannot be read by the worker"):
+        CredentialFile(tmp_path / "gone.json", {}).find("partner", OURS)

@@ -1,0 +1,258 @@
+"""Downloads from a real web server over TLS, with lost connections, redirects and credentials."""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import AddressRefused, DatasetError, InvalidInput, StoreFull, StoreUnavailable
+from core.store.sources.addresses import parse_address
+from core.store.sources.download import Downloaded, DownloadLimits, download
+from core.store.sources.files import RemoteFiles
+from core.store.sources.scratch import PartialFile
+from tests.servers.web import WebFile, WebServer
+
+pytestmark = pytest.mark.long
+
+CONTENT = random.Random(1).randbytes(3_000_000)
+LIMITS = DownloadLimits(
+    size_bytes=2**30, until=time.monotonic() + 600, seconds=600, min_free_bytes=0, patience_seconds=5.0
+)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for certificates."""
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture
+def server(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
+    """A server that this process trusts."""
+    with WebServer(certificates) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        server.files["/data/x.bin"] = WebFile(CONTENT)
+        yield server
+
+
+Fetch = Callable[..., Downloaded]
+
+
+@pytest.fixture
+def fetch(server: WebServer, tmp_path: Path) -> Fetch:
+    """Download a file of the server to `tmp_path / "x.bin"`."""
+
+    def fetch(
+        path: str = "/data/x.bin",
+        *,
+        prefixes: list[str] | None = None,
+        hosts: tuple[str, ...] = ("localhost",),
+        limits: DownloadLimits = LIMITS,
+        credentials: str | None = None,
+        on_bytes: Callable[[int, int | None], Any] = lambda *_: None,
+    ) -> Downloaded:
+        known = tmp_path / "credentials.json"
+        with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, known) as remote:
+            (file,) = remote.find([parse_address(server.url + path)], None, credentials)
+            return download(file, PartialFile(tmp_path / "x.bin"), limits, on_bytes)
+
+    return fetch
+
+
+def test_a_file_is_downloaded(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
+    """With its version, size and checksum, and progress in bytes."""
+    told: list[tuple[int, int | None]] = []
+    downloaded = fetch(on_bytes=lambda *done: told.append(done))
+    assert (tmp_path / "x.bin").read_bytes() == CONTENT
+    assert downloaded.sha256 == server.files["/data/x.bin"].sha256
+    assert downloaded.version.as_json() == {"size_bytes": len(CONTENT), "etag": '"1"'}
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_lost_connection_is_gone_on_from(server: WebServer, fetch: Fetch) -> None:
+    """Nothing is sent twice, however often it is lost."""
+    file = server.files["/data/x.bin"]
+    file.cut_after = [1_000_000, 0, 700_000]
+    assert fetch().sha256 == file.sha256
+    ranges = [request.headers.get("range") for request in server.requests]
+    assert ranges[0] is None
+    assert len(ranges) == 4
+    assert all(request.headers["if-range"] == '"1"' for request in server.requests[1:])
+    assert server.sent_bytes < len(CONTENT) + 3 * 2**20
+
+
+def test_another_process_goes_on(server: WebServer, fetch: Fetch) -> None:
+    """From the bytes and the version that one before left, and a whole file is not asked for again."""
+
+    class Killed(Exception):
+        """Ends a download."""
+
+    def stop(done: int, _: int | None) -> None:
+        if done > 1_500_000:
+            raise Killed
+
+    with pytest.raises(Killed):
+        fetch(on_bytes=stop)
+    assert fetch().sha256 == server.files["/data/x.bin"].sha256
+    assert int(server.requests[-1].headers["range"].removeprefix("bytes=").removesuffix("-")) > 1_500_000
+    n_requests = len(server.requests)
+    assert fetch().sha256 == server.files["/data/x.bin"].sha256
+    assert len(server.requests) == n_requests
+
+
+@pytest.mark.parametrize("takes_ranges", [True, False])
+@pytest.mark.parametrize("etag", ['"2"', 'W/"1"', None])
+def test_what_may_have_changed_is_read_anew(
+    server: WebServer, fetch: Fetch, takes_ranges: bool, etag: str | None
+) -> None:
+    """Bytes of two versions are never put together."""
+    server.files["/data/x.bin"] = WebFile(CONTENT, cut_after=[1_000_000], status=[])
+    other = WebFile(CONTENT[::-1], etag=etag, takes_ranges=takes_ranges)
+
+    def exchange(done: int, _: int | None) -> None:
+        server.files["/data/x.bin"] = other
+
+    assert fetch(on_bytes=exchange).sha256 == other.sha256
+
+
+def test_a_server_without_sizes_and_ranges_is_read(server: WebServer, fetch: Fetch) -> None:
+    """Its size is known at the end."""
+    file = server.files["/data/x.bin"] = WebFile(CONTENT, etag=None, takes_ranges=False, declares_size=False)
+    told: list[int | None] = []
+    assert fetch(on_bytes=lambda _, total: told.append(total)).sha256 == file.sha256
+    assert set(told) == {None}
+
+
+def test_a_busy_server_is_asked_again(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
+    """For as long as the setting says, after the last byte that it sent."""
+    file = server.files["/data/x.bin"]
+    file.status = [503, 429, 500]
+    assert fetch().sha256 == file.sha256
+    file.status = [503] * 1_000
+    (tmp_path / "x.bin").unlink()
+    before = time.monotonic()
+    with pytest.raises(StoreUnavailable, match=r"localhost:[0-9]+ answers 503"):
+        fetch(limits=replace(LIMITS, patience_seconds=1.0))
+    assert time.monotonic() - before < 5
+
+
+@pytest.mark.parametrize("status", [403, 404, 410, 304])
+def test_a_refusal_is_final(server: WebServer, fetch: Fetch, status: int) -> None:
+    """The error names the address and the status."""
+    server.files["/data/x.bin"].status = [status]
+    with pytest.raises(DatasetError, match=f"expected a file at {server.url}/data/x.bin.* answers {status}"):
+        fetch()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("declares_size", [True, False])
+def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, declares_size: bool) -> None:
+    """By what the server declares, and by what it sends."""
+    server.files["/data/x.bin"].declares_size = declares_size
+    limits = replace(LIMITS, size_bytes=2_000_000)
+    with pytest.raises(DatasetError, match=r"at most 2,000,000 bytes, by RANKERY_SOURCE_BYTES"):
+        fetch(limits=limits)
+    left = tmp_path / "x.bin"
+    assert (left.stat().st_size if left.exists() else 0) <= (0 if declares_size else 2_000_000)
+
+
+def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
+    """A server that sends slowly for ever holds no worker for ever."""
+    server.files["/data/x.bin"].bytes_per_second = 300_000
+    limits = replace(LIMITS, until=time.monotonic() + 1, seconds=1)
+    with pytest.raises(DatasetError, match=r"within 1 seconds \(RANKERY_SOURCE_SECONDS\)"):
+        fetch(limits=limits)
+
+
+def test_the_disk_keeps_free_space(fetch: Fetch) -> None:
+    """As for uploads."""
+    with pytest.raises(StoreFull, match="stay free"):
+        fetch(limits=replace(LIMITS, min_free_bytes=2**60))
+
+
+def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
+    """Although the prefix is allowed; the setting of the guard allows them."""
+    with pytest.raises(AddressRefused):
+        fetch(hosts=())
+    assert server.requests == []
+
+
+def test_other_addresses_are_refused(server: WebServer, fetch: Fetch) -> None:
+    """A worker refuses what its own setting does not allow."""
+    with pytest.raises(InvalidInput, match="RANKERY_SOURCES"):
+        fetch("/private/x.bin")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "/private/x.bin",
+        "http://localhost/data/x",
+        "file:///etc/passwd",
+        "https://127.0.0.1/data/x",
+        "//ex.org/x",
+    ],
+)
+def test_redirects_are_checked(server: WebServer, fetch: Fetch, location: str) -> None:
+    """Each must be below a prefix; what is refused is not asked for."""
+    server.files["/private/x.bin"] = WebFile(b"private")
+    server.files["/data/x.bin"].location = location
+    with pytest.raises(DatasetError, match=r"redirects to .* which is below no prefix of RANKERY_SOURCES"):
+        fetch()
+    assert len(server.requests) == 1
+
+
+def test_a_redirect_below_a_prefix_is_followed(server: WebServer, fetch: Fetch) -> None:
+    """A signed one, too, of which nothing is recorded; one that never ends is refused."""
+    server.files["/data/signed?sig=5ecret"] = WebFile(CONTENT)
+    server.files["/data/x.bin"].location = "/data/signed?sig=5ecret"
+    downloaded = fetch()
+    assert downloaded.size_bytes == len(CONTENT)
+    server.files["/data/loop"] = WebFile(location="/data/loop")
+    with pytest.raises(DatasetError, match="redirects more than 5 times"):
+        fetch("/data/loop")
+
+
+def test_a_redirect_to_a_private_host_is_refused(server: WebServer, fetch: Fetch) -> None:
+    """By the guard, also where the prefix would allow it."""
+    server.files["/data/x.bin"].location = "https://169.254.169.254/latest"
+    with pytest.raises(AddressRefused):
+        fetch(prefixes=[server.url, "https://169.254.169.254"])
+
+
+def test_credentials_stay_with_their_addresses(
+    server: WebServer, fetch: Fetch, certificates: Path, tmp_path: Path
+) -> None:
+    """They are shown where they are for, and not where a redirect leads."""
+    known = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
+    (tmp_path / "credentials.json").write_text(json.dumps(known))
+    file = server.files["/data/x.bin"]
+    file.password = "Bearer 5ecret"
+    with pytest.raises(DatasetError, match="answers 401"):
+        fetch()
+    assert fetch(credentials="partner").sha256 == file.sha256
+    with WebServer(certificates) as other:
+        other.files["/y.bin"] = WebFile(CONTENT[:10])
+        file.location = f"{other.url}/y.bin"
+        file.etag = '"4"'
+        (tmp_path / "x.bin").unlink()
+        fetch(credentials="partner", prefixes=[server.url, other.url])
+        assert "authorization" not in other.requests[0].headers
+        assert server.requests[-1].headers["authorization"] == "Bearer 5ecret"
+
+
+def test_an_unknown_certificate_is_refused(
+    server: WebServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no way to read from a server that cannot be told from another."""
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(StoreUnavailable, match="ConnectError"):
+        fetch(limits=replace(LIMITS, patience_seconds=0.0))
