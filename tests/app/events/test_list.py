@@ -1,0 +1,81 @@
+"""The list of events."""
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+
+@pytest.fixture(autouse=True)
+def _events(store: Store) -> None:
+    """Five events about two objects."""
+    for number in range(5):
+        with store.begin() as tx:
+            kind = "gate.refused" if number == 3 else "alias.moved"
+            tx.events.add(kind, "alias", f"web@{'ab'[number % 2]}", {"number": number}, key_id="key_1")
+
+
+def _ids(client: TestClient, query: str) -> list[int]:
+    answer = client.get(f"/v1/events?{query}")
+    assert answer.status_code == 200, answer.text
+    return [event["id"] for event in answer.json()["items"]]
+
+
+def test_what_an_event_says(client: TestClient) -> None:
+    """An event names what happened, to what, and who caused it."""
+    event = client.get("/v1/events").json()["items"][0]
+    at = event.pop("at")
+    assert at.endswith("Z")
+    assert event == {
+        "id": 5,
+        "kind": "alias.moved",
+        "object": {"kind": "alias", "id": "web@a"},
+        "project": None,
+        "key_id": "key_1",
+        "data": {"number": 4},
+    }
+
+
+def test_order_and_filters(client: TestClient) -> None:
+    """The newest first unless asked otherwise; by kind, object and the last one that is known."""
+    assert _ids(client, "") == [5, 4, 3, 2, 1]
+    assert _ids(client, "order=asc&after=2") == [3, 4, 5]
+    assert _ids(client, "kind=gate.refused") == [4]
+    assert _ids(client, "kind=gate.refused&kind=alias.moved&object=web@b") == [4, 2]
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages(client: TestClient, order: str) -> None:
+    """Pages follow each other in both orders, and nothing comes twice."""
+    found: list[int] = []
+    cursor = ""
+    while cursor is not None:
+        page = client.get(f"/v1/events?limit=2&order={order}{cursor and f'&cursor={cursor}'}").json()
+        found += [event["id"] for event in page["items"]]
+        cursor = page["next_cursor"]
+    assert found == ([1, 2, 3, 4, 5] if order == "asc" else [5, 4, 3, 2, 1])
+
+
+@pytest.mark.parametrize(
+    "query", ["kind=job.begun", "after=-1", f"after={2**63}", "cursor=x", "limit=0", "order=up", "object="]
+)
+def test_bad_queries(client: TestClient, query: str) -> None:
+    """A mistake is refused with its place."""
+    answer = client.get(f"/v1/events?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"].startswith(f"/{query.partition('=')[0]}")
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1.5"])
+def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
+    """A stream does not guess where to go on."""
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
+    answer = client.get("/v1/events", headers=headers)
+    assert answer.status_code == 422
+    assert "Last-Event-ID" in answer.json()["errors"][0]["pointer"]
+
+
+def test_unchanged_pages_are_not_sent_again(client: TestClient) -> None:
+    """Whoever polls sends the ETag back."""
+    etag = client.get("/v1/events").headers["ETag"]
+    assert client.get("/v1/events", headers={"If-None-Match": etag}).status_code == 304

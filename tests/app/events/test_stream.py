@@ -1,0 +1,344 @@
+"""The stream of events, over real sockets."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from app import ApiSettings
+from app.events import feed, stream
+from core.store import Store
+from core.store.clock import utc_now
+from tests.app.http.conftest import PATIENCE_SECONDS, eventually
+
+STREAM = {"Accept": "text/event-stream"}
+
+
+@dataclass
+class Message:
+    """A message of the stream."""
+
+    event: str
+    id: int | None = None
+    data: Any = None
+
+
+@dataclass
+class Reader:
+    """Reads a stream in a thread, as an EventSource does.
+
+    Attributes:
+        headers: Of the answer.
+        comments: How many came.
+        ended: Whether the server has ended the stream.
+    """
+
+    headers: httpx.Headers = field(default_factory=httpx.Headers)
+    comments: int = 0
+    ended: bool = False
+    _messages: "queue.Queue[Message]" = field(default_factory=queue.Queue)
+
+    def next(self, *but: str) -> Message:
+        """Wait for the next message but `changed`."""
+        while True:
+            message = self._messages.get(timeout=PATIENCE_SECONDS)
+            if message.event not in but:
+                return message
+
+    def ids(self, n_events: int) -> list[int | None]:
+        """Return the ids of the next events."""
+        return [self.next("changed", "ready").id for _ in range(n_events)]
+
+    def read(self, answer: httpx.Response) -> None:
+        """Read messages until the end."""
+        fields: dict[str, str] = {}
+        for line in answer.iter_lines():
+            if line.startswith(":"):
+                self.comments += 1
+            elif line:
+                name, _, value = line.partition(": ")
+                fields[name] = value
+            elif "event" in fields:
+                number = int(fields["id"]) if "id" in fields else None
+                self._messages.put(Message(fields["event"], number, json.loads(fields["data"])))
+                fields = {}
+        self.ended = True
+
+
+@pytest.fixture
+def url(server: uvicorn.Server) -> str:
+    """The address of the running service."""
+    host, port = server.servers[0].sockets[0].getsockname()
+    return f"http://{host}:{port}"
+
+
+@pytest.fixture
+def store(settings: ApiSettings, url: str) -> Iterator[Store]:
+    """The store of the running service, as a worker has it open."""
+    store = Store.open(settings)
+    yield store
+    store.close()
+
+
+@contextmanager
+def following(url: str, headers: dict[str, str] | None = None, **params: Any) -> Iterator[Reader]:
+    """Follow the stream during the block."""
+    reader = Reader()
+    answer_of = httpx.Client(base_url=url, timeout=PATIENCE_SECONDS, trust_env=False)
+    request = answer_of.build_request(
+        "GET", "/v1/events", headers={**STREAM, **(headers or {})}, params=params
+    )
+    answer = answer_of.send(request, stream=True)
+    assert answer.status_code == 200, answer.read()
+    reader.headers = answer.headers
+
+    def read() -> None:
+        with suppress(httpx.HTTPError, httpx.StreamError):
+            reader.read(answer)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield reader
+    finally:
+        # The thread sees the end of the connection, whatever it waits for.
+        with suppress(OSError):
+            answer.extensions["network_stream"].get_extra_info("socket").shutdown(2)
+        thread.join()
+        answer.close()
+        answer_of.close()
+
+
+def add(store: Store, number: int, kind: str = "drift.found", project: str | None = None) -> None:
+    """Record an event."""
+    with store.begin() as tx:
+        tx.events.add(kind, "model", f"mdl_{number}", {"number": number}, project=project)
+
+
+def test_events_arrive_as_they_happen(url: str, store: Store) -> None:
+    """A stream begins with the id of the newest event, and sends those after it with their content."""
+    add(store, 1)
+    with following(url) as reader:
+        ready = reader.next()
+        assert (ready.event, ready.id, ready.data) == ("ready", 1, {})
+        add(store, 2)
+        event = reader.next("changed")
+        assert (event.event, event.id) == ("drift.found", 2)
+        assert event.data["object"] == {"kind": "model", "id": "mdl_2"}
+        assert event.data["data"] == {"number": 2}
+        assert event.data == httpx.get(f"{url}/v1/events").json()["items"][0]
+
+
+def test_headers_keep_proxies_from_buffering(url: str) -> None:
+    """Neither a proxy nor compression holds messages back."""
+    with following(url, {"Accept-Encoding": "gzip"}) as reader:
+        assert reader.next().event == "ready"
+        assert reader.headers["content-type"].startswith("text/event-stream")
+        assert reader.headers["cache-control"] == "no-cache"
+        assert reader.headers["x-accel-buffering"] == "no"
+        assert "content-encoding" not in reader.headers
+
+
+@pytest.mark.parametrize("how", ["header", "parameter"])
+def test_a_client_goes_on_after_the_last_event_that_it_has(url: str, store: Store, how: str) -> None:
+    """What happened while it was away comes first, then what happens next."""
+    for number in range(5):
+        add(store, number)
+    known = {"headers": {"Last-Event-ID": "2"}} if how == "header" else {"after": 2}
+    with following(url, **known) as reader:
+        assert reader.ids(3) == [3, 4, 5]
+        add(store, 6)
+        assert reader.ids(1) == [6]
+
+
+def test_the_header_precedes_the_address(url: str, store: Store) -> None:
+    """A browser that connects again repeats its address, and adds the header."""
+    for number in range(4):
+        add(store, number)
+    with following(url, {"Last-Event-ID": "3"}, after=1) as reader:
+        assert reader.ids(1) == [4]
+
+
+def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that is further behind than memory reaches reads pages from the database."""
+    monkeypatch.setattr(feed, "RECENT", 5)
+    monkeypatch.setattr(feed, "READ_AT_ONCE", 7)
+    for number in range(40):
+        add(store, number)
+    with following(url, after=0) as slow, following(url, after=35) as quick:
+        assert slow.ids(40) == list(range(1, 41))
+        assert quick.ids(5) == [36, 37, 38, 39, 40]
+        for number in range(30):
+            add(store, number)
+        assert slow.ids(30) == quick.ids(30) == list(range(41, 71))
+
+
+def test_only_what_was_asked_for(url: str, store: Store) -> None:
+    """Streams are filtered by kind and by object, before and after they have caught up."""
+
+    def add_some() -> None:
+        add(store, 1)
+        add(store, 2, "gate.refused")
+        add(store, 2, "alias.moved")
+
+    add_some()
+    with (
+        following(url, after=0, kind=["gate.refused", "alias.moved"]) as kinds,
+        following(url, after=0, object="mdl_1") as of_object,
+    ):
+        assert (kinds.ids(2), of_object.ids(1)) == ([2, 3], [1])
+        add_some()
+        assert (kinds.ids(2), of_object.ids(1)) == ([5, 6], [4])
+
+
+def test_a_gap_is_reported(url: str, store: Store) -> None:
+    """A client that was away for longer than events are kept is told so."""
+    for number in range(3):
+        add(store, number)
+    with store.begin() as tx:
+        tx.events.remove_before(utc_now(), 2)
+    with following(url, {"Last-Event-ID": "1"}) as reader:
+        gap = reader.next()
+        assert (gap.event, gap.id, gap.data) == ("gap", None, {"after": 1, "oldest": 3})
+        assert reader.ids(1) == [3]
+    with following(url, after=10**6) as reader:  # of a database that was restored from a backup
+        assert reader.next().event == "gap"
+        add(store, 4)
+        assert reader.ids(1) == [4]
+
+
+def test_changes_without_an_event(url: str, store: Store) -> None:
+    """Whatever changes is announced, at most once a second, and the last change as well."""
+    with following(url) as reader, following(url, changes="false") as quiet:
+        assert reader.next().event == quiet.next().event == "ready"
+        started = time.monotonic()
+        for _ in range(20):
+            with store.begin() as tx:
+                tx.jobs.add("train", {"model_name": "web"})
+            time.sleep(0.05)
+        messages = [reader.next() for _ in range(2)]
+        assert {message.event for message in messages} == {"changed"}
+        assert {message.id for message in messages} == {None}
+        assert time.monotonic() - started > 0.9
+        time.sleep(1.2)
+        assert reader._messages.qsize() <= 1
+        assert quiet._messages.empty()
+
+
+def test_comments_keep_the_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream without news sends comments, so that proxies and clients know that it lives."""
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.1)
+    with following(url) as reader:
+        eventually(lambda: reader.comments >= 3)
+
+
+def test_the_end_of_the_server_ends_streams(server: uvicorn.Server, url: str) -> None:
+    """A restart does not wait for clients that would follow for ever."""
+    with following(url) as first, following(url) as second:
+        assert first.next().event == second.next().event == "ready"
+        started = time.monotonic()
+        server.should_exit = True
+        eventually(lambda: first.ended and second.ended)
+        assert time.monotonic() - started < 2
+
+
+def test_a_stream_ends_with_its_key(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream ends when its key is revoked, and one without a key when the first key is made."""
+    monkeypatch.setattr(stream, "ADMITTED_SECONDS", 0.1)
+    with following(url) as nobody:
+        assert nobody.next().event == "ready"
+        with store.begin() as tx:
+            key, secret = tx.api_keys.create("reader", ["read"])
+        eventually(lambda: nobody.ended)
+    with following(url, {"Authorization": f"Bearer {secret}"}) as reader:
+        assert reader.next().event == "ready"
+        with store.begin() as tx:
+            tx.api_keys.revoke(key.id)
+        eventually(lambda: reader.ended)
+
+
+def test_a_bound_key_follows_its_projects(url: str, store: Store) -> None:
+    """Events of other projects, and of none, are not sent: neither from memory nor from the database."""
+
+    def add_some() -> None:
+        for number, project in enumerate(["web", "ads", None, "web"]):
+            add(store, number, project=project)
+
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("web", ["read"], projects=["web"])
+        _, everything = tx.api_keys.create("all", ["read"])
+    add_some()
+    with (
+        following(url, {"Authorization": f"Bearer {everything}"}, after=0) as whole,
+        following(url, {"Authorization": f"Bearer {secret}"}, after=0) as bound,
+    ):
+        assert (whole.ids(4), bound.ids(2)) == ([1, 2, 3, 4], [1, 4])
+        add_some()
+        assert (whole.ids(4), bound.ids(2)) == ([5, 6, 7, 8], [5, 8])
+
+
+@pytest.mark.parametrize("limits", [{"max_connections": 4}, {"max_connections_per_address": 4}])
+def test_streams_leave_connections_for_others(
+    settings: ApiSettings, limits: dict[str, int], request: Any
+) -> None:
+    """Streams may take half of the connections; one more is refused, and its client polls."""
+    for name, value in limits.items():
+        setattr(settings, name, value)
+    url = request.getfixturevalue("url")
+    with following(url) as first:
+        with following(url):
+            refused = httpx.get(f"{url}/v1/events", headers=STREAM)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "30")
+            assert httpx.get(f"{url}/v1/events").status_code == 200
+        eventually(lambda: _opens(url))
+        assert first.next().event == "ready"
+
+
+def _opens(url: str) -> bool:
+    with httpx.stream("GET", f"{url}/v1/events", headers=STREAM) as answer:
+        return answer.status_code == 200
+
+
+def test_durations_of_streams_are_not_measured(url: str) -> None:
+    """A stream of hours says nothing about how fast the service answers."""
+    with following(url) as reader:
+        reader.next()
+    name = 'rankery_http_requests_total{method="GET",route="/v1/events",status="200"}'
+    eventually(lambda: name in httpx.get(f"{url}/metrics").text)
+    assert 'duration_seconds_count{method="GET",route="/v1/events"}' not in httpx.get(f"{url}/metrics").text
+
+
+@pytest.mark.servers
+def test_several_processes_wait_for_one_database(
+    settings: ApiSettings, url: str, store: Store, add_events: Callable[[Store, int], None]
+) -> None:
+    """On PostgreSQL, too, nothing is missed while several write at the same time."""
+    with following(url) as reader:
+        assert reader.next().event == "ready"
+        threads = [threading.Thread(target=add_events, args=(store, 20)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        ids = reader.ids(80)
+        for thread in threads:
+            thread.join()
+    assert ids == sorted(ids, key=lambda each: each or 0)
+    assert len(set(ids)) == 80
+
+
+@pytest.fixture
+def add_events() -> Callable[[Store, int], None]:
+    """A function that records events, each in its own transaction."""
+
+    def add_some(store: Store, n_events: int) -> None:
+        for number in range(n_events):
+            add(store, number)
+
+    return add_some
