@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
+from app.http.labels import NewProject, ProjectName, ShownProject
 from app.http.lists import SelectedFields
 from app.http.schemas import (
     DatasetName,
@@ -183,6 +184,12 @@ class HeldOutDataset(RequestModel):
     dataset_id: Id = Field(description="A ready dataset other than the one trained on", examples=["ds_…"])
 
 
+class NamedDataset(RequestModel):
+    """Validate on the newest ready dataset of a name."""
+
+    dataset: DatasetName = Field(examples=["held-out clicks"])
+
+
 class HeldOutFraction(RequestModel):
     """Hold out a share of the training dataset's queries."""
 
@@ -269,6 +276,26 @@ Validation = Annotated[
         f" {_HOLD_OUT_MESSAGE}",
     ),
 ]
+NamedValidation = Annotated[
+    Annotated[NamedDataset, Tag("named-dataset")]
+    | Annotated[RandomFolds, Tag("random-folds")]
+    | Annotated[FoldColumn, Tag("fold-column")]
+    | _HoldOutForms,
+    Discriminator(
+        _form(
+            {
+                "dataset": "named-dataset",
+                "fold": "held-out-fold",
+                "fold_column": "fold-column",
+                **_HOLD_OUT_FORMS,
+                "folds": "random-folds",
+            }
+        ),
+        custom_error_type="named_validation_form",
+        custom_error_message='must be {"dataset": "name"}, {"folds": 5}, {"fold_column": "fold"},'
+        f" {_HOLD_OUT_MESSAGE}",
+    ),
+]
 LabelMap = Annotated[
     dict[str, float],
     Field(
@@ -294,6 +321,7 @@ class SyntheticDatasetRequest(RequestModel):
     """A dataset drawn from a random cubic polynomial (Burges et al. 2006, section 6.3.1)."""
 
     name: DatasetName | None = None
+    project: NewProject = Field(None, exclude=True)
     queries: int = Field(ge=1, le=MAX_QUERIES, description="How many queries", examples=[1000])
     seed: int = Field(0, ge=0, le=MAX_SEED, description="Seed of the documents and their noise")
     polynomial_seed: int = Field(
@@ -384,6 +412,7 @@ class FolderDatasetRequest(RequestModel):
         description="For people; followed by the part where there are several. The folder when left out",
         examples=["web30k fold 1"],
     )
+    project: NewProject = None
     files: str | None = Field(
         None,
         min_length=1,
@@ -499,6 +528,7 @@ class Dataset(ResponseModel):
                     "statistics": {"queries": 18_919, "documents": 2_270_296, "features": 136},
                     "findings": [],
                     "problem": None,
+                    "project": "web",
                     "created_at": "2026-01-05T09:30:00Z",
                     "updated_at": "2026-01-05T09:30:41Z",
                     "fit": None,
@@ -527,6 +557,7 @@ class Dataset(ResponseModel):
     problem: FailureReason | None = Field(
         description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
     )
+    project: ShownProject
     created_at: datetime
     updated_at: datetime
     fit: DatasetFit | None = Field(
@@ -558,6 +589,13 @@ class SelectedDatasets(SelectedFields):
 
 
 DatasetColumn = Literal["created", "name", "status", "size", "queries", "documents", "features"]
+
+
+class DatasetChanges(RequestModel):
+    """Changes of a dataset's name and project; omitted fields stay."""
+
+    name: DatasetName | None = Field(None, examples=["web30k fold 1"])
+    project: ProjectName | None = Field(None, description="Null for none", examples=["web"])
 
 
 class DatasetSelection(RequestModel):

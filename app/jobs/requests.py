@@ -14,13 +14,15 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from app.datasets.schemas import HoldOut, LabelMap, Validation
-from app.http.schemas import Id, ModelName, ModelReference, ModelTags, RequestModel
+from app.http.labels import NewProject, Paragraphs, Tags
+from app.http.schemas import Id, ModelName, ModelReference, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import DistributionRequest
 from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
 from core.errors import InvalidInput
 from core.metrics import metric_name
 from core.scorers import WeightedSum
+from core.store.repositories.projects import Labels
 from core.training import Hyperparameters
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
@@ -141,6 +143,22 @@ class QueuedRequest(RequestModel):
         "normal", description="Jobs of a higher one go first; among equals, keys take turns"
     )
     limits: LimitsRequest | None = None
+    # Labels are no part of what is asked for, so that they are not kept in the specification.
+    name: NameForPeople | None = Field(
+        None,
+        exclude=True,
+        description="Shown in place of what the job makes or measures",
+        examples=["fewer leaves"],
+    )
+    notes: Paragraphs | None = Field(None, exclude=True, description="For people", examples=["As of May"])
+    tags: Tags = Field(
+        default_factory=dict, exclude=True, description="Tags of the job", examples=[{"team": "search"}]
+    )
+    project: NewProject = Field(None, exclude=True)
+
+    def labels(self) -> Labels:
+        """Return what is written on the job."""
+        return Labels(self.name, self.notes, self.tags, self.project)
 
 
 class FeatureChoiceRequest(RequestModel):
@@ -153,25 +171,19 @@ class FeatureChoiceRequest(RequestModel):
     leave_out: FeatureNames | None = Field(None, description="All but these")
 
 
-class TrainRequest(QueuedRequest):
-    """Train a new version of a model."""
+class TrainingRequest(QueuedRequest):
+    """Fields of all requests to train, whatever they name their datasets by."""
 
     kind: Literal["train"]
     model_name: ModelName
-    tags: ModelTags = Field(
+    tags: Tags = Field(
         default_factory=dict,
-        description="Tags of the model that is made, such as what a grid varies",
+        description="Tags of the job and of the model that it makes, such as what a grid varies",
         examples=[{"learning_rate": "0.05", "grid": "2026-01-05 10:02"}],
     )
-    dataset_id: Id = Field(description="A ready dataset to learn from")
-    validation: Validation | None = Field(
-        None,
-        description="What picks the best iteration; none when null. Folds are held out one after the other,"
-        " and the model is then trained on all of them",
-    )
-    test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
     test: HoldOut | None = Field(
-        None, description="Instead of it, part of the training dataset, taken out before `validation`"
+        None,
+        description="Instead of a test dataset, part of the training dataset, taken out before `validation`",
     )
     label_map: LabelMap = Field(default_factory=dict)
     features: FeatureChoiceRequest | None = Field(
@@ -233,6 +245,18 @@ class TrainRequest(QueuedRequest):
         if loss is None and "scorer" in info.data and (scorer is None or scorer.kind != WeightedSum.kind):
             raise PydanticCustomError("missing", "Field required")
         return loss
+
+
+class TrainRequest(TrainingRequest):
+    """Train a new version of a model."""
+
+    dataset_id: Id = Field(description="A ready dataset to learn from")
+    validation: Validation | None = Field(
+        None,
+        description="What picks the best iteration; none when null. Folds are held out one after the other,"
+        " and the model is then trained on all of them",
+    )
+    test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
 
 
 class EvaluateRequest(QueuedRequest):
@@ -357,6 +381,39 @@ class InspectRequest(QueuedRequest):
     allow_absent_features: AllowAbsentFeatures = False
 
 
+class DriftThresholds(RequestModel):
+    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+
+    p: float = Field(
+        0.01, gt=0, le=0.5, description="Greatest probability that a report without drift finds any"
+    )
+    psi: float = Field(0.2, gt=0, le=10, description="Least population stability index")
+    missing: float = Field(
+        0.1, gt=0, le=1, description="Least difference of the shares of documents without a value"
+    )
+
+
+class DriftRequest(QueuedRequest):
+    """Compare the score samples of a model with its training data, and with the samples before."""
+
+    kind: Literal["drift"]
+    model: ModelReference
+    days: float = Field(7, gt=0, le=366, description="Samples of the last so many days are looked at")
+    compare_with_previous: bool = Field(
+        True, description="Whether they are compared with those of as many days before, too"
+    )
+    dataset_id: Id | None = Field(
+        None, description="Compare with this dataset instead of the training data of the model"
+    )
+    queries_by: Literal["id", "request"] = Field(
+        "id",
+        description="What makes two samples the same query: its `id`, or nothing, where ids do not name queries"
+        " (`request`). Of a query the latest sample counts",
+    )
+    thresholds: DriftThresholds = Field(default_factory=DriftThresholds)
+    seed: Seed = 42
+
+
 JobRequest = Annotated[
     TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest,
     Field(discriminator="kind"),
@@ -406,6 +463,20 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "metrics": ["ndcg@5", "ndcg@10", "map", "mrr"],
             "early_stopping": {"metric": "ndcg@5", "rounds": 30},
             "seed": 42,
+        },
+    },
+    "train-labelled": {
+        "summary": "Train in a project, with a name, notes and tags to find it by",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "loss": {"name": "lambdarank"},
+            "name": "clicks of the spring",
+            "notes": "Without the week of the outage",
+            "tags": {"team": "search"},
+            "project": "web-search",
         },
     },
     "train-split": {

@@ -8,7 +8,8 @@ import structlog
 
 from core.errors import JobQuotaExceeded, NotFound, RankeryError, StoreUnavailable, WrongState
 from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
-from core.jobs import JobSpec, System, parse
+from core.jobs import JobSpec, System
+from core.jobs.drift import DriftJob
 from core.jobs.promote import PromoteJob
 from core.jobs.train import TrainJob
 from core.schedules import Cron, dataset_names, training_of_run
@@ -114,7 +115,7 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
     with _as_key(tx, schedule):
         datasets = _newest_datasets(tx, schedule)
         run.datasets, run.started_at = datasets, utc_now()
-        if schedule.only_new_data and datasets:
+        if schedule.only_new_data and run.trigger == Trigger.CLOCK:
             last = tx.schedules.last_with_datasets(schedule.id)
             if last is not None and last.datasets == datasets:
                 detail = f"No new data: the run {last.id} used the same datasets."
@@ -122,9 +123,14 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
                 return []
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         spec = _spec_of_run(tx, schedule, datasets)
-        job = tx.enqueue(spec, schedule.key_id, Labels(project=schedule.project))
+        job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
     run.job_id = job.id
     return [job]
+
+
+def _labels(schedule: Schedule) -> Labels:
+    asked = schedule.job
+    return Labels(asked.get("name"), asked.get("notes"), asked.get("tags"), schedule.project)
 
 
 def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
@@ -149,8 +155,9 @@ def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, 
         )
     # An alias means another version from time to time.
     model = tx.models.resolve(schedule.job["model"])
+    datasets = DriftJob.reference_datasets(schedule.job.get("dataset_id"), model.dataset_id, model.lineage)
     named = {"model_id": model.id, "system": model.reference}
-    return parse(schedule.spec["kind"], {**schedule.spec, **named})
+    return DriftJob.from_json({**schedule.spec, **named, **datasets})
 
 
 def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:

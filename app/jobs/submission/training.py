@@ -127,7 +127,7 @@ def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | Non
     """Choose hyperparameters by the size of the training dataset, None where that is not asked for."""
     if not request.hyperparameters.auto:
         return None
-    features = request.features and request.features.model_dump()
+    features = None if request.features is None else request.features.model_dump()
     return AutomaticChoice.for_dataset(
         dataset.statistics, features, dict.fromkeys(request.hyperparameters.model_fields_set)
     )

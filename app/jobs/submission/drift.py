@@ -1,0 +1,31 @@
+"""Requests to look for drift."""
+
+from app.jobs.requests import DriftRequest
+from app.jobs.submission.checks import is_bare, require_ready
+from app.jobs.submission.measuring import model_named
+from core.errors import InvalidInput
+from core.jobs.drift import DriftJob
+from core.store import Transaction
+
+
+def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
+    """Check a request to look for drift.
+
+    Raises:
+        InvalidInput: There is no dataset to compare with, or it has no features.
+        NotFound: When the model or the dataset does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    system = model_named(tx, request.model)
+    model = tx.models.get(system["model_id"])
+    datasets = DriftJob.reference_datasets(request.dataset_id, model.dataset_id, model.lineage)
+    if not tx.datasets.names([datasets["dataset_id"]]):
+        raise InvalidInput.at(
+            "/dataset_id", f"there is no dataset {datasets['dataset_id']}; name one to compare with"
+        )
+    if not tx.datasets.names([datasets["scored_dataset_id"]]):
+        datasets["scored_dataset_id"] = datasets["dataset_id"]
+    (dataset,) = require_ready(tx, [datasets["dataset_id"]])
+    if is_bare(dataset):
+        raise InvalidInput.at("/dataset_id", "has judgments without features, which nothing compares with")
+    return DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})

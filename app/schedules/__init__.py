@@ -1,0 +1,1 @@
+"""Schedules: jobs that are queued again and again by the clock."""

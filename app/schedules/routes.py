@@ -1,0 +1,205 @@
+"""Routes of schedules and their runs."""
+
+from typing import Annotated
+
+from fastapi import Body, Query, status
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.lists import Direction, Prefix
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.schemas import Cursor, Limit
+from app.schedules.schemas import (
+    CHANGE_EXAMPLES,
+    REQUEST_EXAMPLES,
+    PromoteRequest,
+    Schedule,
+    ScheduleChange,
+    ScheduleColumn,
+    SchedulePage,
+    ScheduleRequest,
+    ScheduleRun,
+    ScheduleRunPage,
+)
+from app.schedules.submission import asked_job, check_promotion, job_spec
+from app.services import UseServices
+from core.errors import InvalidInput
+from core.schedules import Cron
+from core.store import Schedule as ScheduleRow
+from core.store import Transaction
+from core.store.clock import utc_now
+from core.store.repositories.schedules import RunStatus
+
+router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=JsonRoute)
+polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=PolledRoute)
+
+
+@router.post(
+    "",
+    summary="Make a schedule",
+    status_code=status.HTTP_201_CREATED,
+    response_model=Schedule,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_schedule(
+    body: Annotated[ScheduleRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue a job at each due time of a cron expression, on the newest datasets of some names.
+
+    The job is checked now as if it were submitted. Due times that are missed while no worker runs have one
+    run together; a due time at which the run before has not ended is skipped. Jobs are queued for the key of
+    whoever set the schedule last, within its quota; a schedule whose key was revoked is paused.
+    """
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        cron = Cron.parse(body.cron, body.timezone)
+        asked = asked_job(body.job)
+        row = tx.schedules.add(
+            name=body.name,
+            cron=cron.expression,
+            timezone=cron.timezone,
+            enabled=body.enabled,
+            job=asked,
+            spec=job_spec(tx, asked),
+            alias=check_promotion(tx, asked, body.promote),
+            only_new_data=body.only_new_data,
+            next_run_at=cron.next_after(utc_now()) if body.enabled else None,
+            key_id=caller.key_id,
+            project=tx.projects.of_new(body.project or body.job.project),
+        )
+        shown = Schedule.of(row, None).model_dump(mode="json")
+        created = JSONResponse(shown, status.HTTP_201_CREATED, {"Location": f"/v1/schedules/{row.id}"})
+        idempotency.keep(tx, body_sha256, created)
+    return created
+
+
+@polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
+def list_schedules(
+    services: UseServices,
+    enabled: Annotated[bool | None, Query(description="Only those that are enabled, or that are not")] = None,
+    prefix: Prefix = None,
+    sort: Annotated[
+        ScheduleColumn, Query(description="What to sort by; `next` is the next due time")
+    ] = "created",
+    order: Direction = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> SchedulePage:
+    """List schedules with their last runs, newest first by default."""
+    with services.store.read() as tx:
+        page = tx.schedules.page(cursor, limit, enabled=enabled, prefix=prefix, sort=sort, direction=order)
+        last = tx.schedules.last_runs(row.id for row in page.items)
+    items = [Schedule.of(row, last.get(row.id)) for row in page.items]
+    return SchedulePage(items=items, next_cursor=page.next_cursor)
+
+
+@polled_router.get("/{schedule_id}", summary="Show a schedule", responses={**NOT_MODIFIED, **problems(404)})
+def get_schedule(schedule_id: str, services: UseServices) -> Schedule:
+    """Show a schedule, its last run and its next due times."""
+    with services.store.read() as tx:
+        return _shown(tx, tx.schedules.get(schedule_id))
+
+
+@router.patch("/{schedule_id}", summary="Change a schedule", responses=problems(404, 409, *BODY_PROBLEMS))
+def change_schedule(
+    schedule_id: str,
+    body: Annotated[ScheduleChange, Body(openapi_examples=CHANGE_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+) -> Schedule:
+    """Change, pause or resume a schedule; a run that goes on is not affected.
+
+    From now on its jobs are queued for the key of this request. Due times that passed while it was paused
+    have no run.
+    """
+    given = body.model_fields_set
+    nulls = [name for name in given - {"promote"} if getattr(body, name) is None]
+    if nulls:
+        raise InvalidInput.at(f"/{nulls[0]}", "must not be null; leave it out to keep it")
+    with services.store.begin() as tx:
+        row = tx.schedules.locked(schedule_id)
+        row.name = body.name or row.name
+        if body.only_new_data is not None:
+            row.only_new_data = body.only_new_data
+        if body.job is not None:
+            row.job = asked_job(body.job)
+            row.spec = job_spec(tx, row.job)
+        if "promote" in given or (body.job is not None and row.alias is not None):
+            kept = PromoteRequest(alias=row.alias) if row.alias is not None else None
+            row.alias = check_promotion(tx, row.job, body.promote if "promote" in given else kept)
+        _set_times(row, body)
+        row.key_id = caller.key_id
+        return _shown(tx, row)
+
+
+def _set_times(row: ScheduleRow, change: ScheduleChange) -> None:
+    """Set when a schedule is due; it stays due where neither times nor pause change."""
+    cron = Cron.parse(change.cron or row.cron, change.timezone or row.timezone)
+    was_enabled, enabled = row.enabled, row.enabled if change.enabled is None else change.enabled
+    has_moved = (cron.expression, cron.timezone) != (row.cron, row.timezone)
+    row.cron, row.timezone, row.enabled = cron.expression, cron.timezone, enabled
+    if not enabled:
+        row.next_run_at = None
+    elif has_moved or not was_enabled:
+        row.next_run_at, row.problem = cron.next_after(utc_now()), None
+
+
+@router.delete("/{schedule_id}", summary="Delete a schedule", status_code=204, responses=problems(404))
+def delete_schedule(schedule_id: str, services: UseServices) -> None:
+    """Delete a schedule and the record of its runs; a job that goes on is not stopped."""
+    with services.store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+
+
+@router.post(
+    "/{schedule_id}/run",
+    summary="Run a schedule now",
+    status_code=ACCEPTED,
+    response_model=ScheduleRun,
+    responses=problems(404, 409),
+)
+def run_schedule(
+    schedule_id: str,
+    services: UseServices,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Ask for a run besides the due times, also of a paused schedule; a worker begins it within seconds."""
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        run = tx.schedules.request_run(schedule_id)
+        created = accepted(ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")
+        idempotency.keep(tx, body_sha256, created)
+    return created
+
+
+@polled_router.get(
+    "/{schedule_id}/runs",
+    summary="List the runs of a schedule",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def list_schedule_runs(
+    schedule_id: str,
+    services: UseServices,
+    status: Annotated[RunStatus | None, Query(description="Only runs in this status")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ScheduleRunPage:
+    """List the runs of a schedule, newest first, those that were skipped too."""
+    with services.store.read() as tx:
+        page = tx.schedules.runs(schedule_id, cursor, limit, status=status)
+    return ScheduleRunPage.model_validate(page)
+
+
+def _shown(tx: Transaction, row: ScheduleRow) -> Schedule:
+    return Schedule.of(row, tx.schedules.last_runs([row.id]).get(row.id))

@@ -1,0 +1,258 @@
+"""Requests and responses of schedules and their runs."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.datasets.schemas import NamedValidation
+from app.http.labels import NewProject
+from app.http.schemas import (
+    DatasetName,
+    FailureReason,
+    Json,
+    NameForPeople,
+    NextCursor,
+    RequestModel,
+    ResponseModel,
+)
+from app.jobs.requests import DriftRequest, TrainingRequest
+from core.schedules import Cron
+from core.store import Schedule as ScheduleRow
+from core.store import ScheduleRun as ScheduleRunRow
+from core.store.repositories.schedules import RunStatus
+
+ScheduleColumn = Literal["created", "name", "next"]
+SHOWN_DUE_TIMES = 3
+
+ScheduleName = Annotated[NameForPeople, Field(description="For people; need not be unique")]
+CronExpression = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Minute, hour, day of the month, month and day of the week: `0 3 * * 1-5` is every"
+        " weekday at 03:00",
+        examples=["0 3 * * *"],
+    ),
+]
+TimeZone = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=100,
+        description="Time zone of the expression, by its name in the IANA database",
+        examples=["Europe/Zurich"],
+    ),
+]
+
+
+class ScheduledTrainRequest(TrainingRequest):
+    """A training whose datasets are named: each run takes the newest ready dataset of a name."""
+
+    dataset: DatasetName = Field(examples=["clicks"])
+    validation: NamedValidation | None = Field(
+        None, description="What picks the best iteration: as of a training job, or another dataset by name"
+    )
+    test_dataset: DatasetName | None = Field(
+        None, description="A dataset to evaluate and rank at the end, by name"
+    )
+
+
+ScheduledJob = Annotated[ScheduledTrainRequest | DriftRequest, Field(discriminator="kind")]
+
+
+class PromoteRequest(RequestModel):
+    """What to do with the model of each run."""
+
+    alias: str = Field(
+        min_length=1,
+        max_length=100,
+        description="The alias to move to the new version if its gate lets that pass; it needs a gate",
+        examples=["champion"],
+    )
+
+
+class ScheduleRequest(RequestModel):
+    """A job to queue again and again."""
+
+    name: ScheduleName = Field(examples=["nightly web"])
+    cron: CronExpression
+    timezone: TimeZone = "UTC"
+    job: ScheduledJob = Field(description="A training with datasets by name, or a drift job")
+    promote: PromoteRequest | None = Field(None, description="Only for trainings; nothing when null")
+    only_new_data: bool = Field(
+        False, description="Skip runs whose newest datasets are those of the last run with a result"
+    )
+    enabled: bool = Field(True, description="Whether it is due at all")
+    project: NewProject = None
+
+
+class ScheduleChange(RequestModel):
+    """Changes of a schedule; what is left out stays."""
+
+    name: ScheduleName | None = Field(None, examples=["nightly web"])
+    cron: CronExpression | None = Field(None, examples=["30 2 * * *"])
+    timezone: TimeZone | None = None
+    job: ScheduledJob | None = None
+    promote: PromoteRequest | None = Field(None, description="Null to promote nothing any more")
+    only_new_data: bool | None = None
+    enabled: bool | None = Field(None, description="False to pause, true to go on", examples=[False])
+
+
+_TRAINING: Json = {
+    "kind": "train",
+    "model_name": "web",
+    "dataset": "clicks",
+    "validation": {"fraction": 0.2},
+    "loss": {"name": "lambdarank"},
+    "hyperparameters": {"num_iterations": 300},
+    "metrics": ["ndcg@10"],
+}
+REQUEST_EXAMPLES: dict[str, Any] = {
+    "retrain": {
+        "summary": "Train on the newest clicks every night, and promote through the gate",
+        "value": {
+            "name": "nightly web",
+            "cron": "0 3 * * *",
+            "timezone": "Europe/Zurich",
+            "job": _TRAINING,
+            "promote": {"alias": "champion"},
+            "only_new_data": True,
+        },
+    },
+    "drift": {
+        "summary": "Look for drift every morning",
+        "value": {
+            "name": "morning drift",
+            "cron": "0 6 * * *",
+            "job": {"kind": "drift", "model": "web@champion", "days": 1},
+        },
+    },
+}
+CHANGE_EXAMPLES: dict[str, Any] = {
+    "pause": {"summary": "Pause", "value": {"enabled": False}},
+    "later": {"summary": "Run two hours later", "value": {"cron": "0 5 * * *"}},
+}
+_RUN_EXAMPLE: Json = {
+    "id": "run_01k9x2m4q7c8v5n3b6r1",
+    "schedule_id": "sch_01k9x2m4q7c8v5n3b6r1",
+    "due_at": "2026-01-05T02:00:00Z",
+    "missed_since": None,
+    "trigger": "clock",
+    "status": "promoted",
+    "detail": "web:8 is not worse than web:7 by ndcg@10.",
+    "datasets": {"train": "ds_01k9x2m4q7c8v5n3b6r1"},
+    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+    "promotion_job_id": "job_01k9x2z4q7c8v5n3b6r2",
+    "created_at": "2026-01-05T02:00:01Z",
+    "started_at": "2026-01-05T02:00:01Z",
+    "finished_at": "2026-01-05T02:04:31Z",
+}
+
+
+class ScheduleRun(ResponseModel):
+    """A run of a schedule."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_RUN_EXAMPLE]})
+
+    id: str
+    schedule_id: str
+    due_at: datetime = Field(description="When it was due, or asked for")
+    missed_since: datetime | None = Field(
+        description="The first of the due times before it that were missed and that it stands for"
+    )
+    trigger: Literal["clock", "request"]
+    status: RunStatus = Field(
+        description="`queued`, `training`, `running` and `promoting` go on. `promoted`, `refused` by the"
+        " gate, `trained`, `succeeded`, `skipped` and `failed` have ended"
+    )
+    detail: str | None = Field(description="A sentence about its outcome")
+    datasets: dict[str, str] = Field(description="The datasets that it uses: `train`, `validation`, `test`")
+    job_id: str | None
+    model_id: str | None
+    promotion_job_id: str | None = Field(description="The job that compared the model by the gate")
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class ScheduleRunPage(ResponseModel):
+    """A page of runs, newest first."""
+
+    items: list[ScheduleRun]
+    next_cursor: NextCursor
+
+
+class Schedule(ResponseModel):
+    """A job that is queued again and again."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "sch_01k9x2m4q7c8v5n3b6r1",
+                    **REQUEST_EXAMPLES["retrain"]["value"],
+                    "enabled": True,
+                    "next_run_at": "2026-01-06T02:00:00Z",
+                    "next_runs": [
+                        "2026-01-06T02:00:00Z",
+                        "2026-01-07T02:00:00Z",
+                        "2026-01-08T02:00:00Z",
+                    ],
+                    "last_run": _RUN_EXAMPLE,
+                    "problem": None,
+                    "project": "search",
+                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+                    "created_at": "2026-01-04T10:02:11Z",
+                    "updated_at": "2026-01-05T02:00:01Z",
+                }
+            ]
+        },
+    )
+
+    id: str
+    name: str
+    cron: str
+    timezone: str
+    job: Json = Field(description="As it was asked for")
+    promote: dict[str, str] | None
+    only_new_data: bool
+    enabled: bool
+    next_run_at: datetime | None = Field(description="Null while it is paused")
+    next_runs: list[datetime] = Field(description="The next due times, at most three")
+    last_run: ScheduleRun | None
+    problem: FailureReason | None = Field(description="Why the service paused it")
+    project: str | None
+    key_id: str | None = Field(description="The key of whoever set it last, which its jobs are queued for")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: ScheduleRow, last_run: ScheduleRunRow | None) -> "Schedule":
+        """Show a schedule on record."""
+        columns = {column.key: getattr(row, column.key) for column in ScheduleRow.__table__.columns}
+        promote = None if row.alias is None else {"alias": row.alias}
+        due = _due_times(row)
+        return cls.model_validate(
+            {**columns, "promote": promote, "next_runs": due, "last_run": last_run},
+        )
+
+
+class SchedulePage(ResponseModel):
+    """A page of schedules, in the order asked for."""
+
+    items: list[Schedule]
+    next_cursor: NextCursor
+
+
+def _due_times(row: ScheduleRow) -> list[datetime]:
+    """Return the next due time on record, and those that follow it or the present moment."""
+    if row.next_run_at is None:
+        return []
+    following = Cron(row.cron, row.timezone).upcoming(
+        max(row.next_run_at, datetime.now(UTC)), SHOWN_DUE_TIMES - 1
+    )
+    return [row.next_run_at, *following]

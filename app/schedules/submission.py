@@ -1,0 +1,110 @@
+"""Check schedules before they are recorded."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.http.pointers import input_problems
+from app.http.schemas import Json
+from app.jobs.requests import DriftRequest, TrainRequest
+from app.jobs.submission.drift import drift
+from app.jobs.submission.training import training
+from app.schedules.schemas import PromoteRequest, ScheduledTrainRequest
+from core.errors import InputProblem, InvalidInput
+from core.schedules import dataset_names
+from core.store import Transaction
+
+_NAMED = {
+    "/dataset_id": "/dataset",
+    "/validation/dataset_id": "/validation/dataset",
+    "/test_dataset_id": "/test_dataset",
+}
+
+
+def asked_job(request: ScheduledTrainRequest | DriftRequest) -> Json:
+    """Return the job of a schedule as it was asked for, without defaults."""
+    asked: Json = request.model_dump(mode="json", exclude_unset=True)
+    if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
+        asked["hyperparameters"]["auto"] = True
+    # Left out by a dump, since jobs keep them beside the specification.
+    labels = request.labels()
+    asked |= {name: value for name, value in asdict(labels).items() if value}
+    return asked
+
+
+def job_spec(tx: Transaction, asked: Json) -> Json:
+    """Check a job on the newest datasets of its names by the code that submits jobs; return it resolved.
+
+    Raises:
+        InvalidInput: For what is wrong with the job, below `/job`.
+        NotFound: When a model that it names does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    try:
+        if asked["kind"] == "drift":
+            return drift(tx, DriftRequest.model_validate(asked)).to_json()
+        return training(tx, _train_request(tx, asked)).to_json()
+    except InvalidInput as invalid:
+        problems = (_by_name(problem) for problem in invalid.problems)
+        raise InvalidInput(*problems).below("/job") from invalid
+
+
+def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None) -> str | None:
+    """Return the alias that the models of a schedule are promoted to, which must have a gate.
+
+    Raises:
+        InvalidInput: Nothing is trained, or the alias has no gate.
+    """
+    if promote is None:
+        return None
+    if asked["kind"] != "train":
+        raise InvalidInput.at("/promote", "is for trainings; leave it out")
+    name = asked["model_name"]
+    if tx.gates.find(name, promote.alias) is None:
+        address = f"/v1/models/{name}/aliases/{promote.alias}/gate"
+        raise InvalidInput.at(
+            "/promote/alias",
+            f"{name}@{promote.alias} has no gate, so that nothing would check a new version; train a first"
+            f" version if there is none, and set the gate by PUT {address}",
+        )
+    return promote.alias
+
+
+def _train_request(tx: Transaction, asked: Json) -> TrainRequest:
+    """Return the training that a run would submit now."""
+    dataset_ids = _newest_ids(tx, dataset_names(asked))
+    body: dict[str, Any] = {
+        name: value for name, value in asked.items() if name not in ("dataset", "test_dataset")
+    }
+    body["dataset_id"] = dataset_ids["train"]
+    if "validation" in dataset_ids:
+        body["validation"] = {"dataset_id": dataset_ids["validation"]}
+    if "test" in dataset_ids:
+        body["test_dataset_id"] = dataset_ids["test"]
+    try:
+        return TrainRequest.model_validate(body)
+    except ValidationError as invalid:
+        errors = [{**error, "loc": ("body", *error["loc"])} for error in invalid.errors()]
+        raise InvalidInput(*input_problems(errors, body)) from invalid
+
+
+def _newest_ids(tx: Transaction, names: Mapping[str, str]) -> dict[str, str]:
+    places = {"train": "/dataset", "validation": "/validation/dataset", "test": "/test_dataset"}
+    found, problems = {}, []
+    for role, name in names.items():
+        dataset = tx.datasets.newest(name)
+        if dataset is None:
+            problems.append(
+                InputProblem(places[role], f"no dataset named {name!r} is ready; upload a first one")
+            )
+        else:
+            found[role] = dataset.id
+    if problems:
+        raise InvalidInput(*problems)
+    return found
+
+
+def _by_name(problem: InputProblem) -> InputProblem:
+    return InputProblem(_NAMED.get(problem.pointer, problem.pointer), problem.detail)

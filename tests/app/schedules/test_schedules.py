@@ -1,0 +1,171 @@
+"""Schedules over HTTP: checked when they are made, changed, paused, run and deleted."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from core.store.repositories.schedules import RunStatus
+from tests.app.conftest import TestClient
+
+TRAINING = {"kind": "train", "model_name": "web", "dataset": "judged", "loss": {"name": "lambdarank"}}
+
+
+@pytest.fixture(autouse=True)
+def dataset_id(ready_dataset: Callable[[], str]) -> str:
+    """A ready dataset named `judged`."""
+    return ready_dataset()
+
+
+def body(**changed: Any) -> dict[str, Any]:
+    """Return a request for a schedule."""
+    return {"name": "nightly", "cron": "0 3 * * *", "job": TRAINING, **changed}
+
+
+def create(client: TestClient, **changed: Any) -> dict[str, Any]:
+    """Make a schedule."""
+    answer = client.post("/v1/schedules", json=body(**changed))
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"/v1/schedules/{answer.json()['id']}"
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def pointers(answer: Any) -> list[str]:
+    """Return the places of the mistakes."""
+    assert answer.status_code == 422, answer.text
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
+    """Three of them, in UTC; the expression is of its time zone."""
+    made = create(client, timezone="Asia/Tokyo")
+    due = [datetime.fromisoformat(moment) for moment in made["next_runs"]]
+    assert [(moment.hour, moment.minute) for moment in due] == [(18, 0)] * 3
+    assert due[1] - due[0] == due[2] - due[1] == timedelta(days=1)
+    assert datetime.fromisoformat(made["next_run_at"]) == due[0] > datetime.now(UTC)
+    assert made["job"] == TRAINING
+    assert made["last_run"] is None
+    assert client.get(f"/v1/schedules/{made['id']}").json() == made
+    assert client.get("/v1/schedules?prefix=night&enabled=true").json()["items"] == [made]
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"cron": "0 25 * * *"}, "/cron"),
+        ({"timezone": "Mars/Olympus"}, "/timezone"),
+        ({"job": {**TRAINING, "dataset": "unknown"}}, "/job/dataset"),
+        ({"job": {**TRAINING, "validation": {"dataset": "judged"}}}, "/job/validation/dataset"),
+        ({"job": {**TRAINING, "test_dataset": "unknown"}}, "/job/test_dataset"),
+        ({"job": {**TRAINING, "dataset_id": "ds_1"}}, "/job/dataset_id"),
+        ({"job": {**TRAINING, "metrics": ["ndgc@5"]}}, "/job/metrics/0"),
+        ({"job": {**TRAINING, "hyperparameters": {"num_leaves": 1}}}, "/job/hyperparameters/num_leaves"),
+        ({"job": {**TRAINING, "early_stopping": {"metric": "map", "rounds": 3}}}, "/job/early_stopping"),
+        ({"job": {"kind": "evaluate", "model": "web"}}, "/job/kind"),
+        ({"promote": {"alias": "champion"}}, "/promote/alias"),
+        ({"enabled": None}, "/enabled"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_place(
+    client: TestClient, changed: dict[str, Any], place: str
+) -> None:
+    """A job is checked as if it were submitted, below `/job`."""
+    assert place in pointers(client.post("/v1/schedules", json=body(**changed)))
+    assert client.get("/v1/schedules").json()["items"] == []
+
+
+def test_an_alias_without_a_gate_is_refused_with_the_way_to_set_one(client: TestClient) -> None:
+    """Nothing would check a new version before users get it."""
+    answer = client.post("/v1/schedules", json=body(promote={"alias": "champion"}))
+    (error,) = answer.json()["errors"]
+    assert "PUT /v1/models/web/aliases/champion/gate" in error["detail"]
+
+
+def test_the_choice_of_sizes_and_labels_are_kept(client: TestClient) -> None:
+    """A run decides them again, by the size of its dataset."""
+    job = {**TRAINING, "hyperparameters": {"auto": True, "num_leaves": 7}, "notes": "As of May"}
+    assert create(client, job=job)["job"] == job
+
+
+def test_a_schedule_is_paused_and_goes_on(client: TestClient) -> None:
+    """Paused, it is never due; what is left out of a change stays."""
+    made = create(client)
+    url = f"/v1/schedules/{made['id']}"
+    paused = client.patch(url, json={"enabled": False}).json()
+    assert (paused["enabled"], paused["next_run_at"], paused["next_runs"]) == (False, None, [])
+    assert paused["job"] == made["job"]
+    moved = client.patch(url, json={"cron": "30 4 * * *", "name": "later"}).json()
+    assert (moved["name"], moved["next_run_at"]) == ("later", None)
+    resumed = client.patch(url, json={"enabled": True}).json()
+    assert datetime.fromisoformat(resumed["next_run_at"]).minute == 30
+    assert pointers(client.patch(url, json={"cron": None})) == ["/cron"]
+    assert pointers(client.patch(url, json={"promote": {"alias": "champion"}})) == ["/promote/alias"]
+    assert client.patch(url, json={"promote": None}).json()["promote"] is None
+
+
+def test_a_change_of_the_name_keeps_the_due_time(client: TestClient, store: Store) -> None:
+    """A due time that has come is not lost by it."""
+    made = create(client)
+    past = datetime(2026, 1, 5, 3, tzinfo=UTC)
+    with store.begin() as tx:
+        tx.schedules.locked(made["id"]).next_run_at = past
+    changed = client.patch(f"/v1/schedules/{made['id']}", json={"name": "renamed"}).json()
+    assert datetime.fromisoformat(changed["next_run_at"]) == past
+
+
+def test_a_run_is_asked_for_once_at_a_time(client: TestClient, store: Store) -> None:
+    """The key of a request that is sent again brings no second one."""
+    made = create(client)
+    url = f"/v1/schedules/{made['id']}/run"
+    first = client.post(url, headers={"Idempotency-Key": "a"})
+    assert first.status_code == 202, first.text
+    assert first.json()["status"] == "queued"
+    assert client.post(url, headers={"Idempotency-Key": "a"}).json() == first.json()
+    assert client.post(url).status_code == 409
+    with store.begin() as tx:
+        run = tx.schedules.active_run(made["id"])
+        assert run is not None
+        tx.schedules.finish(run, RunStatus.TRAINED, "Trained web:1.")
+    assert client.post(url).status_code == 202
+    runs = client.get(f"/v1/schedules/{made['id']}/runs").json()["items"]
+    assert [run["status"] for run in runs] == ["queued", "trained"]
+    last = client.get(f"/v1/schedules/{made['id']}").json()["last_run"]
+    assert last["id"] == runs[0]["id"]
+
+
+def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
+    """The list of its runs is not found either."""
+    made = create(client)
+    client.post(f"/v1/schedules/{made['id']}/run")
+    assert client.delete(f"/v1/schedules/{made['id']}").status_code == 204
+    for address in ("", "/runs"):
+        assert client.get(f"/v1/schedules/{made['id']}{address}").status_code == 404
+    assert client.delete(f"/v1/schedules/{made['id']}").status_code == 404
+
+
+def test_the_key_of_the_last_change_runs_the_schedule(client: TestClient, store: Store) -> None:
+    """Its jobs count to the quota of that key."""
+    with store.begin() as tx:
+        (first, secret), (second, other) = (tx.api_keys.create(name, ["write"]) for name in "ab")
+    client.headers["Authorization"] = f"Bearer {secret}"
+    made = create(client)
+    assert made["key_id"] == first.id
+    client.headers["Authorization"] = f"Bearer {other}"
+    assert client.patch(f"/v1/schedules/{made['id']}", json={"enabled": True}).json()["key_id"] == second.id
+
+
+def test_a_key_of_a_project_sees_its_schedules_alone(client: TestClient, store: Store) -> None:
+    """Those of others are not there for it."""
+    other = create(client)
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("bound", ["write"], projects=["search"])
+        dataset = tx.datasets.add("judged", {"kind": "upload"}, project="search")
+        tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9, "features": 3})
+    client.headers["Authorization"] = f"Bearer {secret}"
+    own = create(client)
+    assert own["project"] == "search"
+    assert [each["id"] for each in client.get("/v1/schedules").json()["items"]] == [own["id"]]
+    assert client.post(f"/v1/schedules/{other['id']}/run").status_code == 404
