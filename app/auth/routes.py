@@ -47,6 +47,10 @@ _EXAMPLES: Any = {
             "max_active_jobs": 20,
         },
     },
+    "project": {
+        "summary": "Works within one project",
+        "value": {"name": "web search team", "scopes": ["write", "score"], "projects": ["web"]},
+    },
     "reader": {"summary": "Looks, and nothing else", "value": {"name": "dashboard", "scopes": ["read"]}},
 }
 

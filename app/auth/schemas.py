@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
 
+from app.http.labels import ProjectName
 from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel
 
 
@@ -63,6 +64,7 @@ _KEY_EXAMPLE: dict[str, Any] = {
     "last_used_at": "2026-01-06T02:00:11Z",
     "max_active_jobs": 20,
     "max_stored_bytes": None,
+    "projects": ["web"],
 }
 
 
@@ -70,6 +72,12 @@ def _distinct(scopes: list[KeyScope]) -> list[KeyScope]:
     if len(set(scopes)) < len(scopes):
         raise ValueError("must name each scope once")
     return scopes
+
+
+def _each_once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("must name each project once")
+    return names
 
 
 def _rfc3339(value: Any) -> Any:
@@ -99,6 +107,15 @@ class KeyRequest(RequestModel):
     max_stored_bytes: int | None = Field(
         None, ge=0, le=2**63 - 1, description="Most bytes of its datasets; null for the service's own bound"
     )
+    projects: Annotated[list[ProjectName], AfterValidator(_each_once)] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="The projects that it is bound to: it finds, changes and makes nothing of others; null"
+        " for all. A key with `admin` cannot be bound",
+        json_schema_extra={"uniqueItems": True},
+        examples=[["web"]],
+    )
 
 
 class Key(ResponseModel):
@@ -117,6 +134,7 @@ class Key(ResponseModel):
     last_used_at: datetime | None = Field(description="To the minute")
     max_active_jobs: int | None
     max_stored_bytes: int | None
+    projects: list[str] | None = Field(description="The projects that it is bound to; null for all")
 
 
 class NewKey(Key):

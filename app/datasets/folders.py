@@ -24,6 +24,7 @@ class FolderDatasets:
     def __init__(self, data_roots: DataRoots, request: FolderDatasetRequest) -> None:
         self._folder = data_roots.look(request.folder)
         self._name = request.name
+        self._project = request.project
         parts = self._folder.parts
         self.parts = tuple(parts) if request.part is None else (request.part,)
         if not self.parts or self.parts[0] not in parts:
@@ -49,6 +50,8 @@ class FolderDatasets:
         source = self._source(part)
         named = tx.datasets.page(None, _MOST_OF_A_NAME, name=self._name_of(part)).items
         for dataset in named:
+            if dataset.project != self._project:
+                continue
             same = {name: dataset.source.get(name) for name in source} | {"format": source["format"]}
             if same == source and "options" not in dataset.source and _is_of_use(tx, dataset):
                 return dataset
@@ -75,6 +78,7 @@ class FolderDatasets:
                 size_bytes=self._folder.sizes[part],
                 parts=ids if len(ids) > 1 else None,
                 key_id=key_id,
+                project=self._project,
             )
             for part, dataset_id in ids.items()
         ]
@@ -125,7 +129,8 @@ class JoinedFiles:
             source["options"] = self._options
         called = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
         name = request.name or dataset_name(called[-_LONGEST_NAME:])
-        return [tx.datasets.add(name, source, size_bytes=found.size_bytes, key_id=key_id)]
+        size_bytes, project = found.size_bytes, request.project
+        return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 
 
 def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
@@ -142,19 +147,21 @@ def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> Fold
 
 
 def add_folder(
-    tx: Transaction, settings: ApiSettings, folder: str, key_id: str | None
+    tx: Transaction, settings: ApiSettings, folder: str, key_id: str | None, project: str | None
 ) -> dict[str, tuple[Dataset, Job | None]]:
     """Return the datasets of a folder by part, each with the job that reads it; None where it is ready.
 
-    Datasets of the same files, unchanged since, are taken where all parts have one. Otherwise all parts are
-    recorded and their ingestions queued.
+    Datasets of the project with the same files, unchanged since, are taken where all parts have one.
+    Otherwise all parts are recorded and their ingestions queued.
 
     Raises:
         InvalidInput: The folder may not be read, or has no parts.
         ByteQuotaExceeded: The key may not have so many bytes.
         JobQuotaExceeded: The key may not have so many jobs.
     """
-    asked = FolderDatasets(DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder))
+    asked = FolderDatasets(
+        DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder, project=project)
+    )
     known = asked.known(tx)
     if known:
         jobs = [None if one.status == "ready" else tx.jobs.get(one.job_id or "") for one in known]

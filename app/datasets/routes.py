@@ -15,6 +15,7 @@ from app.datasets.schemas import (
     Corpus,
     DataFolder,
     Dataset,
+    DatasetChanges,
     DatasetColumn,
     DatasetPage,
     DatasetSelection,
@@ -33,6 +34,7 @@ from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Place
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
 from app.http.idempotency import BodySha256, IdempotencyKey, UseIdempotencyKey
+from app.http.labels import PROJECT_PART, WantedProject
 from app.http.lists import Direction, Fields, Prefix, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.path_parameters import any_text
@@ -44,7 +46,7 @@ from app.services import Services, UseServices
 from app.uploads.finished import StoredUploads
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
 from core.data.options import FORMATS
-from core.errors import NotFound, WrongState
+from core.errors import InvalidInput, NotFound, WrongState
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.keys import upload_key
 
@@ -69,6 +71,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "maxLength": 200,
         "description": "For people; the file's name when left out, and with several parts followed by theirs",
     },
+    "project": PROJECT_PART,
     "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` tells it by the content"},
     "non_contiguous_queries": {
         "type": "string",
@@ -135,6 +138,10 @@ _QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
     }
 }
 _READ_AGAIN_EXAMPLES: Any = {"column": {"summary": "Without a column", "value": {"ignore": ["price"]}}}
+_CHANGE_EXAMPLES: Any = {
+    "rename": {"summary": "Rename it", "value": {"name": "web30k fold 1"}},
+    "move": {"summary": "Move it to a project", "value": {"project": "web"}},
+}
 _SELECTION_EXAMPLES: Any = {
     "two": {
         "summary": "Two datasets",
@@ -271,7 +278,7 @@ def create_synthetic_dataset(
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         kind = "sparse" if body.generator == "sparse" else "synthetic"
         name = body.name or f"{kind}, {body.queries} queries, seed {body.seed}"
-        dataset = tx.datasets.add(name, source, key_id=caller.key_id)
+        dataset = tx.datasets.add(name, source, key_id=caller.key_id, project=body.project)
         job = queue_ingestion(tx, dataset, caller.key_id)
         created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
         idempotency.keep(tx, body_sha256, created)
@@ -343,6 +350,7 @@ def list_datasets(
         str | None,
         Query(pattern="^[0-9a-f]{64}$", description="Only those whose bytes, as sent, hash to this"),
     ] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[DatasetColumn, Query(description="What to sort by")] = "created",
     order: Direction = None,
@@ -371,6 +379,7 @@ def list_datasets(
             status=status,
             name=name,
             sha256=sha256,
+            project=project,
             prefix=prefix,
             sort=sort,
             direction=order,
@@ -413,6 +422,23 @@ def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
     """Show a dataset with its statistics, or with its problem."""
     with services.store.read() as tx:
         dataset = tx.datasets.get(dataset_id)
+    return Dataset.model_validate(dataset)
+
+
+@router.patch("/{dataset_id}", summary="Label a dataset", responses=problems(404, *BODY_PROBLEMS))
+def change_dataset(
+    dataset_id: str,
+    body: Annotated[DatasetChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
+    services: UseServices,
+) -> Dataset:
+    """Change a dataset's name and project; the job that read it moves with it."""
+    if "name" in body.model_fields_set and body.name is None:
+        raise InvalidInput.at("/name", "must not be null")
+    with services.store.begin() as tx:
+        dataset = tx.datasets.get(dataset_id)
+        dataset.name = body.name or dataset.name
+        if "project" in body.model_fields_set:
+            tx.projects.move_dataset(dataset, body.project)
     return Dataset.model_validate(dataset)
 
 

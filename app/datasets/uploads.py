@@ -9,6 +9,7 @@ from typing import Any
 
 from app.datasets.schemas import dataset_name
 from app.http.bodies import parse_json
+from app.http.labels import project_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
@@ -29,8 +30,10 @@ TEXTS: Mapping[str, int] = MappingProxyType(
         "repeated_features": 64,
         "columns": 2**18,
         "feature_names": 2**20,
+        "project": 400,
     }
 )
+_LABELS = frozenset({"name", "project"})
 _JSON_TEXTS = ("columns", "feature_names")
 
 
@@ -73,8 +76,8 @@ class DatasetUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing, contradicts another or is unfit.
         """
-        problems = _contradictions(received.files)
-        options = {name: value for name, value in received.fields.items() if name != "name"}
+        problems = [*_contradictions(received.files), *project_problems(received.fields)]
+        options = {name: value for name, value in received.fields.items() if name not in _LABELS}
         for name in _JSON_TEXTS:
             if name in options:
                 try:
@@ -139,6 +142,7 @@ class DatasetUpload:
             sha256=file.sha256,
             parts=together,
             key_id=key_id,
+            project=self.received.fields.get("project"),
         )
 
 

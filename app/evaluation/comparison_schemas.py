@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from app.datasets.schemas import Finding
 from app.evaluation.ranking_schemas import RankedDocument
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary, QuerySummary
+from app.http.labels import ShownProject
 from app.http.schemas import NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
 
@@ -138,6 +139,7 @@ class Comparison(ResponseModel):
                             "most_harmed": [{"query_id": "10047", "a": 0.8, "b": 0.3, "difference": -0.5}],
                         }
                     ],
+                    "project": "web",
                     "created_at": "2026-01-05T10:02:12Z",
                 }
             ]
@@ -161,6 +163,7 @@ class Comparison(ResponseModel):
     )
     systems: list[ComparedSystem]
     pairs: list[Pair]
+    project: ShownProject
     created_at: datetime
 
 
@@ -178,6 +181,7 @@ class ComparisonEntry(ResponseModel):
     verdict: Verdict | None = Field(
         None, description="Of the second system against the first; null where there are more than two"
     )
+    project: ShownProject
     created_at: datetime
 
 

@@ -14,6 +14,7 @@ from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
 from app.http.idempotency import UseIdempotencyKey
+from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
@@ -82,6 +83,7 @@ def list_rankings(
     uploaded: Annotated[
         bool | None, Query(description="Only runs from elsewhere, or only the rankings of models")
     ] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[RankingColumn, Query(description="What to sort by")] = "created",
     order: Direction = None,
@@ -97,6 +99,7 @@ def list_rankings(
             limit,
             dataset_id=dataset_id,
             uploaded=uploaded,
+            project=project,
             prefix=prefix,
             sort=sort,
             direction=order,
@@ -174,6 +177,7 @@ def _shown(
         model_id=ranking.model_id,
         dataset_id=ranking.dataset_id,
         findings=ranking.findings,
+        project=ranking.project,
         items=[
             RankingItem(
                 query_id=query_id,

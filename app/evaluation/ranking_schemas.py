@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.datasets.schemas import Finding
+from app.http.labels import ShownProject
 from app.http.schemas import NextCursor, ResponseModel, optional_text
 from core.store import Ranking as RankingRow
 
@@ -25,6 +26,7 @@ class RankingEntry(ResponseModel):
     )
     queries: int = Field(examples=[6099])
     documents: int = Field(description="Over all queries", examples=[731880])
+    project: ShownProject
     created_at: datetime
 
     @classmethod
@@ -76,5 +78,6 @@ class Ranking(ResponseModel):
     findings: list[Finding] | None = Field(
         None, description="What to know of the model on this dataset; null where there is nothing"
     )
+    project: ShownProject
     items: list[RankingItem]
     next_cursor: NextCursor

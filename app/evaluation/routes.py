@@ -37,6 +37,7 @@ from app.evaluation.schemas import (
 )
 from app.evaluation.training_ranking import rank_trainings
 from app.evaluation.training_schemas import TrainingRanking
+from app.http.labels import WantedProject
 from app.http.lists import (
     Direction,
     Fields,
@@ -68,6 +69,7 @@ ComparedMetric = Annotated[
 def list_comparisons(
     services: UseServices,
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[Literal["created", "dataset"], Query(description="What to sort by")] = "created",
     order: Direction = None,
@@ -79,7 +81,7 @@ def list_comparisons(
     check_fields(ComparisonEntry, fields)
     with services.store.read() as tx:
         page = tx.comparisons.page(
-            cursor, limit, dataset_id=dataset_id, prefix=prefix, sort=sort, direction=order
+            cursor, limit, dataset_id=dataset_id, project=project, prefix=prefix, sort=sort, direction=order
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
@@ -91,6 +93,7 @@ def list_comparisons(
             sentence=row.sentence,
             systems=[system["name"] for system in row.systems],
             verdict=row.pairs[0]["verdict"] if len(row.pairs) == 1 else None,
+            project=row.project,
             created_at=row.created_at,
         )
         for row in page.items
@@ -208,6 +211,7 @@ def list_evaluations(
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
     model_id: Annotated[Wanted, Query(description="Only those of this version of a model")] = None,
     ranking_id: Annotated[Wanted, Query(description="Only those of this ranking")] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[
         Literal["created", "system", "dataset", "metric"],
@@ -229,6 +233,7 @@ def list_evaluations(
             dataset_id=dataset_id,
             model_id=model_id,
             ranking_id=ranking_id,
+            project=project,
             prefix=prefix,
             sort=sort,
             metric=by_metric,

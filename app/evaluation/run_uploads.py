@@ -9,6 +9,7 @@ from types import MappingProxyType
 from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
+from app.http.labels import PROJECT_PART, project_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.jobs.submission.checks import require_ready
@@ -17,8 +18,9 @@ from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import run_folder
 from core.jobs.import_run import ImportRunJob
 from core.store import Job, Transaction
+from core.store.repositories.projects import Labels
 
-RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
+RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096, "project": 400})
 _MAX_NAME = 200
 RUN_BODY = file_body(
     "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
@@ -29,6 +31,7 @@ RUN_BODY = file_body(
             "maxLength": _MAX_NAME,
             "description": "What people call the system; the file's name when left out",
         },
+        "project": PROJECT_PART,
     },
     ["dataset_id"],
     {
@@ -54,6 +57,7 @@ class RunUpload:
         dataset_id: Whose queries it ranks.
         name: What people call the system.
         file: What was sent.
+        project: The project of the ranking; None for that of the dataset.
     """
 
     upload_id: str
@@ -61,6 +65,7 @@ class RunUpload:
     dataset_id: str
     name: str
     file: ReceivedFile
+    project: str | None = None
 
     @classmethod
     def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
@@ -69,7 +74,7 @@ class RunUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing or unfit.
         """
-        problems = missing_file(received.files, "run")
+        problems = [*missing_file(received.files, "run"), *project_problems(received.fields)]
         if "dataset_id" not in received.fields:
             problems.append(InputProblem("/dataset_id", "required: the dataset whose queries it ranks"))
         if problems:
@@ -80,7 +85,9 @@ class RunUpload:
             raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
         content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
         sha256 = hashlib.sha256(content.encode()).hexdigest()
-        return cls(upload_id, sha256, received.fields["dataset_id"], name, file)
+        return cls(
+            upload_id, sha256, received.fields["dataset_id"], name, file, received.fields.get("project")
+        )
 
     def spec(self) -> ImportRunJob:
         """Return the specification of the job that reads it."""
@@ -102,7 +109,7 @@ def register_run(
 
     def queue(tx: Transaction) -> Job:
         require_ready(tx, [upload.dataset_id])
-        return tx.enqueue(upload.spec(), key_id)
+        return tx.enqueue(upload.spec(), key_id, Labels(project=upload.project))
 
     folder = run_folder(upload.upload_id)
     return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
+from app.http.labels import ShownProject
 from app.http.schemas import Json, NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation import LEAST_QUERIES
@@ -112,6 +113,7 @@ class Evaluation(ResponseModel):
                     ],
                     "diagnostics": None,
                     "findings": None,
+                    "project": "web",
                     "created_at": "2026-01-05T10:02:12Z",
                 }
             ]
@@ -134,6 +136,7 @@ class Evaluation(ResponseModel):
     findings: list[Finding] | None = Field(
         None, description="What to know of the model on this dataset; null where there is nothing"
     )
+    project: ShownProject
     created_at: datetime
 
     @field_validator("slices")
@@ -187,6 +190,7 @@ class EvaluationEntry(ResponseModel):
         validation_alias="summaries",
         examples=[{"ndcg@10": _SUMMARY}],
     )
+    project: ShownProject
     created_at: datetime
 
     @classmethod

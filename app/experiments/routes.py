@@ -27,6 +27,7 @@ from app.experiments.schemas import (
 from app.experiments.submission import submit_experiment
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -104,6 +105,7 @@ def list_experiments(
     services: UseServices,
     status: Annotated[Status | None, Query(description="Only experiments in this status")] = None,
     paper: Annotated[PaperName | None, Query(description="Only experiments of this paper")] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[ExperimentColumn, Query(description="What to sort by")] = "created",
     order: Direction = None,
@@ -115,7 +117,14 @@ def list_experiments(
     check_fields(ExperimentEntry, fields)
     with services.store.read() as tx:
         page = tx.experiments.page(
-            cursor, limit, status=status, paper=paper, prefix=prefix, sort=sort, direction=order
+            cursor,
+            limit,
+            status=status,
+            paper=paper,
+            project=project,
+            prefix=prefix,
+            sort=sort,
+            direction=order,
         )
         items = _entries(tx, page.items)
     if fields is not None:
@@ -245,6 +254,7 @@ def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
         "sentence": row.sentence,
         "problem": row.problem,
         "report_job_id": row.report_job_id,
+        "project": row.project,
         "created_at": row.created_at,
         "finished_at": row.finished_at,
     }

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from app.http.labels import NewProject, ShownProject
 from app.http.schemas import FailureReason, Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import UndistributedRequest
 
@@ -61,6 +62,7 @@ class ExperimentRequest(UndistributedRequest):
         False,
         description="Train five trees or epochs of each loss alone, and estimate the time of everything",
     )
+    project: NewProject = None
 
 
 REQUEST_EXAMPLES: dict[str, Any] = {
@@ -200,6 +202,7 @@ class ExperimentEntry(ResponseModel):
     sentence: str | None = Field(description="Its result in a sentence; null before it has ended")
     problem: FailureReason | None = Field(description="Why it failed")
     report_job_id: str | None = Field(description="The latest job that writes the report")
+    project: ShownProject
     created_at: datetime
     finished_at: datetime | None
 

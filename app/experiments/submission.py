@@ -42,6 +42,7 @@ def submit_experiment(
     """
     if request.data is not None and request.dataset_ids is not None:
         raise InvalidInput.at("/dataset_ids", "comes instead of data; leave one of them out")
+    project = _project(tx, request)
     planned = plan(request.paper, request.tables, request.scale, _kind_of_data(request))
     jobs: list[Job] = []
     if request.dataset_ids is not None:
@@ -52,11 +53,11 @@ def submit_experiment(
         ]
         source = DATASETS
     elif planned.data == FOLDER:
-        datasets, jobs = _read(tx, settings, request, key_id)
+        datasets, jobs = _read(tx, settings, request, key_id, project)
         source = str(request.data)
     else:
         _refuse_folds(request)
-        datasets, jobs = _drawn(tx, planned, key_id)
+        datasets, jobs = _drawn(tx, planned, key_id, project)
         source = planned.data
     experiment = tx.experiments.add(
         paper=planned.paper.name,
@@ -68,8 +69,15 @@ def submit_experiment(
         dry_run=request.dry_run,
         datasets=datasets,
         key_id=key_id,
+        project=project,
     )
     return experiment, jobs
+
+
+def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
+    """Return the project that is given, or that of the training data."""
+    given = request.dataset_ids
+    return tx.projects.of_new(request.project, tx.datasets.get(given.train).project if given else None)
 
 
 def _kind_of_data(request: ExperimentRequest) -> str | None:
@@ -85,13 +93,17 @@ def _refuse_folds(request: ExperimentRequest) -> None:
 
 
 def _read(
-    tx: Transaction, settings: ApiSettings, request: ExperimentRequest, key_id: str | None
+    tx: Transaction,
+    settings: ApiSettings,
+    request: ExperimentRequest,
+    key_id: str | None,
+    project: str | None,
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the datasets of a folder or of its folds, read in place."""
     entries, jobs = [], []
     for fold, folder in folders_of(str(request.data), request.folds):
         try:
-            parts = add_folder(tx, settings, folder, key_id)
+            parts = add_folder(tx, settings, folder, key_id, project)
         except InvalidInput as invalid:
             raise InvalidInput.at("/data", f"{folder}: {invalid.problems[0].detail}") from invalid
         missing = [part for part in get_args(Part) if part not in parts]
@@ -116,16 +128,18 @@ def folders_of(folder: str, folds: Sequence[int] | None) -> list[tuple[int, str]
     return [(fold, str(above / f"Fold{fold}")) for fold in sorted(set(folds))]
 
 
-def _drawn(tx: Transaction, planned: Plan, key_id: str | None) -> tuple[list[dict[str, Any]], list[Job]]:
+def _drawn(
+    tx: Transaction, planned: Plan, key_id: str | None, project: str | None
+) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the drawn datasets of a plan, made now where they are not there yet."""
     entries, jobs = [], []
     for name, part, body in _requests(planned):
         request = SyntheticDatasetRequest(**body)
         source = request.source()
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
-        dataset = _existing(tx, title, source)
+        dataset = _existing(tx, title, source, project)
         if dataset is None:
-            dataset = tx.datasets.add(title, source, key_id=key_id)
+            dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
             jobs.append(queue_ingestion(tx, dataset, key_id))
         entries.append(_entry(0, name, part, dataset.id))
     return entries, jobs
@@ -137,10 +151,11 @@ def _requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
             yield name, part, body
 
 
-def _existing(tx: Transaction, name: str, source: Mapping[str, Any]) -> Dataset | None:
-    """Return a dataset of this name that was drawn in the same way, and is not invalid."""
+def _existing(tx: Transaction, name: str, source: Mapping[str, Any], project: str | None) -> Dataset | None:
+    """Return a dataset of the project with this name that was drawn in the same way, and is not invalid."""
     named: Sequence[Dataset] = tx.datasets.page(None, 50, name=name).items
-    return next((row for row in named if row.source == source and row.status != "invalid"), None)
+    same = (row for row in named if row.source == source and row.project == project)
+    return next((row for row in same if row.status != "invalid"), None)
 
 
 def _entry(fold: int, name: str, part: str, dataset_id: str) -> dict[str, Any]:

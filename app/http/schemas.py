@@ -8,7 +8,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.names import INVISIBLE, is_visible
 from core.store import MODEL_NAME
-from core.store.repositories.tags import MAX_TAGS
 
 MAX_PAGE = 200
 
@@ -95,16 +94,6 @@ ModelName = Annotated[
         json_schema_extra={"pattern": MODEL_NAME},
     ),
     AfterValidator(_model_name),
-]
-
-
-TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
-TAG_LINE = rf"[^{INVISIBLE}]*"
-ModelTag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
-TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
-ModelTags = Annotated[
-    dict[ModelTag, TagValue],
-    Field(max_length=MAX_TAGS, json_schema_extra={"additionalProperties": False}),
 ]
 
 

@@ -8,12 +8,14 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.labels import WantedProject, WantedTags, wanted_tags
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Id, Limit
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
+from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
 from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
 from app.jobs.requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
 from app.jobs.schemas import (
@@ -104,6 +106,8 @@ def list_jobs(
     status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
     dataset: Annotated[Id | None, Query(description="Only jobs that read or make this dataset")] = None,
+    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    project: WantedProject = None,
     text: Annotated[
         str | None,
         Query(
@@ -132,6 +136,8 @@ def list_jobs(
             status=status,
             kind=kind,
             dataset_id=dataset,
+            project=project,
+            tags=wanted_tags(tag),
             text=text,
             prefix=prefix,
             job_ids=id,
@@ -199,6 +205,20 @@ def get_job_history(
         model = tx.models.several([model_id]).get(model_id)
         best_iteration = best_iteration_of(model) if model else None
     return learning_curves(job_id, best_iteration, iterations)
+
+
+@router.patch("/{job_id}", summary="Label a job", responses=problems(404, *BODY_PROBLEMS))
+def change_job(
+    job_id: str, body: Annotated[JobChanges, Body(openapi_examples=CHANGE_EXAMPLES)], services: UseServices
+) -> Job:
+    """Change a job's name, notes, tags and project; what is left out stays.
+
+    What the job made moves with it to another project, but for a model, which belongs to that of its name.
+    """
+    changes = {name: getattr(body, name) for name in body.model_fields_set - {"tags"}}
+    with services.store.begin() as tx:
+        job = tx.jobs.label(job_id, changes, body.tags)
+        return Job.of(tx, job)
 
 
 @router.post("/cancel", summary="Cancel several jobs", responses=problems(*BODY_PROBLEMS))

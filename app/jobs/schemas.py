@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
+from app.http.labels import ShownProject, ShownTags
 from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
 from app.jobs.distribution_schemas import RankProgress
 from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
@@ -143,6 +144,10 @@ class Job(ResponseModel):
                     "result": None,
                     "problem": None,
                     "findings": None,
+                    "name": None,
+                    "notes": None,
+                    "tags": {"team": "search"},
+                    "project": "web",
                     "priority": "normal",
                     "key_id": "key_01k9x2m4q7c8v5n3b6r9",
                     "attempt": 1,
@@ -159,7 +164,13 @@ class Job(ResponseModel):
     id: str
     kind: JobKind
     kind_label: str = Field("", description="The kind for people", examples=["Training"])
-    title: str = Field("", description="What it makes, measures or moves", examples=["web:3 for @champion"])
+    title: str = Field(
+        "", description="Its name, or what it makes, measures or moves", examples=["web:3 for @champion"]
+    )
+    name: str | None = Field(None, description="As people named it; null where nobody did")
+    notes: str | None = Field(description="What people wrote about it")
+    tags: ShownTags
+    project: ShownProject
     status: JobStatus
     spec: Json = Field(description="What was asked for, all defaults and references spelled out")
     progress: Progress | None = Field(description="Null before it starts")
@@ -302,10 +313,11 @@ def _columns(row: JobRow) -> Json:
 def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
     # Jobs from before their specification named what they read are known by their dataset.
-    title = title_of(row.kind, row.spec) or ", ".join(dataset_names.values()) or label
+    made = title_of(row.kind, row.spec)
     return {
         "kind_label": label,
-        "title": title,
+        "title": row.title or made or ", ".join(dataset_names.values()) or label,
+        "name": row.title if row.title != made else None,
         "main_metric": main_metric_of(row.kind, row.spec, row.metrics),
         "dataset_names": dataset_names,
     }

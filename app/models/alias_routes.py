@@ -18,6 +18,7 @@ from app.models.promotion import gate_rule, promotion
 from app.models.schemas import Model
 from app.services import UseServices
 from core.store import ModelAlias, Transaction
+from core.store.repositories.projects import Labels
 
 router = Router(prefix="/v1/models/{name}/aliases", tags=["models"], route_class=JsonRoute)
 
@@ -72,7 +73,8 @@ def set_alias(
             model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
         else:
             tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
-            job = tx.enqueue(promotion(row, challenger, gate), caller.key_id)
+            labels = Labels(project=challenger.project)
+            job = tx.enqueue(promotion(row, challenger, gate), caller.key_id, labels)
             queued = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
     if job is not None:
         services.submitted(job)

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import Finding
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
+from app.http.labels import ShownProject
 from app.http.schemas import Json, NextCursor, ResponseModel
 from app.jobs.contract_schemas import NamedConventions
 
@@ -74,6 +75,7 @@ class InspectionEntry(ResponseModel):
     within: Within = Field(description="Among the documents of the whole dataset, or of the same query")
     seed: int
     sample: int = Field(description="Documents that a partial dependence is the mean over, at most")
+    project: ShownProject
     created_at: datetime
 
 
@@ -105,6 +107,7 @@ class Inspection(InspectionEntry):
                     "within": "dataset",
                     "seed": 42,
                     "sample": 2000,
+                    "project": "web",
                     "created_at": "2026-01-05T10:02:12Z",
                     "contract": CONTRACT_EXAMPLE,
                     "baseline": SUMMARY_EXAMPLE,

@@ -1,15 +1,14 @@
 """Models: show, describe, import and reproduce them."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import Field
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.labels import WantedProject, WantedTags, wanted_tags
 from app.http.lists import (
     Direction,
     Fields,
@@ -22,7 +21,7 @@ from app.http.lists import (
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
-from app.http.schemas import PRINTABLE, TAG_LINE, TAG_NAME, Cursor, Limit
+from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
 from app.jobs.requests import MetricName
 from app.jobs.schemas import Job
@@ -50,6 +49,7 @@ from app.services import UseServices
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
+from core.store.repositories.projects import Labels
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 names_router = Router(prefix="/v1", tags=["models"], route_class=JsonRoute)
@@ -65,6 +65,7 @@ _CHANGE_EXAMPLES: Any = {
     "describe": {
         "summary": "Describe it, set one tag and take another away",
         "value": {
+            "title": "The spring model",
             "description": "Trained on clicks of the spring",
             "tags": {"team": "search", "draft": None},
         },
@@ -79,11 +80,6 @@ _TAG_EXAMPLES: Any = {
         },
     }
 }
-_WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
-WantedTags = Annotated[
-    list[_WantedTag],
-    Query(max_length=8, description="Only those with this tag: `team`, or `team:search` with this value"),
-]
 
 
 @router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
@@ -93,6 +89,7 @@ def list_models(
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    project: WantedProject = None,
     kind: Annotated[
         Literal["trees", "linear", "mlp", "sum"] | None, Query(description="Only models of this kind")
     ] = None,
@@ -115,7 +112,8 @@ def list_models(
             cursor,
             limit,
             name,
-            _wanted(tag),
+            wanted_tags(tag),
+            project=project,
             prefix=prefix,
             kind=kind,
             latest=latest,
@@ -160,6 +158,7 @@ def list_model_names(
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only names that contain this")
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    project: WantedProject = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> NamedModelPage:
@@ -168,7 +167,9 @@ def list_model_names(
     Versions count up from 1, so that the latest one also tells how many there are.
     """
     with services.store.read() as tx:
-        page = tx.models.page_of_names(cursor, limit, containing=contains, tags=_wanted(tag))
+        page = tx.models.page_of_names(
+            cursor, limit, containing=contains, tags=wanted_tags(tag), project=project
+        )
         aliases = tx.models.aliases_of_names(model.name for model in page.items)
     items = [
         NamedModel(name=model.name, aliases=aliases[model.name], latest=LatestVersion.model_validate(model))
@@ -192,20 +193,23 @@ def change_model(
     body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Model:
-    """Change the description and the named tags of a model."""
+    """Change the title, the description and the named tags of a version, and the project of its name.
+
+    A name belongs to one project: all its versions, aliases and gates move together.
+    """
+    texts = {name: getattr(body, name) for name in body.model_fields_set & {"title", "description"}}
     with services.store.begin() as tx:
         model = tx.models.resolve(ref)
-        if "description" in body.model_fields_set:
-            model = tx.models.describe(model.id, description=body.description)
+        if texts:
+            model = tx.models.describe(model.id, **texts)
         if body.tags:
             model = tx.models.tag(model.id, body.tags)
+        if "project" in body.model_fields_set:
+            tx.projects.move_name(model.name, body.project)
         aliases = tx.models.aliases_of([model.id])
+    if "project" in body.model_fields_set:
+        services.models.invalidate_references()
     return Model.of(model, aliases[model.id])
-
-
-def _wanted(tags: Sequence[str]) -> list[tuple[str, str | None]]:
-    parts = (tag.partition(":") for tag in tags)
-    return [(name, value if colon else None) for name, colon, value in parts]
 
 
 jobs_router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
@@ -266,9 +270,10 @@ def reproduce_model(
     with services.store.begin() as tx:
         if answer := idempotency.replay(tx, body_sha256):
             return answer
-        resolved = reproduction(tx, tx.models.resolve(ref))
+        model = tx.models.resolve(ref)
+        resolved = reproduction(tx, model)
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
-        job = tx.enqueue(resolved, caller.key_id)
+        job = tx.enqueue(resolved, caller.key_id, Labels(project=model.project))
         created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
         idempotency.keep(tx, body_sha256, created)
     services.submitted(job)

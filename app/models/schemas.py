@@ -1,31 +1,21 @@
 """Requests and responses of models."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.labels import NewProject, Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges, Tags
 from app.http.schemas import (
     Id,
     Json,
     ModelName,
-    ModelTag,
-    ModelTags,
+    NameForPeople,
     NextCursor,
     RequestModel,
     ResponseModel,
-    TagValue,
 )
-from core.names import INVISIBLE
 from core.store import Model as ModelRow
-from core.store.repositories.tags import MAX_TAGS
-
-DESCRIPTION = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
-MAX_DESCRIPTION = 4000
-
-Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]
-_Tags = BeforeValidator(lambda value: {} if value is None else value)
-_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
 
 
 class LineageDataset(ResponseModel):
@@ -91,8 +81,10 @@ class Model(ResponseModel):
                     "name": "web",
                     "version": 3,
                     "aliases": ["champion"],
+                    "title": None,
                     "description": "Trained on clicks of the spring",
                     "tags": {"team": "search"},
+                    "project": "web",
                     "source": "trained",
                     "job_id": "job_01k9x2z4q7c8v5n3b6r1",
                     "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
@@ -136,8 +128,10 @@ class Model(ResponseModel):
     name: str
     version: int = Field(description="Counts up within the name, from 1")
     aliases: list[str] = Field(description="Aliases of the name that point at this version")
+    title: str | None = Field(description="What people call this version; null where its reference will do")
     description: str | None = Field(description="What its owners say of it")
-    tags: Annotated[dict[str, str], _Tags] = Field(description="What they mark it with")
+    tags: ShownTags
+    project: ShownProject
     source: Literal["trained", "imported"] = Field(description="Whether it was trained here")
     job_id: str = Field(description="The job that trained or imported it")
     dataset_id: str | None = Field(description="The dataset it was trained on; null for an imported one")
@@ -199,8 +193,10 @@ class LatestVersion(ResponseModel):
 
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     version: int = Field(examples=[3])
+    title: str | None = Field(examples=["The spring model"])
     description: str | None = Field(examples=["Trained on clicks of the spring"])
-    tags: Annotated[dict[str, str], _Tags] = Field(examples=[{"team": "search"}])
+    tags: ShownTags
+    project: ShownProject
     source: Literal["trained", "imported"]
     job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     dataset_id: str | None = Field(
@@ -232,17 +228,21 @@ class NamedModelPage(ResponseModel):
 
 
 class ModelChanges(RequestModel):
-    """Changes to a model's description and tags; omitted fields stay."""
+    """Changes to a model's title, description, tags and project; omitted fields stay."""
 
-    description: Description | None = Field(
-        None, description="In the place of the one that it has; null for none", examples=["The spring model"]
+    title: NameForPeople | None = Field(
+        None,
+        description="What people call this version; null for none. Its name and version stay as they are",
+        examples=["The spring model"],
     )
-    tags: dict[ModelTag, TagValue | None] = Field(
-        default_factory=dict,
-        max_length=MAX_TAGS,
-        json_schema_extra=_OTHER_TAGS,
-        description="Tags to set; those that are null go, all others stay",
-        examples=[{"team": "search", "draft": None}],
+    description: Paragraphs | None = Field(
+        None,
+        description="In the place of the one that it has; null for none",
+        examples=["Trained on clicks of the spring"],
+    )
+    tags: TagChanges = Field(default_factory=dict)
+    project: ProjectName | None = Field(
+        None, description="The project that all versions of its name move to; null for none", examples=["web"]
     )
 
 
@@ -252,13 +252,7 @@ class TaggedModels(RequestModel):
     ids: list[Id] = Field(
         min_length=1, max_length=200, description="Ids of models", examples=[["mdl_01k9x3a7d5f8g2h4j6k9"]]
     )
-    tags: dict[ModelTag, TagValue | None] = Field(
-        min_length=1,
-        max_length=MAX_TAGS,
-        json_schema_extra=_OTHER_TAGS,
-        description="Tags to set; those that are null go",
-        examples=[{"team": "search", "draft": None}],
-    )
+    tags: TagChanges = Field(min_length=1)
 
 
 class ModelList(ResponseModel):
@@ -271,5 +265,6 @@ class ImportedModel(RequestModel):
     """The description of an imported model."""
 
     name: ModelName
-    description: Description | None = None
-    tags: ModelTags = Field(default_factory=dict)
+    description: Paragraphs | None = None
+    tags: Tags = Field(default_factory=dict)
+    project: NewProject = None

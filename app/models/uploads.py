@@ -12,19 +12,23 @@ from starlette.responses import Response
 
 from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
+from app.http.labels import MAX_PARAGRAPHS, PARAGRAPHS, PROJECT_PART
 from app.http.pointers import input_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import file_body, missing_file, queue_reading
-from app.models.schemas import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
+from app.models.schemas import ImportedModel
 from app.services import Services
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
 from core.store import MODEL_NAME, Job, Transaction
+from core.store.repositories.projects import Labels
 
 # LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
 MAX_MODEL_BYTES = 2**28
-MODEL_TEXTS: Mapping[str, int] = MappingProxyType({"name": 400, "description": 16_384, "tags": 2**16})
+MODEL_TEXTS: Mapping[str, int] = MappingProxyType(
+    {"name": 400, "description": 16_384, "tags": 2**16, "project": 400}
+)
 MODEL_BODY = file_body(
     "What LightGBM's `save_model` writes, or the file of a linear scorer or a network that Rankery exported"
     " as `safetensors`",
@@ -36,11 +40,12 @@ MODEL_BODY = file_body(
         },
         "description": {
             "type": "string",
-            "maxLength": MAX_DESCRIPTION,
-            "pattern": DESCRIPTION,
+            "maxLength": MAX_PARAGRAPHS,
+            "pattern": PARAGRAPHS,
             "description": "What its owners say of it",
         },
         "tags": {"type": "string", "description": "What they mark it with, as a JSON object of texts"},
+        "project": PROJECT_PART,
     },
     ["name"],
     {
@@ -116,6 +121,11 @@ class ModelUpload:
         )
 
 
+def _of_part(problem: InputProblem) -> InputProblem:
+    """Return a problem with the part of the upload that it is about."""
+    return InputProblem("/name", problem.detail) if problem.pointer == "/model_name" else problem
+
+
 def register_model(
     services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: ModelUpload
 ) -> Response:
@@ -123,10 +133,16 @@ def register_model(
 
     Raises:
         JobQuotaExceeded: The key has too many jobs.
+        InvalidInput: The name is of another project.
     """
 
     def queue(tx: Transaction) -> Job:
-        return tx.enqueue(upload.spec(), key_id)
+        try:
+            return tx.enqueue(
+                upload.spec(), key_id, Labels(tags=upload.said.tags, project=upload.said.project)
+            )
+        except InvalidInput as invalid:
+            raise InvalidInput(*map(_of_part, invalid.problems)) from invalid
 
     folder = model_upload_folder(upload.upload_id)
     return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)

@@ -8,6 +8,7 @@ from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
+from app.http.labels import WantedProject
 from app.http.openapi import NOT_MODIFIED, Responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
@@ -25,6 +26,7 @@ from app.monitoring.schemas import (
 from app.services import UseServices
 from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
+from core.store.visibility import narrowed_to
 
 MOST_IN_TREND = 20
 
@@ -158,10 +160,12 @@ def list_workers(services: UseServices) -> WorkerList:
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
 
 
-@polled_overview_router.get("/counts", summary="Count everything", responses={**NOT_MODIFIED, **problems()})
-def get_counts(services: UseServices) -> Counts:
+@polled_overview_router.get(
+    "/counts", summary="Count everything", responses={**NOT_MODIFIED, **problems(422)}
+)
+def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
     """Count jobs by status, and datasets, models and results."""
-    with services.store.read() as tx:
+    with narrowed_to(project), services.store.read() as tx:
         waiting = dict.fromkeys(Lane, 0)
         for group in tx.figures.active_jobs():
             if group.status == JobStatus.QUEUED:
@@ -180,10 +184,11 @@ def get_counts(services: UseServices) -> Counts:
 def list_aliased_models(
     services: UseServices,
     alias: Annotated[str, Query(pattern=MODEL_NAME, description="The alias", examples=["champion"])],
+    project: WantedProject = None,
     limit: Limit = 50,
 ) -> AliasedModels:
     """List the targets of an alias across model names, last moved first, with metrics."""
-    with services.store.read() as tx:
+    with narrowed_to(project), services.store.read() as tx:
         rows, gated = tx.aliases.everywhere(alias, limit), tx.gates.names_of(alias)
         tested = [tx.models.tested(row.name, MOST_IN_TREND) for row in rows]
     items = [
@@ -205,8 +210,9 @@ def search_everything(
             examples=["web"],
         ),
     ],
+    project: WantedProject = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
 ) -> SearchHits:
     """Find everything by the beginning of its id or a part of its name, the newest of each kind first."""
-    with services.store.read() as tx:
+    with narrowed_to(project), services.store.read() as tx:
         return SearchHits(items=[SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)])

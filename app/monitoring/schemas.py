@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from app.http.labels import ShownProject
 from app.http.schemas import ResponseModel
 from app.models.alias_schemas import Alias
 from core.jobs import JobKind, JobStatus
@@ -175,6 +176,7 @@ class SearchHit(ResponseModel):
         " others",
         examples=[None],
     )
+    project: ShownProject
     created_at: datetime
 
 

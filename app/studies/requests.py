@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from app.datasets.schemas import HoldOut, LabelMap, RandomFolds, Validation
+from app.http.labels import NewProject
 from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import UndistributedRequest
@@ -151,6 +152,7 @@ class StudyRequest(UndistributedRequest):
         description="Alias of the model to point at the winner if it is shown to be better than the default",
         examples=["champion"],
     )
+    project: NewProject = None
 
 
 class HandTrialRequest(RequestModel):

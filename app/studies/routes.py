@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -76,6 +77,7 @@ def list_studies(
     services: UseServices,
     status: Annotated[StudyStatus | None, Query(description="Only studies in this status")] = None,
     dataset: Annotated[Id | None, Query(description="Only studies on this dataset")] = None,
+    project: WantedProject = None,
     prefix: Prefix = None,
     sort: Annotated[StudyOrder, Query(description="What to sort by; `best` is the best value")] = "created",
     order: Direction = None,
@@ -87,7 +89,14 @@ def list_studies(
     check_fields(Study, fields)
     with services.store.read() as tx:
         page = tx.studies.page(
-            cursor, limit, status=status, dataset_id=dataset, prefix=prefix, sort=sort, direction=order
+            cursor,
+            limit,
+            status=status,
+            dataset_id=dataset,
+            project=project,
+            prefix=prefix,
+            sort=sort,
+            direction=order,
         )
         counts = tx.studies.counts([study.id for study in page.items])
     items = [Study.of(study, counts[study.id]) for study in page.items]
@@ -270,7 +279,7 @@ def _past(services: Services, study_id: str) -> tuple[StudySpec, list[PastTrial]
 def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: str | None) -> StudyRow:
     spec = study_spec(tx, request)
     tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs, request.parallel_trials)
-    return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id)
+    return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id, request.project)
 
 
 def _shown(tx: Transaction, study: StudyRow) -> Study:

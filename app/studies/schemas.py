@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
+from app.http.labels import ShownProject
 from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
 from core.store import Study as StudyRow
 from core.store import Trial as TrialRow
@@ -129,6 +130,7 @@ class Study(ResponseModel):
                     "jobs": {"default": None, "winner": None, "conclusion": None},
                     "problem": None,
                     "key_id": None,
+                    "project": "web",
                     "created_at": "2026-01-05T09:58:00Z",
                     "started_at": "2026-01-05T09:58:01Z",
                     "finished_at": None,
@@ -164,6 +166,7 @@ class Study(ResponseModel):
     )
     problem: FailureReason | None = Field(description="Why it failed")
     key_id: str | None
+    project: ShownProject
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -40,6 +40,18 @@ def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
 
 
 @contextmanager
+def narrowed_to(name: str | None) -> Iterator[None]:
+    """Select only rows of one project during the block, none where the context is limited to others.
+
+    None narrows nothing.
+    """
+    allowed = _projects.get()
+    names = allowed if name is None else (name,) if allowed is None or name in allowed else ()
+    with limited_to(names):
+        yield
+
+
+@contextmanager
 def with_trash(session: Session) -> Iterator[None]:
     """Select rows in the trash as well during the block."""
     before = session.info.get(_WITH_TRASH, False)

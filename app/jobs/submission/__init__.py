@@ -17,6 +17,7 @@ from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import SubmittedJob
 from core.store import Job, Transaction
+from core.store.repositories.projects import Labels
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
 
@@ -33,7 +34,7 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    return tx.enqueue(_resolve(tx, request), key_id)
+    return tx.enqueue(_resolve(tx, request), key_id, request.labels())
 
 
 def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
@@ -46,21 +47,23 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     """
     check_repeats(batch)
     now = datetime.now(UTC)
-    resolved: list[SubmittedJob] = []
+    resolved: list[tuple[SubmittedJob, Labels]] = []
     problems: list[InputProblem] = []
     for place, request in enumerate(batch.jobs):
         try:
             if batch.repeats is None or not isinstance(request, TrainRequest):
-                resolved.append(_resolve(tx, request))
+                resolved.append((_resolve(tx, request), request.labels()))
                 continue
-            repeats = [training(tx, each) for each in repeated(request, batch.repeats, now)]
+            asked = repeated(request, batch.repeats, now)
+            repeats = [training(tx, each) for each in asked]
             check_draws(repeats[0], "/seed")
-            resolved += repeats
+            resolved += [(spec, each.labels()) for spec, each in zip(repeats, asked, strict=True)]
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:
         raise InvalidInput(*problems)
-    return [tx.enqueue(spec, key_id) for spec in resolved]
+    tx.projects.lock_names(spec.makes_model for spec, _ in resolved if spec.makes_model is not None)
+    return [tx.enqueue(spec, key_id, labels) for spec, labels in resolved]
 
 
 def _resolve(tx: Transaction, request: Request) -> SubmittedJob:

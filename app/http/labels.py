@@ -1,0 +1,87 @@
+"""Tags, notes and projects in requests and responses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from core.errors import InputProblem
+from core.names import INVISIBLE
+from core.store.repositories.projects import PROJECT_NAME, PROJECT_RULE, is_project_name
+from core.store.repositories.tags import MAX_TAGS
+
+TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
+TAG_LINE = rf"[^{INVISIBLE}]*"
+TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
+TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
+Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_OTHER_TAGS)]
+TagChanges = Annotated[
+    dict[TagName, TagValue | None],
+    Field(
+        max_length=MAX_TAGS,
+        json_schema_extra=_OTHER_TAGS,
+        description="Tags to set; those that are null go, all others stay",
+        examples=[{"team": "search", "draft": None}],
+    ),
+]
+# Of a row, on which there may be none.
+ShownTags = Annotated[
+    dict[str, str],
+    BeforeValidator(lambda tags: {} if tags is None else tags),
+    Field(description="What its owners mark it with", examples=[{"team": "search"}]),
+]
+_WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+WantedTags = Annotated[
+    list[_WantedTag],
+    Query(max_length=8, description="Only those with this tag: `team`, or `team:search` with this value"),
+]
+
+
+def wanted_tags(tags: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Return names of tags with the value that each must have, None where any will do."""
+    parts = (tag.partition(":") for tag in tags)
+    return [(name, value if colon else None) for name, colon, value in parts]
+
+
+def _project_name(name: str) -> str:
+    if not is_project_name(name):
+        raise ValueError(PROJECT_RULE)
+    return name
+
+
+ProjectName = Annotated[
+    str,
+    Field(json_schema_extra={"pattern": PROJECT_NAME}, examples=["web"]),
+    AfterValidator(_project_name),
+]
+NewProject = Annotated[
+    ProjectName | None,
+    Field(
+        description="The project that it belongs to. Left out, it is that of the model's name or the dataset"
+        " for jobs and studies, and that of the API key where it is bound to one"
+    ),
+]
+# Of a multipart body.
+PROJECT_PART = {
+    "type": "string",
+    "pattern": PROJECT_NAME,
+    "description": "The project that it belongs to; that of its dataset or its model's name where left out",
+}
+
+
+def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
+    """Return what is wrong with the project among the text fields of an upload."""
+    fits = "project" not in fields or is_project_name(fields["project"])
+    return [] if fits else [InputProblem("/project", PROJECT_RULE)]
+
+
+WantedProject = Annotated[ProjectName | None, Query(description="Only those of this project")]
+ShownProject = Annotated[
+    str | None, Field(description="The project that it belongs to; null for none", examples=["web"])
+]
+# Several lines, such as notes on a job.
+PARAGRAPHS = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
+MAX_PARAGRAPHS = 4000
+Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS, pattern=PARAGRAPHS)]

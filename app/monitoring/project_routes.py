@@ -1,0 +1,61 @@
+"""The projects, with what is in each."""
+
+from pydantic import Field
+
+from app.http.labels import ProjectName
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import PolledRoute, Router
+from app.http.schemas import ResponseModel
+from app.services import UseServices
+from core.store.visibility import projects
+
+router = Router(prefix="/v1/projects", tags=["overview"], route_class=PolledRoute)
+
+
+class ProjectCounts(ResponseModel):
+    """How much there is of everything."""
+
+    jobs: int = Field(0, examples=[12])
+    models: int = Field(0, description="All versions", examples=[3])
+    datasets: int = Field(0, examples=[2])
+    evaluations: int = Field(0, examples=[4])
+    comparisons: int = Field(0, examples=[1])
+    rankings: int = Field(0, examples=[4])
+    inspections: int = Field(0, examples=[1])
+    studies: int = Field(0, examples=[1])
+    experiments: int = Field(0, examples=[0])
+
+
+class Project(ProjectCounts):
+    """A project with how much is in it."""
+
+    name: ProjectName
+
+
+class Projects(ResponseModel):
+    """All projects of the caller."""
+
+    items: list[Project] = Field(description="By name")
+    unassigned: ProjectCounts | None = Field(
+        description="What belongs to no project; null for a key that is bound to projects"
+    )
+    bound: bool = Field(description="Whether the API key is bound to these projects", examples=[False])
+
+
+@router.get("", summary="List projects", responses={**NOT_MODIFIED, **problems()})
+def list_projects(services: UseServices) -> Projects:
+    """List the projects with how much is in each.
+
+    A project is there as long as something has its name. A key that is bound to projects is told all of its
+    own, empty ones included.
+    """
+    allowed = projects()
+    with services.store.read() as tx:
+        counts = tx.projects.counts()
+    unassigned = counts.pop(None, {})
+    names = sorted({*(name for name in counts if name is not None), *(allowed or ())})
+    return Projects(
+        items=[Project(name=name, **counts.get(name, {})) for name in names],
+        unassigned=None if allowed is not None else ProjectCounts(**unassigned),
+        bound=allowed is not None,
+    )
