@@ -1,0 +1,260 @@
+"""Deleting over HTTP: one object, many by a filter, and what is answered."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.auth.conftest import Bearer
+from tests.app.conftest import TestClient
+
+AddModel = Callable[..., Model]
+
+
+@pytest.fixture
+def end_jobs(store: Store) -> Callable[[], None]:
+    """A function that lets all queued jobs succeed."""
+
+    def end() -> None:
+        with store.begin() as tx:
+            for job in tx.jobs.page(None, 200, status="queued").items:
+                claimed = tx.jobs.claim(job.id, "w", 15)
+                assert claimed is not None
+                made = [model.id for model in tx.models.page(None, 200).items if model.job_id == job.id]
+                tx.jobs.succeed(job.id, claimed.token, {"model_id": made[0]} if made else {})
+
+    return end
+
+
+@pytest.fixture
+def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
+    """Record versions of a model whose job has succeeded."""
+
+    def add(name: str = "web", **options: Any) -> Model:
+        model = add_model(name, **options)
+        end_jobs()
+        return model
+
+    return add
+
+
+def deleted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
+    """Ask for the deletion of several objects, which must be answered."""
+    answer = client.post(f"/v1/{path}/delete", json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel) -> None:
+    """It is gone from lists, from its references and from scoring at once; its job is still shown."""
+    model = add_ended()
+    path, document = f"/v1/models/{model.id}", {"features": dict.fromkeys(model.feature_names, 0.5)}
+    body = {"queries": [{"id": "q", "documents": [{"id": "d", **document}]}]}
+    for reference in ("web", "web:1", model.id):
+        assert client.post(f"/v1/models/{reference}/rank", json=body).status_code == 200
+    answer = client.delete(path)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["deleted"] == {"models": 1}
+    assert answer.json()["size_bytes"] == model.size_bytes
+    purge_at = datetime.fromisoformat(answer.json()["purge_at"])
+    assert timedelta(days=6.9) < purge_at - datetime.now(UTC) < timedelta(days=7)
+    for reference in ("web", "web:1", model.id):
+        assert client.post(f"/v1/models/{reference}/rank", json=body).status_code == 404
+        assert client.get(f"/v1/models/{reference}").status_code == 404
+    assert client.get("/v1/models").json()["items"] == []
+    assert client.delete(path).status_code == 404
+    for job_path in ("", "/history"):
+        assert client.get(f"/v1/jobs/{model.job_id}{job_path}").status_code == 200
+    assert client.get(f"/v1/jobs/histories?job={model.job_id}").status_code == 200
+    assert client.get("/v1/jobs").json()["items"][0]["result"] == {"model_id": model.id}
+
+
+def test_a_refusal_lists_what_holds_the_object(client: TestClient, add_ended: AddModel) -> None:
+    """409 with the holders as members, and with the way out in its detail."""
+    model = add_ended()
+    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+    answer = client.delete(f"/v1/jobs/{model.job_id}", params={"with_results": True})
+    assert (answer.status_code, answer.headers["content-type"]) == (409, "application/problem+json")
+    problem = answer.json()
+    assert problem["type"] == "/problems/still-needed"
+    holder = {"kind": "alias", "id": "web@champion", "name": "web@champion", "reason": "points at web:1"}
+    assert problem["holders"] == [holder]
+    assert "move or remove the alias" in problem["detail"]
+    plain = client.delete(f"/v1/jobs/{model.job_id}").json()
+    assert {(each["kind"], each["id"]) for each in plain["holders"]} == {
+        ("alias", "web@champion"),
+        ("model", model.id),
+    }
+    client.delete("/v1/models/web/aliases/champion")
+    plain = client.delete(f"/v1/jobs/{model.job_id}").json()
+    assert plain["detail"].endswith("with with_results=true")
+    done = client.delete(f"/v1/jobs/{model.job_id}?with_results=true&permanently=true").json()
+    assert (done["deleted"], done["purge_at"]) == ({"jobs": 1, "models": 1}, None)
+    assert client.get("/v1/trash").json()["items"] == []
+
+
+def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_ended: AddModel) -> None:
+    """A dry run is the default and changes nothing; the same request then deletes what it promised."""
+    models = [add_ended("web"), add_ended("web"), add_ended("shop")]
+    client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
+    body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
+    promised = deleted(client, "models", **body)
+    assert (promised["dry_run"], promised["deleted"]) == (True, {"models": 1})
+    assert len(client.get("/v1/models").json()["items"]) == len(models)
+    done = deleted(client, "models", **body, dry_run=False)
+    assert (done["deleted"], done["size_bytes"]) == ({"models": 1}, promised["size_bytes"])
+    assert client.get("/v1/models/web:2").status_code == 404
+    jobs = deleted(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
+    assert jobs["deleted"] == {"jobs": 3, "models": 2}
+    assert client.get("/v1/jobs").json()["items"] == []
+
+
+def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddModel) -> None:
+    """Versions by reference; what means none is missing."""
+    for _ in range(2):
+        add_ended()
+    found = deleted(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
+    assert (found["deleted"], found["missing"]) == ({"models": 2}, ["web:7"])
+
+
+def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: AddModel) -> None:
+    """The answer counts what stays, and lists it with what holds it."""
+    kept, gone = add_ended(), add_ended()
+    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+    found = deleted(client, "models", filter={"all": True}, dry_run=False)
+    assert (found["deleted"], found["refused_count"], found["complete"]) == ({"models": 1}, 1, True)
+    (refused,) = found["refused"]
+    assert (refused["kind"], refused["id"], refused["name"]) == ("model", kept.id, "web:1")
+    assert refused["holders"][0]["kind"] == "alias"
+    assert client.get(f"/v1/models/{gone.id}").status_code == 404
+
+
+def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) -> None:
+    """Nothing of today is older than a day; all is older than a moment in a minute."""
+    add_ended()
+    moment = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
+    assert deleted(client, "models", filter={"older_than_days": 1})["deleted"] == {}
+    assert deleted(client, "models", filter={"created_before": moment})["deleted"] == {"models": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, ""),
+        ({"ids": ["job_1"], "filter": {"all": True}}, ""),
+        ({"filter": {}}, "/filter"),
+        ({"filter": {"older_than_days": -1}}, "/filter/older_than_days"),
+        ({"filter": {"created_before": "2026-01-01T00:00:00"}}, "/filter/created_before"),
+        ({"filter": {"naem": "web"}}, "/filter/naem"),
+        ({"ids": []}, "/ids"),
+        ({"filter": {"status": "lost"}}, "/filter/status"),
+    ],
+)
+def test_a_selection_of_nothing_or_of_two_kinds_is_refused(
+    client: TestClient, body: dict[str, Any], pointer: str
+) -> None:
+    """An empty filter would be everything: that has to be said."""
+    answer = client.post("/v1/jobs/delete", json=body)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
+def test_each_kind_has_its_filters(client: TestClient) -> None:
+    """Every filter of a list is one of the deletion."""
+    filters: dict[str, dict[str, Any]] = {
+        "jobs": {"status": "failed", "kind": "train", "dataset": "ds_1", "text": "a", "tag": ["a"]},
+        "models": {"name": "web", "tag": ["a:b"], "kind": "trees", "latest": True},
+        "evaluations": {"dataset_id": "ds_1", "model_id": "mdl_1", "ranking_id": "rnk_1"},
+        "comparisons": {"dataset_id": "ds_1"},
+        "rankings": {"dataset_id": "ds_1", "uploaded": True},
+        "inspections": {"dataset_id": "ds_1", "model_id": "mdl_1"},
+    }
+    for kind, wanted in filters.items():
+        assert deleted(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}
+
+
+def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended: AddModel) -> None:
+    """Who deleted it and until when it stays is told; what went together comes back together."""
+    first, second = add_ended(), add_ended("shop")
+    for model in (first, second):
+        client.delete(f"/v1/jobs/{model.job_id}?with_results=true")
+    page = client.get("/v1/trash?limit=3").json()
+    rest = client.get(f"/v1/trash?limit=3&cursor={page['next_cursor']}").json()
+    items = [*page["items"], *rest["items"]]
+    assert {item["id"] for item in items} == {first.id, first.job_id, second.id, second.job_id}
+    assert [item["deleted_at"] for item in items] == sorted((i["deleted_at"] for i in items), reverse=True)
+    (listed,) = [
+        item for item in client.get("/v1/trash?kind=model").json()["items"] if item["id"] == first.id
+    ]
+    assert (listed["name"], listed["size_bytes"], listed["deleted_by"]) == ("web:1", first.size_bytes, None)
+    back = client.post("/v1/trash/restore", json={"ids": [first.job_id, "job_00000000000000000000"]}).json()
+    assert back == {"restored": {"jobs": 1, "models": 1}, "missing": ["job_00000000000000000000"]}
+    assert client.get("/v1/models/web").json()["id"] == first.id
+    preview = client.post("/v1/trash/empty", json={"all": True, "dry_run": True}).json()
+    assert (preview["deleted"], preview["size_bytes"]) == ({"jobs": 1, "models": 1}, second.size_bytes)
+    assert client.post("/v1/trash/empty", json={"older_than_days": 1}).json()["deleted"] == {}
+    done = client.post("/v1/trash/empty", json={"all": True}).json()
+    assert (done["deleted"], done["purge_at"]) == (preview["deleted"], None)
+    assert client.get("/v1/trash").json()["items"] == []
+    for body in ({}, {"all": True, "older_than_days": 1}, {"ids": ["ds_1"]}):
+        assert client.post("/v1/trash/empty", json=body).status_code == 422
+    assert client.get("/v1/trash?cursor=job_1").status_code == 422
+
+
+def test_a_model_brings_its_job_back(client: TestClient, add_ended: AddModel) -> None:
+    """Restored alone, it would have none."""
+    model = add_ended()
+    client.delete(f"/v1/models/{model.id}")
+    client.delete(f"/v1/jobs/{model.job_id}")
+    back = client.post("/v1/trash/restore", json={"ids": [model.id]}).json()
+    assert back["restored"] == {"jobs": 1, "models": 1}
+
+
+def test_who_deleted_each_object_is_on_record(
+    client: TestClient, add_ended: AddModel, bearer: Bearer, store: Store
+) -> None:
+    """In the trash, and in the audit with the id of each object of a bulk."""
+    model = add_ended()
+    headers = {**bearer("write"), "X-Request-ID": "r-18"}
+    body = {"filter": {"all": True}, "with_results": True, "dry_run": False}
+    assert client.post("/v1/jobs/delete", json=body, headers=headers).status_code == 200
+    with store.read() as tx:
+        key = next(key for key in tx.api_keys.page(None, 10).items if key.name == "write")
+    admin = bearer("admin")
+    assert {item["deleted_by"] for item in client.get("/v1/trash", headers=admin).json()["items"]} == {key.id}
+    entries = client.get("/v1/audit", headers=admin).json()["items"]
+    found = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
+    assert ("DELETE", f"/v1/jobs/{model.job_id}", key.id, "r-18") in found
+    assert ("POST", "/v1/jobs/delete", key.id, "r-18") in found
+
+
+def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: AddModel) -> None:
+    """A key that may only read sees the trash and the storage, and deletes nothing."""
+    model = add_ended()
+    reader = bearer("read")
+    assert client.get("/v1/trash", headers=reader).status_code == 200
+    assert client.get("/v1/storage", headers=reader).status_code == 200
+    assert client.delete(f"/v1/models/{model.id}", headers=reader).status_code == 403
+    for path in ("jobs/delete", "trash/empty", "trash/restore"):
+        assert client.post(f"/v1/{path}", json={}, headers=reader).status_code == 403
+
+
+def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) -> None:
+    """By kind, with the trash apart; what emptying the trash frees is what was listed there."""
+    kept, gone = add_ended(), add_ended()
+    client.delete(f"/v1/models/{gone.id}")
+    found = client.get("/v1/storage?refresh=true").json()
+    kinds = {kind["kind"]: kind for kind in found["kinds"]}
+    models = kinds["models"]
+    assert (models["objects"], models["size_bytes"]) == (1, kept.size_bytes)
+    assert (models["trash_objects"], models["trash_bytes"]) == (1, gone.size_bytes)
+    stored = sum(size_bytes for _, size_bytes in store.artifacts.sizes())
+    assert found["total_bytes"] == stored == sum(k["size_bytes"] + k["trash_bytes"] for k in found["kinds"])
+    assert (kinds["jobs"]["objects"], found["trash_days"]) == (2, 7)
+    assert models["retention_days"] is None
+    freed = client.post("/v1/trash/empty", json={"all": True}).json()["size_bytes"]
+    assert freed == models["trash_bytes"]
+    assert client.get("/v1/storage").json() == found  # measured once a minute
+    assert client.get("/v1/storage?refresh=true").json()["total_bytes"] == stored - freed
