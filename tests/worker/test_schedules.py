@@ -1,0 +1,353 @@
+"""Leading schedules on: due times, missed runs, promotions, keys and quotas."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.models.alias_schemas import GateRequest
+from app.models.promotion import gate_rule
+from app.schedules.schemas import ScheduleRequest
+from app.schedules.submission import asked_job, job_spec
+from core.data import synthetic_dataset
+from core.store import Schedule, ScheduleRun, Store
+from core.store.repositories.job_states import QUEUED
+from tests.worker.workshop import SMALL, Workshop
+from worker.process.schedules import advance_all
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+NIGHT = datetime(2026, 5, 4, 3, tzinfo=UTC)
+DAY = timedelta(days=1)
+MOST_JOBS = 10
+
+
+class Almanac:
+    """A workshop with a dataset, a schedule that is due each night, and a clock that is set by hand."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop, self.store = workshop, workshop.store
+        self.add_data(1)
+
+    def add_data(self, seed: int, name: str = "clicks") -> str:
+        """Record a further ready dataset of a name."""
+        data = synthetic_dataset(40, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
+        dataset_id = self.workshop.add(data, f"data{seed}")
+        with self.store.begin() as tx:
+            row = tx.datasets.get(dataset_id)
+            row.name, row.statistics = name, {"queries": 40, "documents": 320, "features": 4}
+        return dataset_id
+
+    def add(self, alias: str | None = None, key_id: str | None = None, **changed: Any) -> str:
+        """Record a schedule that is due at `NIGHT` first."""
+        job = {
+            "kind": "train",
+            "model_name": "web",
+            "dataset": "clicks",
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": SMALL,
+            "metrics": ["ndcg@5"],
+        }
+        job |= changed.pop("job", {})
+        request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
+        asked = asked_job(request.job)
+        with self.store.begin() as tx:
+            values: dict[str, Any] = {
+                "name": "nightly",
+                "cron": "0 3 * * *",
+                "timezone": "UTC",
+                "enabled": True,
+                "job": asked,
+                "spec": job_spec(tx, asked),
+                "only_new_data": False,
+            }
+            values |= {"alias": alias, "key_id": key_id, "next_run_at": NIGHT} | changed
+            return tx.schedules.add(**values).id
+
+    def sweep(self, now: datetime) -> int:
+        """Sweep once at a time; returns how many jobs were queued."""
+        return len(advance_all(self.store, MOST_JOBS, now))
+
+    def work(self, now: datetime) -> None:
+        """Sweep and carry out jobs until nothing is left to do."""
+        advance_all(self.store, MOST_JOBS, now)
+        while self.waiting():
+            run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
+            advance_all(self.store, MOST_JOBS, now)
+
+    def waiting(self) -> list[str]:
+        """Return the ids of the queued jobs."""
+        with self.store.read() as tx:
+            return [job.id for job in tx.jobs.page(None, 50, QUEUED).items]
+
+    def runs(self, schedule_id: str) -> list[ScheduleRun]:
+        """Return the runs, oldest first."""
+        with self.store.read() as tx:
+            return tx.schedules.runs(schedule_id, None, 50).items[::-1]
+
+    def statuses(self, schedule_id: str) -> list[str]:
+        """Return the statuses of the runs, oldest first."""
+        return [run.status for run in self.runs(schedule_id)]
+
+    def row(self, schedule_id: str) -> Schedule:
+        """Return a schedule as it is now."""
+        with self.store.read() as tx:
+            return tx.schedules.get(schedule_id)
+
+    def set_gate(self, dataset_id: str, **rule: Any) -> None:
+        """Give the alias `champion` a gate."""
+        asked = GateRequest(dataset_id=dataset_id, metric="ndcg@5", permutations=1000, **rule)
+        with self.store.begin() as tx:
+            tx.gates.put("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
+
+    def champion(self) -> int:
+        """Return the version that the alias points at."""
+        with self.store.read() as tx:
+            return tx.models.resolve("web@champion").version
+
+
+@pytest.fixture
+def almanac(workshop: Workshop) -> Almanac:
+    """A store with a dataset named `clicks`."""
+    return Almanac(workshop)
+
+
+def test_a_run_trains_on_the_newest_dataset_when_it_is_due(almanac: Almanac) -> None:
+    """Not before, and once; the next due time follows."""
+    schedule_id = almanac.add()
+    newest = almanac.add_data(2)
+    assert almanac.sweep(NIGHT - timedelta(microseconds=1)) == 0
+    almanac.work(NIGHT)
+    almanac.work(NIGHT + timedelta(hours=1))
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.datasets, run.missed_since) == ("trained", {"train": newest}, None)
+    assert run.due_at == NIGHT
+    with almanac.store.read() as tx:
+        model = tx.models.get(str(run.model_id))
+        assert model.dataset_id == newest
+        assert tx.jobs.get(str(run.job_id)).spec["dataset_id"] == newest
+    assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
+
+
+def test_missed_due_times_have_one_run(almanac: Almanac) -> None:
+    """It stands at the last of them and names the first."""
+    schedule_id = almanac.add()
+    almanac.work(NIGHT + 3 * DAY + timedelta(minutes=7))
+    (run,) = almanac.runs(schedule_id)
+    assert (run.due_at, run.missed_since) == (NIGHT + 3 * DAY, NIGHT)
+    assert almanac.row(schedule_id).next_run_at == NIGHT + 4 * DAY
+
+
+def test_a_run_that_goes_on_has_the_next_one_skipped(almanac: Almanac) -> None:
+    """Its due time is on record with the reason."""
+    schedule_id = almanac.add()
+    assert almanac.sweep(NIGHT) == 1
+    assert almanac.sweep(NIGHT + DAY) == 0
+    first, second = almanac.runs(schedule_id)
+    assert (first.status, second.status) == ("queued", "skipped")
+    assert first.id in str(second.detail)
+    almanac.work(NIGHT + DAY)
+    assert almanac.statuses(schedule_id) == ["trained", "skipped"]
+
+
+def test_a_clock_set_back_runs_nothing_twice(almanac: Almanac) -> None:
+    """Neither by itself nor after a change that computes the due time anew."""
+    schedule_id = almanac.add()
+    almanac.work(NIGHT)
+    assert almanac.sweep(NIGHT - timedelta(hours=2)) == 0
+    with almanac.store.begin() as tx:
+        tx.schedules.locked(schedule_id).next_run_at = NIGHT  # as a change with that clock would
+    assert almanac.sweep(NIGHT) == 0
+    assert almanac.statuses(schedule_id) == ["trained"]
+    assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
+
+
+def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
+    """Their sweeps at the same moment queue one job."""
+    schedule_ids = [almanac.add() for _ in range(3)]
+    queued: list[int] = []
+    barrier = threading.Barrier(4)
+
+    def sweep() -> None:
+        barrier.wait()
+        queued.append(almanac.sweep(NIGHT))
+
+    threads = [threading.Thread(target=sweep) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(queued) == len(schedule_ids)
+    assert [almanac.statuses(schedule_id) for schedule_id in schedule_ids] == [["queued"]] * 3
+
+
+def test_a_better_model_is_promoted_and_a_worse_one_refused(almanac: Almanac) -> None:
+    """The reason of the gate is on record, and so is an event of each."""
+    judged = almanac.add_data(9, "judged")
+    schedule_id = almanac.add(alias="champion")
+    almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
+    for night in range(2):  # the first points the alias, which the gate lets pass; then two equal models
+        almanac.work(NIGHT + night * DAY)
+    almanac.set_gate(judged, require="better")
+    almanac.work(NIGHT + 2 * DAY)
+    first, second, third = almanac.runs(schedule_id)
+    assert [first.status, second.status, third.status] == ["promoted", "promoted", "refused"]
+    assert "without a comparison" in str(first.detail)
+    assert first.promotion_job_id is None
+    assert second.promotion_job_id is not None
+    assert "web:3" in str(third.detail)
+    assert almanac.champion() == 2
+    with almanac.store.read() as tx:
+        events = tx.events.page(None, 50, kinds=["schedule.ran"]).items
+    assert sorted(event.data["status"] for event in events) == ["promoted", "promoted", "refused"]
+
+
+def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
+    """The run fails and names the version that waits."""
+    judged = almanac.add_data(9, "judged")
+    schedule_id = almanac.add(alias="champion")
+    almanac.set_gate(judged)
+    with almanac.store.begin() as tx:
+        tx.gates.delete("web", "champion")
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "failed"
+    assert "web:1 was not promoted" in str(run.detail)
+    assert run.model_id is not None
+
+
+def test_nothing_new_is_skipped_but_on_request(almanac: Almanac) -> None:
+    """A further dataset of the name is trained on again."""
+    schedule_id = almanac.add(only_new_data=True)
+    for night in range(2):
+        almanac.work(NIGHT + night * DAY)
+    with almanac.store.begin() as tx:
+        tx.schedules.request_run(schedule_id)
+    almanac.work(NIGHT + DAY)
+    almanac.add_data(2)
+    almanac.work(NIGHT + 2 * DAY)
+    assert almanac.statuses(schedule_id) == ["trained", "skipped", "trained", "trained"]
+    assert "No new data" in str(almanac.runs(schedule_id)[1].detail)
+
+
+def test_a_revoked_key_pauses_its_schedules(almanac: Almanac) -> None:
+    """The run fails, the schedule says why, and is not due any more."""
+    with almanac.store.begin() as tx:
+        key, _ = tx.api_keys.create("ci", ["write"])
+    schedule_id = almanac.add(key_id=key.id)
+    with almanac.store.begin() as tx:
+        tx.api_keys.revoke(key.id)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    row = almanac.row(schedule_id)
+    assert run.status == "failed"
+    assert key.id in str(run.detail)
+    assert (row.enabled, row.next_run_at) == (False, None)
+    assert row.problem is not None
+    assert "revoked" in row.problem["detail"]
+    assert almanac.waiting() == []
+
+
+def test_a_key_revoked_during_the_training_promotes_nothing(almanac: Almanac) -> None:
+    """What it started ends; what it would start does not."""
+    with almanac.store.begin() as tx:
+        key, _ = tx.api_keys.create("ci", ["write"])
+    almanac.set_gate(almanac.add_data(9, "judged"))
+    schedule_id = almanac.add(alias="champion", key_id=key.id)
+    almanac.sweep(NIGHT)
+    with almanac.store.begin() as tx:
+        tx.api_keys.revoke(key.id)
+    almanac.work(NIGHT)
+    assert almanac.statuses(schedule_id) == ["failed"]
+    with almanac.store.read() as tx:
+        assert tx.aliases.find("web", "champion") is None
+
+
+def test_the_quota_of_the_key_holds(almanac: Almanac) -> None:
+    """A run beyond it fails with that reason; the schedule stays enabled."""
+    with almanac.store.begin() as tx:
+        key, _ = tx.api_keys.create("ci", ["write"], max_active_jobs=0)
+    schedule_id = almanac.add(key_id=key.id)
+    assert almanac.sweep(NIGHT) == 0
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "failed"
+    assert "jobs" in str(run.detail)
+    assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
+
+
+def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
+    """A key that is bound to projects trains on theirs, even where others have newer data of the name."""
+    own = almanac.add_data(3, "shared")
+    other = almanac.add_data(4, "shared")
+    with almanac.store.begin() as tx:
+        key, _ = tx.api_keys.create("bound", ["write"], projects=["search"])
+        tx.datasets.get(own).project = "search"
+        tx.datasets.get(other).project = "ads"
+    schedule_id = almanac.add(key_id=key.id, project="search", job={"dataset": "shared"})
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.datasets) == ("trained", {"train": own}), run.detail
+    with almanac.store.read() as tx:
+        assert tx.models.get(str(run.model_id)).project == "search"
+
+
+@pytest.mark.parametrize("end", ["cancelled", "failed", "deleted"])
+def test_a_job_without_a_model_fails_its_run(
+    almanac: Almanac, store: Store, end: str, claim_job: Callable[..., Any]
+) -> None:
+    """With the reason; the next due time is run as usual."""
+    schedule_id = almanac.add()
+    almanac.sweep(NIGHT)
+    (job_id,) = almanac.waiting()
+    with store.begin() as tx:
+        if end == "cancelled":
+            tx.jobs.request_cancel(job_id)
+        else:
+            tx.jobs.get(job_id).deleted_at = NIGHT if end == "deleted" else None
+            tx.jobs.get(job_id).spec = {"kind": "train"}
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "failed"
+    assert job_id in str(run.detail)
+    almanac.work(NIGHT + DAY)
+    assert almanac.statuses(schedule_id) == ["failed", "trained"]
+
+
+def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
+    """Hyperparameters follow the newest data, and a training goes on from the champion of now."""
+    almanac.work(NIGHT - DAY)
+    schedule_id = almanac.add()
+    almanac.work(NIGHT)
+    with almanac.store.begin() as tx:
+        tx.aliases.move("web", "champion", 1)
+    asked = {"init_model": "web@champion", "hyperparameters": {"auto": True, "num_iterations": 3}}
+    again = almanac.add(job=asked, cron="0 4 * * *", next_run_at=NIGHT + timedelta(hours=1))
+    with almanac.store.begin() as tx:
+        dataset = tx.datasets.newest("clicks")
+        assert dataset is not None
+        dataset.statistics = {"queries": 400, "documents": 20_000, "features": 4}
+    almanac.work(NIGHT + DAY)  # which makes web:2
+    with almanac.store.begin() as tx:
+        tx.aliases.move("web", "champion", 2)
+    almanac.work(NIGHT + DAY + timedelta(hours=1))
+    assert almanac.statuses(schedule_id) == ["trained", "trained"]
+    with almanac.store.read() as tx:
+        spec = tx.jobs.get(str(almanac.runs(again)[-1].job_id)).spec
+    assert spec["init_model"] == "web:2"
+    assert spec["hyperparameters"]["learning_rate"] == 0.1
+    assert spec["hyperparameters"]["num_iterations"] == 3
+
+
+def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
+    """It names what is not there."""
+    schedule_id = almanac.add()
+    with almanac.store.begin() as tx:
+        dataset = tx.datasets.newest("clicks")
+        assert dataset is not None
+        dataset.name = "renamed"
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.due_at) == ("failed", NIGHT)
+    assert "'clicks'" in str(run.detail)
