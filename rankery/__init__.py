@@ -5,13 +5,23 @@ from typing import TYPE_CHECKING
 from rankery.lazy_names import lazy_names
 
 __version__ = "0.1.0"
-__all__ = ["AsyncClient", "Client", "RankeryRanker", "__version__", "compare", "lightgbm", "metrics"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "RankeryRanker",
+    "__version__",
+    "compare",
+    "lightgbm",
+    "metrics",
+    "verify_webhook",
+]
 
 if TYPE_CHECKING:
     from rankery import lightgbm, metrics
     from rankery.client import AsyncClient, Client
     from rankery.comparison import compare
     from rankery.sklearn import RankeryRanker
+    from rankery.webhooks import verify_webhook
 
 # The command line starts before it needs a client, and most clients need no library.
 __getattr__ = lazy_names(
@@ -23,5 +33,6 @@ __getattr__ = lazy_names(
         "compare": "rankery.comparison",
         "lightgbm": "rankery.lightgbm",
         "metrics": "rankery.metrics",
+        "verify_webhook": "rankery.webhooks",
     },
 )

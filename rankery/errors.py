@@ -43,6 +43,18 @@ class DataUnusable(UserError):
     """Data in memory cannot be sent: columns or shapes do not fit."""
 
 
+class DataWarning(UserWarning):
+    """Data in memory are used otherwise than their owner may expect."""
+
+
+class WrongType(UserError, TypeError):
+    """An argument is of a type that is not accepted."""
+
+
+class NothingFound(UserError):
+    """Nothing has the name that was given."""
+
+
 class InvalidArgument(UserError, ValueError):
     """An argument of the library is unknown, out of bounds or does not fit the others."""
 
@@ -53,6 +65,10 @@ class PackageMissing(UserError):
 
 class PackageShadowed(UserError):
     """Another package has the name of one of the server's and comes before it on Python's path."""
+
+
+class WebhookNotVerified(UserError):
+    """A request was not sent by the service, or not now, or its secret is another one."""
 
 
 class AnswerNotUnderstood(UserError):

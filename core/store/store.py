@@ -28,6 +28,7 @@ from core.store.repositories.attempts import Attempts
 from core.store.repositories.audit import Audit
 from core.store.repositories.comparisons import Comparisons
 from core.store.repositories.datasets import Datasets
+from core.store.repositories.deliveries import Deliveries
 from core.store.repositories.evaluations import Evaluations
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
@@ -47,6 +48,7 @@ from core.store.repositories.sessions import Sessions
 from core.store.repositories.studies import Studies
 from core.store.repositories.tallies import Tallies
 from core.store.repositories.uploads import Uploads
+from core.store.repositories.webhooks import Webhooks
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
 from core.store.tables import Job, Worker
@@ -78,6 +80,8 @@ class Transaction:
         audit: Who changed what.
         tallies: What is counted for good.
         events: What happened.
+        webhooks: Where events are sent.
+        deliveries: The events on their way there.
         attempts: The attempts at jobs.
         figures: How much there is of everything.
         search: Finds anything by id or name.
@@ -105,6 +109,8 @@ class Transaction:
         self.inspections = Inspections(session)
         self.studies = Studies(session, self.jobs, self.events)
         self.jobs.on_ending(self.events.job_ended)
+        self.webhooks = Webhooks(session, self.events)
+        self.deliveries = Deliveries(session)
         self.experiments = Experiments(session, self.jobs)
         self.uploads = Uploads(session)
         self.schedules = Schedules(session)

@@ -22,6 +22,8 @@ SCHEDULE = "sch_"
 SCHEDULE_RUN = "run_"
 DRIFT_REPORT = "drf_"
 UPLOAD = "upl_"
+WEBHOOK = "whk_"
+DELIVERY = "dlv_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case

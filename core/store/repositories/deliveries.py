@@ -1,0 +1,216 @@
+"""Stored deliveries of events to webhooks."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, exists, select, update
+from sqlalchemy.orm import Session, aliased
+
+from core.errors import NotFound, WrongState
+from core.store.clock import utc_now
+from core.store.repositories import ids
+from core.store.repositories.pages import Page, Span, narrowed
+from core.store.tables import Event, Webhook, WebhookDelivery
+
+WAITING, DELIVERED, DEAD = "waiting", "delivered", "dead"
+_KEPT_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class ClaimedDelivery:
+    """A delivery that one process may send now.
+
+    Attributes:
+        id: Of the delivery, the same in all attempts.
+        claim: Which claim of it this is.
+        attempt: Its number since the delivery was made or redelivered, from 1.
+        webhook: Where to.
+        event: What.
+    """
+
+    id: str
+    claim: int
+    attempt: int
+    webhook: Webhook
+    event: Event
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended.
+
+    Attributes:
+        log: `{"at", "status", "took_seconds", "error", "answer"}`.
+        delivered: Whether the receiver took it.
+        retry_after_seconds: When to try again, None for not at all.
+        disabled_reason: Why the webhook is disabled, None where it is not.
+    """
+
+    log: dict[str, Any]
+    delivered: bool
+    retry_after_seconds: float | None = None
+    disabled_reason: str | None = None
+
+
+class Deliveries:
+    """Deliveries within one transaction.
+
+    A webhook is locked before its deliveries, so that no two transactions wait for each other.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, webhook_id: str, id: str) -> WebhookDelivery:
+        """Return one delivery of a webhook.
+
+        Raises:
+            NotFound: It has no such delivery.
+        """
+        delivery = self._session.get(WebhookDelivery, id, populate_existing=True)
+        if delivery is None or delivery.webhook_id != webhook_id:
+            raise NotFound("delivery", id)
+        return delivery
+
+    def page(
+        self, webhook_id: str, cursor: str | None, limit: int, state: str | None = None
+    ) -> tuple[Page[WebhookDelivery], Mapping[int, Event]]:
+        """List the deliveries of a webhook, newest first, with their events by id.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = narrowed(select(WebhookDelivery), webhook_id=webhook_id, state=state)
+        page = Span(cursor, limit).take(self._session, rows, WebhookDelivery.id, ids.DELIVERY)
+        return page, self.events_of(page.items)
+
+    def events_of(self, deliveries: Collection[WebhookDelivery]) -> dict[int, Event]:
+        """Return the events of some deliveries by id."""
+        event_ids = [delivery.event_id for delivery in deliveries]
+        return {
+            event.id: event for event in self._session.scalars(select(Event).where(Event.id.in_(event_ids)))
+        }
+
+    def next_due(self, but: Collection[str] = ()) -> datetime | None:
+        """Return when the next delivery may be sent, None where none waits.
+
+        Args:
+            but: Webhooks that are left out.
+        """
+        rows = (
+            select(WebhookDelivery.next_attempt_at)
+            .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+            .where(Webhook.enabled, *_is_next(), WebhookDelivery.webhook_id.not_in(but))
+        )
+        return self._session.scalar(rows.order_by(WebhookDelivery.next_attempt_at).limit(1))
+
+    def claim(
+        self, limit: int, limit_of_one: int, sending: Mapping[str, int], lease_seconds: float
+    ) -> list[ClaimedDelivery]:
+        """Claim deliveries that are due: of each object the oldest event that waits.
+
+        Args:
+            limit: Deliveries at most.
+            limit_of_one: Deliveries of one webhook at most, with those that are being sent.
+            sending: How many deliveries of each webhook this process is sending.
+            lease_seconds: When another process may send them if nothing was recorded.
+        """
+        now = utc_now()
+        claimed: list[ClaimedDelivery] = []
+        for webhook in self._session.scalars(
+            select(Webhook).where(Webhook.enabled).order_by(Webhook.id)
+        ).all():
+            free = min(limit - len(claimed), limit_of_one - sending.get(webhook.id, 0))
+            if free > 0:
+                claimed += self._claim_of(webhook, free, now, lease_seconds)
+        return claimed
+
+    def record(self, claimed: ClaimedDelivery, ending: Ending) -> bool:
+        """Record how a claimed attempt ended; returns False where the claim has ended meanwhile."""
+        webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
+        delivery = self._session.get(
+            WebhookDelivery, claimed.id, with_for_update=True, populate_existing=True
+        )
+        if webhook is None or delivery is None or delivery.claim != claimed.claim:
+            return False
+        if delivery.state != WAITING:
+            return False
+        now = utc_now()
+        delivery.attempts = claimed.attempt
+        delivery.log = [*delivery.log, ending.log][-_KEPT_ATTEMPTS:]
+        delivery.next_attempt_at = None
+        if ending.delivered:
+            delivery.state, delivery.delivered_at = DELIVERED, now
+            webhook.last_delivered_at, webhook.failing_since = now, None
+        else:
+            webhook.failing_since = webhook.failing_since or now
+            if ending.retry_after_seconds is None:
+                delivery.state = DEAD
+            else:
+                delivery.next_attempt_at = now + timedelta(seconds=ending.retry_after_seconds)
+        if ending.disabled_reason is not None:
+            webhook.enabled, webhook.disabled_reason = False, ending.disabled_reason
+        self._session.flush()
+        return True
+
+    def give_back(self, claimed: Collection[ClaimedDelivery]) -> None:
+        """Let others send deliveries at once that this process claimed and has not sent."""
+        now = utc_now()
+        for each in claimed:
+            mine = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
+            self._session.execute(
+                update(WebhookDelivery)
+                .where(*mine, WebhookDelivery.state == WAITING)
+                .values(next_attempt_at=now),
+                execution_options={"synchronize_session": False},
+            )
+
+    def redeliver(self, webhook: Webhook, id: str) -> WebhookDelivery:
+        """Send a delivery again, as if it had never been sent.
+
+        Raises:
+            NotFound: The webhook has no such delivery.
+            WrongState: The webhook is disabled.
+        """
+        delivery = self.get(webhook.id, id)
+        if not webhook.enabled:
+            raise WrongState("webhook", webhook.id, "disabled", "enable it first")
+        delivery.state, delivery.attempts = WAITING, 0
+        delivery.next_attempt_at, delivery.delivered_at = utc_now(), None
+        self._session.flush()
+        return delivery
+
+    def _claim_of(
+        self, webhook: Webhook, limit: int, now: datetime, lease_seconds: float
+    ) -> list[ClaimedDelivery]:
+        is_due = WebhookDelivery.next_attempt_at <= now
+        due = select(WebhookDelivery.id).where(WebhookDelivery.webhook_id == webhook.id, *_is_next(), is_due)
+        # Two processes take different deliveries and do not wait for each other.
+        due = due.order_by(WebhookDelivery.event_id).limit(limit).with_for_update(skip_locked=True)
+        taken = (
+            update(WebhookDelivery)
+            .where(WebhookDelivery.id.in_(due), WebhookDelivery.state == WAITING, is_due)
+            .values(claim=WebhookDelivery.claim + 1, next_attempt_at=now + timedelta(seconds=lease_seconds))
+            .returning(WebhookDelivery)
+        )
+        options = {"populate_existing": True, "synchronize_session": False}
+        rows = self._session.scalars(taken, execution_options=options).all()
+        events = self.events_of(rows)
+        return [
+            ClaimedDelivery(row.id, row.claim, row.attempts + 1, webhook, events[row.event_id])
+            for row in sorted(rows, key=lambda row: row.event_id)
+        ]
+
+
+def _is_next() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions that a delivery waits, and for no earlier event of its object."""
+    earlier = aliased(WebhookDelivery)
+    waits_behind = exists().where(
+        earlier.webhook_id == WebhookDelivery.webhook_id,
+        earlier.object_id == WebhookDelivery.object_id,
+        earlier.event_id < WebhookDelivery.event_id,
+        earlier.state == WAITING,
+    )
+    return WebhookDelivery.state == WAITING, ~waits_behind

@@ -1,0 +1,182 @@
+"""Stored webhooks."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.store.clock import utc_now
+from core.store.repositories import ids
+from core.store.repositories.deliveries import WAITING
+from core.store.repositories.events import Events
+from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added, found
+from core.store.tables import Webhook, WebhookDelivery
+
+FORMER_SECRET_HOURS = 24
+_DISPATCHED_AT_ONCE = 500
+
+
+class Webhooks:
+    """Webhooks within one transaction."""
+
+    def __init__(self, session: Session, events: Events) -> None:
+        self._session = session
+        self._events = events
+
+    def add(
+        self,
+        url: str,
+        secret: str,
+        *,
+        events: Collection[str] = (),
+        description: str | None = None,
+        project: str | None = None,
+        enabled: bool = True,
+        key_id: str | None = None,
+    ) -> Webhook:
+        """Record a webhook, to which events are sent that happen from now on.
+
+        Args:
+            url: Where to.
+            secret: The key of its signatures.
+            events: The kinds that are sent, all where it is empty.
+            description: What people write about it.
+            project: Only events of this project are sent.
+            enabled: Whether events are sent.
+            key_id: The API key that makes it.
+        """
+        webhook = Webhook(
+            id=ids.new_id(ids.WEBHOOK),
+            url=url,
+            events=list(events),
+            description=description,
+            project=project,
+            enabled=enabled,
+            secret=secret,
+            dispatched_id=self._events.latest_id(),
+            created_by=key_id,
+        )
+        return added(self._session, webhook)
+
+    def get(self, id: str) -> Webhook:
+        """Return one webhook.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return found(self._session, Webhook, "webhook", id)
+
+    def page(self, cursor: str | None, limit: int) -> Page[Webhook]:
+        """List webhooks, newest first.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        return Span(cursor, limit).take(self._session, select(Webhook), Webhook.id, ids.WEBHOOK)
+
+    def waiting(self, webhook_ids: Collection[str]) -> dict[str, int]:
+        """Return the number of deliveries that wait, by webhook."""
+        waiting = (WebhookDelivery.webhook_id.in_(webhook_ids), WebhookDelivery.state == WAITING)
+        rows = select(WebhookDelivery.webhook_id, func.count()).where(*waiting)
+        counts = dict(self._session.execute(rows.group_by(WebhookDelivery.webhook_id)).tuples().all())
+        return {webhook_id: counts.get(webhook_id, 0) for webhook_id in webhook_ids}
+
+    def change(self, id: str, values: Mapping[str, Any]) -> Webhook:
+        """Change a webhook.
+
+        One that is enabled again is sent the deliveries that still wait, and what happens from now on.
+
+        Raises:
+            NotFound: There is none.
+        """
+        webhook = self._locked(id)
+        if values.get("enabled") and not webhook.enabled:
+            webhook.disabled_reason = webhook.failing_since = None
+            webhook.dispatched_id = self._events.latest_id()
+            waiting = (WebhookDelivery.webhook_id == id, WebhookDelivery.state == WAITING)
+            self._session.execute(
+                update(WebhookDelivery).where(*waiting).values(next_attempt_at=utc_now()),
+                execution_options={"synchronize_session": False},
+            )
+        for name, value in values.items():
+            setattr(webhook, name, value)
+        webhook.updated_at = utc_now()
+        self._session.flush()
+        return webhook
+
+    def rotate(self, id: str, secret: str) -> Webhook:
+        """Give a webhook another secret; the former one signs as well for a day.
+
+        Raises:
+            NotFound: There is none.
+        """
+        webhook = self._locked(id)
+        now = utc_now()
+        webhook.former_secret, webhook.secret = webhook.secret, secret
+        webhook.former_until, webhook.updated_at = now + timedelta(hours=FORMER_SECRET_HOURS), now
+        self._session.flush()
+        return webhook
+
+    def delete(self, id: str) -> None:
+        """Delete a webhook with its deliveries.
+
+        Raises:
+            NotFound: There is none.
+        """
+        self._locked(id)
+        self._session.execute(delete(Webhook).where(Webhook.id == id))
+
+    def any_enabled(self) -> bool:
+        """Return whether events are sent anywhere."""
+        return self._session.scalar(select(Webhook.id).where(Webhook.enabled).limit(1)) is not None
+
+    def are_behind(self) -> bool:
+        """Return whether there are events for which an enabled webhook has no deliveries yet."""
+        latest = self._events.latest_id()
+        behind = select(Webhook.id).where(Webhook.enabled, Webhook.dispatched_id < latest)
+        return self._session.scalar(behind.limit(1)) is not None
+
+    def dispatch(self) -> None:
+        """Make deliveries of the events since the last time, some hundreds at once.
+
+        Ids of events are committed in order, so none is missed; two processes take different webhooks.
+        """
+        latest, now = self._events.latest_id(), utc_now()
+        behind = select(Webhook).where(Webhook.enabled, Webhook.dispatched_id < latest).order_by(Webhook.id)
+        for webhook in self._session.scalars(behind.with_for_update(skip_locked=True)).all():
+            self._dispatch(webhook, latest, now)
+        self._session.flush()
+
+    def _dispatch(self, webhook: Webhook, latest: int, now: datetime) -> None:
+        events = self._events.after(
+            webhook.dispatched_id, _DISPATCHED_AT_ONCE, kinds=webhook.events, project=webhook.project
+        )
+        rows = [
+            {
+                "id": ids.new_id(ids.DELIVERY),
+                "webhook_id": webhook.id,
+                "event_id": event.id,
+                "object_id": event.object_id,
+                "state": WAITING,
+                "attempts": 0,
+                "claim": 0,
+                "next_attempt_at": now,
+                "created_at": now,
+                "log": [],
+            }
+            for event in events
+            if event.id <= latest
+        ]
+        if rows:
+            self._session.execute(insert(WebhookDelivery), rows)
+        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_AT_ONCE else latest
+
+    def _locked(self, id: str) -> Webhook:
+        webhook = self._session.get(Webhook, id, with_for_update=True, populate_existing=True)
+        if webhook is None:
+            raise NotFound("webhook", id)
+        return webhook
