@@ -171,7 +171,7 @@ def preview(
             if manner.trash_days <= 0:
                 tx.trash.add_trashed(plan, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
-        gone |= plan.nodes.keys()
+        gone.update(plan.nodes)
         deletion.add(plan, sizes)
     return deletion
 
@@ -197,7 +197,7 @@ def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor
             plan = tx.trash.purge_plan(left)
             actor.record(tx, plan)
             tx.trash.purge(plan)
-        gone |= plan.nodes.keys()
+        gone.update(plan.nodes)
         deletion.add(plan, sizes)
         delete_folders(store, plan.folders, sizes)
     return deletion
@@ -216,7 +216,7 @@ def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manne
         with store.read() as tx:
             plan = tx.trash.purge_plan([each for each in chunk if each not in gone], lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
-        gone |= plan.nodes.keys()
+        gone.update(plan.nodes)
         deletion.add(plan, sizes)
     return deletion
 
@@ -239,10 +239,13 @@ def _in_time(
     """Yield ids in chunks, with pauses after each, until the time is up."""
     deadline = time.monotonic() + manner.seconds
     left = iter(object_ids)
-    while chunk := list(islice(left, CHUNK)):
+    while True:
         began = time.monotonic()
         if began > deadline:
             deletion.is_complete = False
+            return
+        chunk = list(islice(left, CHUNK))
+        if not chunk:
             return
         yield chunk
         time.sleep(pause_share * (time.monotonic() - began))

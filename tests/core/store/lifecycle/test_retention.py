@@ -1,0 +1,193 @@
+"""Retention: what is too old, what keeps it, and what is freed a little at a time."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import object_session
+
+from core.store import Job, Store, StoreSettings
+from core.store.clock import utc_now
+from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.retention import RetentionPolicy, Upkeep
+from core.store.lifecycle.storage import measure_storage
+from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
+
+ALL = dict.fromkeys(KINDS, 30.0)
+HOUR = 3600.0
+
+
+def policy(days: Mapping[str, float], trash_days: float = 7) -> RetentionPolicy:
+    """Return a policy in the order of the settings."""
+    return RetentionPolicy({kind: days[kind] for kind in KINDS if kind in days}, None, trash_days)
+
+
+def age(store: Store, days: float, *rows: Any) -> None:
+    """Let rows have been made some days earlier."""
+    moment = utc_now() - timedelta(days=days)
+    with store.begin() as tx:
+        session = object_session(tx.jobs.add("train", {}))
+        assert session is not None
+        for row in rows:
+            values: dict[str, datetime] = {"created_at": moment}
+            if isinstance(row, Job):
+                values["finished_at"] = moment
+            session.execute(update(type(row)).where(type(row).id == row.id).values(values))
+
+
+def everything(story: Story) -> tuple[Any, ...]:
+    """Return all rows of a story."""
+    return (story.training, story.model, story.evaluation, story.ranking, story.inspection)
+
+
+def trashed(store: Store) -> set[str]:
+    """Return the ids of what is in the trash."""
+    with store.read() as tx:
+        return {item.node.id for item in tx.trash.page(None, 200).items}
+
+
+def test_what_is_old_goes_to_the_trash_and_says_who(store: Store, author: Author, story: Story) -> None:
+    """With results first; nobody's key deleted it, and the audit names retention."""
+    young = author.story()
+    age(store, 31, *everything(story))
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    assert trashed(store) == {row.id for row in everything(story)}
+    with store.read() as tx:
+        entries = tx.audit.page(None, 10).items
+        assert {item.deleted_by for item in tx.trash.page(None, 200).items} == {None}
+        assert tx.models.get(young.model.id).id == young.model.id
+    assert {(entry.method, entry.request_id, entry.key_id) for entry in entries} == {
+        ("RETENTION", "retention", None)
+    }
+    assert f"/v1/models/{story.model.id}" in {entry.path for entry in entries}
+
+
+def alias(store: Store, story: Story) -> set[str]:
+    """Point an alias at the model."""
+    with store.begin() as tx:
+        tx.aliases.move("web", "champion", story.model.version)
+    return {story.model.id, story.training.id}
+
+
+def kept_model(store: Store, story: Story) -> set[str]:
+    """Tag the model."""
+    with store.begin() as tx:
+        tx.models.tag(story.model.id, {"keep": ""})
+    return {story.model.id, story.training.id}
+
+
+def kept_job(store: Store, story: Story) -> set[str]:
+    """Tag the job."""
+    with store.begin() as tx:
+        tx.jobs.label(story.training.id, {}, {"keep": "for the paper"})
+    return {story.model.id, story.training.id, story.evaluation.id}
+
+
+@pytest.mark.parametrize("keep", [alias, kept_model, kept_job])
+def test_what_is_kept_stays_with_what_it_needs(
+    store: Store, story: Story, keep: Callable[[Store, Story], set[str]]
+) -> None:
+    """An alias or the tag `keep` holds a model and its job; on a job it holds what the job made."""
+    age(store, 31, *everything(story))
+    kept = keep(store, story)
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    assert trashed(store) == {row.id for row in everything(story)} - kept
+
+
+def test_a_kind_without_retention_is_kept_for_ever(store: Store, story: Story) -> None:
+    """And so is what its objects could not be without."""
+    age(store, 400, *everything(story))
+    Upkeep(policy({"model": 30, "job": 30}), HOUR).run(store, 10)
+    assert trashed(store) == set()
+
+
+def test_active_jobs_never_get_old(store: Store) -> None:
+    """A job counts from its end."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {})
+    age(store, 400, job)
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    assert trashed(store) == set()
+
+
+def test_expired_trash_is_freed(store: Store, story: Story) -> None:
+    """Bytes and rows, without being asked."""
+    age(store, 31, *everything(story))
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    Upkeep(policy({}, trash_days=7), HOUR).run(store, 10)
+    assert len(trashed(store)) == 5
+    Upkeep(policy({}, trash_days=0), HOUR).run(store, 10)
+    assert trashed(store) == set()
+    assert list(store.artifacts.sizes()) == []
+
+
+def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> None:
+    """Folders without rows go at the next sweep."""
+    age(store, 31, *everything(story))
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    with store.begin() as tx:
+        folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+    assert store.artifacts.exists(f"models/{story.model.id}")
+    Upkeep(policy({}), HOUR).run(store, 10)
+    with store.read() as tx:
+        assert tx.trash.pending(10) == []
+    assert not any(store.artifacts.exists(folder) for folder in folders)
+
+
+def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> None:
+    """However short each turn is, all is looked at in the end, and then nothing for an hour."""
+    jobs = [author.job() for _ in range(120)]
+    age(store, 31, *jobs)
+    upkeep = Upkeep(policy({"job": 30}), HOUR)
+    upkeep.run(store, 0.001)
+    assert len(trashed(store)) < len(jobs)
+    for _ in range(40):
+        upkeep.run(store, 0.05)
+    assert trashed(store) == {job.id for job in jobs}
+    late = author.job()
+    age(store, 31, late)
+    upkeep.run(store, 1)
+    assert late.id not in trashed(store)
+
+
+def test_storage_promises_what_retention_does(store: Store, author: Author, story: Story) -> None:
+    """By kind, in numbers and bytes; what is kept is not promised."""
+    kept = author.story()
+    age(store, 31, *everything(story), *everything(kept))
+    with store.begin() as tx:
+        tx.aliases.move("web", "champion", kept.model.version)
+    found = {kind.name: kind for kind in measure_storage(store, policy(ALL)).kinds}
+    counts = {name: kind.retention_objects for name, kind in found.items() if kind.retention_objects}
+    assert counts == {"models": 1, "evaluations": 2, "rankings": 2, "inspections": 2, "jobs": 1}
+    assert found["models"].retention_bytes == len(CONTENT)
+    assert found["evaluations"].retention_bytes == 2 * len(CONTENT)
+    Upkeep(policy(ALL), HOUR).run(store, 10)
+    after = {kind.name: kind for kind in measure_storage(store, policy(ALL)).kinds}
+    assert {name: kind.trash_objects for name, kind in after.items() if kind.trash_objects} == counts
+    assert after["models"].trash_bytes == found["models"].retention_bytes
+    assert after["models"].size_bytes == len(CONTENT)
+
+
+def test_old_audit_entries_go(store: Store) -> None:
+    """Only those that are older than the setting says."""
+    with store.begin() as tx:
+        for _ in range(3):
+            tx.audit.add(method="POST", path="/", status=200, request_id="", key_id=None, address=None)
+    kept = RetentionPolicy({}, 1.0, 7)
+    Upkeep(kept, HOUR).run(store, 10)
+    with store.read() as tx:
+        assert len(tx.audit.page(None, 10).items) == 3
+    Upkeep(RetentionPolicy({}, -1.0, 7), HOUR).run(store, 10)
+    with store.read() as tx:
+        assert tx.audit.page(None, 10).items == []
+
+
+def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
+    """Results come before what they are of; what is not set is not there."""
+    found = RetentionPolicy.of(
+        settings.model_copy(update={"retention_jobs_days": 90, "retention_models_days": 60.0})
+    )
+    assert list(found.days.items()) == [("model", 60), ("job", 90)]
+    assert (found.audit_days, found.trash_days) == (None, 7)
