@@ -40,6 +40,35 @@ class CandidateColumns(TypedDict, total=False):
     ignore: Sequence[str]
 
 
+class JobLabels(TypedDict, total=False):
+    """How people find a job again."""
+
+    name: str
+    """What people call it, in the place of what it makes"""
+
+    notes: str
+    """Whatever they note"""
+
+    tags: Mapping[str, str]
+    """What they mark it with"""
+
+    project: str
+    """The project that it belongs to"""
+
+
+class TrainingLabels(TypedDict, total=False):
+    """How people find a training again; its tags are those of its model."""
+
+    name: str
+    """What people call it, in the place of its model's name"""
+
+    notes: str
+    """Whatever they note"""
+
+    project: str
+    """The project that it belongs to"""
+
+
 class ExportOptions(TypedDict, total=False):
     """What some formats of exports take; the service lists which."""
 

@@ -1,10 +1,18 @@
-"""References to resources: an id or an object."""
+"""References to resources: an id, a name or an object."""
 
+import re
 from collections.abc import Mapping
-from typing import Any, Protocol
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol, TypeGuard
 from urllib.parse import quote
 
 from rankery.client.schemas.requests import ModelSystem, RankingSystem
+from rankery.errors import WrongType
+
+DATASET_PREFIX = "ds_"
+RANKING_PREFIX = "rnk_"
+_ADDRESS = re.compile(r"(s3|gs|https?|hf)://|(hf|ir_datasets):", re.ASCII)
 
 
 class HasId(Protocol):
@@ -15,9 +23,57 @@ class HasId(Protocol):
         """Its id."""
 
 
-def id_of(thing: str | HasId) -> str:
-    """Return the id, or the reference as it was given."""
-    return thing if isinstance(thing, str) else thing.id
+def id_of(thing: str | HasId, wanted: str = "an id, a name or an object of the client") -> str:
+    """Return the id, or the reference as it was given.
+
+    Args:
+        thing: An id, a name, or a resource.
+        wanted: What the caller accepts, for the message.
+
+    Raises:
+        WrongType: It is something else.
+    """
+    found = thing if isinstance(thing, str) else getattr(thing, "id", None)
+    if isinstance(found, str):
+        return found
+    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+
+
+def is_address(thing: object) -> TypeGuard[str]:
+    """Tell whether a text is the address of data that the service reads, such as `s3://clicks/may.parquet`."""
+    return isinstance(thing, str) and _ADDRESS.match(thing) is not None
+
+
+def path_of(thing: Any, wanted: str) -> Path:
+    """Return a path.
+
+    Args:
+        thing: A path or its text.
+        wanted: What the caller accepts, for the message.
+
+    Raises:
+        WrongType: It is something else.
+    """
+    if isinstance(thing, str | PathLike):
+        return Path(thing)
+    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+
+
+def described(value: Any) -> str:
+    """Return a short description of a value of a wrong type.
+
+    Example:
+        >>> described(3), described([1, 2])
+        ('3 (int)', 'a list of 2')
+    """
+    name = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}".removeprefix("builtins.")
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"a {name} of shape {shape}"
+    if value is None or isinstance(value, str | int | float):
+        return "None" if value is None else f"{value!r:.60} ({name})"
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return f"{article} {name} of {len(value)}" if hasattr(value, "__len__") else f"{article} {name}"
 
 
 def address_of(thing: str | HasId) -> str:
@@ -34,5 +90,5 @@ def system_of(system: "str | HasId | ModelSystem | RankingSystem") -> dict[str, 
     """Return a model or a ranking as comparisons are told of it; ids of rankings begin with `rnk_`."""
     if isinstance(system, Mapping):
         return dict(system)
-    reference = id_of(system)
-    return {"ranking_id" if reference.startswith("rnk_") else "model": reference}
+    reference = id_of(system, "a model, a ranking or scores")
+    return {"ranking_id" if reference.startswith(RANKING_PREFIX) else "model": reference}

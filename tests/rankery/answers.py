@@ -15,6 +15,7 @@ def job_document(**changes: Any) -> dict[str, Any]:
         "priority": "normal",
         "attempt": 0,
         "cancel_requested": False,
+        "tags": {},
         "created_at": "2026-01-05T09:58:00Z",
     } | changes
 

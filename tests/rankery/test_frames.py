@@ -14,7 +14,7 @@ EMBEDDINGS = [[1.0, 2.0], [3.0, 4.0]]
 
 
 def _sent(table: pa.Table) -> pa.Table:
-    return pa.ipc.open_stream(as_stream(table, {"query": "search"})).read_all()
+    return pa.ipc.open_stream(as_stream(table)).read_all()
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
     table = as_table(frame)
     assert table.column("emb").to_pylist() == EMBEDDINGS
     sent = _sent(table)
-    assert sent.column_names == ["query_id", "emb"]
+    assert sent.column_names == ["search", "emb"]
     assert sent.schema.field("emb").type.list_size == 2
     assert sent.column("emb").to_pylist() == EMBEDDINGS
 

@@ -8,20 +8,23 @@ import httpx
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.experiment_calls import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
-from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
 from rankery.client.asynchronous.ranking_calls import AsyncRankingCalls
+from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.asynchronous.study_calls import AsyncStudyCalls
+from rankery.client.asynchronous.training_calls import AsyncTrainingCalls
 from rankery.client.asynchronous.transport import AsyncTransport
+from rankery.client.resumable import RESUMABLE_BYTES
 
 
 class AsyncClient(
     AsyncDatasetCalls,
-    AsyncJobCalls,
+    AsyncTrainingCalls,
+    AsyncMeasuringCalls,
     AsyncModelCalls,
     AsyncExportCalls,
-    AsyncMeasuringCalls,
+    AsyncScoringCalls,
     AsyncRankingCalls,
     AsyncExperimentCalls,
     AsyncStudyCalls,
@@ -38,6 +41,7 @@ class AsyncClient(
             the service has no key at all.
         timeout_seconds: How long to wait for one answer. Uploads may take an hour.
         retries: How often a request that was not answered is sent again, after longer and longer pauses.
+        resumable_bytes: Larger files are uploaded in pieces, and resumed where they were cut short.
         transport: Another httpx transport, to reach an application inside this process.
 
     Example:
@@ -56,6 +60,7 @@ class AsyncClient(
         api_key: str | None = None,
         timeout_seconds: float = 30.0,
         retries: int = 4,
+        resumable_bytes: int = RESUMABLE_BYTES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.transport = AsyncTransport(
@@ -63,6 +68,7 @@ class AsyncClient(
             api_key=api_key,
             timeout_seconds=timeout_seconds,
             retries=retries,
+            resumable_bytes=resumable_bytes,
             transport=transport,
         )
 

@@ -1,16 +1,228 @@
-"""Calls about evaluations, comparisons and inspections."""
+"""Calls that measure models and rankings, and show what was found."""
 
-from rankery.client.asynchronous.calls import AsyncCalls
+from collections.abc import Mapping, Sequence
+from typing import Literal, Unpack
+
+from rankery.client.arguments import Columns, JobLabels
 from rankery.client.asynchronous.comparison import AsyncComparison
+from rankery.client.asynchronous.dataset_references import DatasetSource
 from rankery.client.asynchronous.evaluation import AsyncEvaluation
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.reading import read
+from rankery.client.asynchronous.system_calls import AsyncSystemCalls, System
+from rankery.client.reading import given, read
+from rankery.client.references import HasId, id_of
 from rankery.client.schemas.answers import ComparisonEntry
+from rankery.client.schemas.requests import (
+    Contract,
+    LossDiagnosticsRequest,
+    PartialDependenceRequest,
+)
 from rankery.client.views.inspection import Inspection
 
 
-class AsyncMeasuringCalls(AsyncCalls):
-    """Calls about evaluations, comparisons and inspections."""
+class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
+    """Calls that measure models and rankings."""
+
+    async def evaluate(
+        self,
+        system: System,
+        dataset: DatasetSource,
+        *,
+        metrics: Sequence[str] | None = None,
+        contract: Contract | None = None,
+        diagnostics: LossDiagnosticsRequest | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[JobLabels],
+    ) -> AsyncJob:
+        """Evaluate a model or an uploaded ranking on a dataset.
+
+        Args:
+            system: A model (id, name, `name:version` or `name@alias`), a ranking (`rnk_…`), a model of
+                LightGBM, or scores, as in `compare`.
+            dataset: What to measure on, in any form that `train` takes.
+            metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            diagnostics: See what the papers say of a loss at the model's scores: `{"loss", "cutoff"}`.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the bootstrap intervals.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            **labels: `name`, `notes`, `tags` and `project` of the job.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        dataset_id = await self._dataset_id(dataset, columns)
+        spec = {
+            "kind": "evaluate",
+            **await self._system(system, dataset_id),
+            "dataset_id": dataset_id,
+            "metrics": metrics,
+            "contract": contract,
+            "diagnostics": diagnostics,
+            "label_map": label_map,
+            "seed": seed,
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            **labels,
+        }
+        return await self.submit(given(spec))
+
+    async def compare(
+        self,
+        dataset: DatasetSource,
+        systems: "Sequence[System] | Mapping[str, System]",
+        *,
+        reference: int | None = None,
+        correction: Literal["holm", "none"] | None = None,
+        pool_folds: bool | None = None,
+        metrics: Sequence[str] | None = None,
+        contract: Contract | None = None,
+        permutations: int | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[JobLabels],
+    ) -> AsyncJob:
+        """Compare models and rankings, query by query, on one dataset.
+
+        Args:
+            dataset: What to compare them on, in any form that `train` takes.
+            systems: Two or more; each later one is held against each earlier one. A model (id, name,
+                `name:version`, `name@alias`) or a ranking (`rnk_…`); a `Booster` or `LGBMRanker`, which is
+                imported; a file of a TREC run; scores as `upload_run` takes them: an array in the order of
+                the dataset's rows, a frame, or `{query: {document: score}}`. By name where they are a
+                dictionary: `{"champion": "web@champion", "neural": scores}`.
+            reference: Place of the system, from 0, that all others are held against instead.
+            correction: Of the p-values for their number: `holm`, or `none` for one test planned before.
+            pool_folds: Rank each query by the model of a cross-validation that has not seen it.
+            metrics: Spellings; the first one decides.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            permutations: Random assignments of Fisher's randomisation test.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the resampling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            **labels: `name`, `notes`, `tags` and `project` of the job.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        dataset_id = await self._dataset_id(dataset, columns)
+        spec = {
+            "kind": "compare",
+            "dataset_id": dataset_id,
+            "systems": await self._systems(systems, dataset_id),
+            "reference": reference,
+            "correction": correction,
+            "pool_folds": pool_folds,
+            "metrics": metrics,
+            "contract": contract,
+            "permutations": permutations,
+            "label_map": label_map,
+            "seed": seed,
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            **labels,
+        }
+        return await self.submit(given(spec))
+
+    async def rank_dataset(
+        self,
+        model: str | HasId,
+        dataset: DatasetSource,
+        *,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[JobLabels],
+    ) -> AsyncJob:
+        """Rank the documents of a dataset by a model; the job stores a ranking.
+
+        Args:
+            model: Id, name, `name:version` or `name@alias`.
+            dataset: What to rank, in any form that `train` takes.
+            allow_absent_features: Go on where the dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            **labels: `name`, `notes`, `tags` and `project` of the job.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {
+            "kind": "rank",
+            "model": id_of(model),
+            "dataset_id": await self._dataset_id(dataset, columns),
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            **labels,
+        }
+        return await self.submit(given(spec))
+
+    async def inspect(
+        self,
+        model: str | HasId,
+        dataset: DatasetSource,
+        *,
+        metric: str | None = None,
+        repeats: int | None = None,
+        within: str | None = None,
+        partial_dependence: PartialDependenceRequest | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[JobLabels],
+    ) -> AsyncJob:
+        """Measure permutation importance and partial dependence of a model.
+
+        Args:
+            model: Id, name, `name:version` or `name@alias`.
+            dataset: Where to look, in any form that `train` takes.
+            metric: What is lost when a feature is shuffled; `ndcg@10` when left out.
+            repeats: How often each feature is shuffled.
+            within: Shuffle over the `dataset`, or within the `query`.
+            partial_dependence: `{"features", "grid", "sample"}`.
+            contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the shuffling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            **labels: `name`, `notes`, `tags` and `project` of the job.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {
+            "kind": "inspect",
+            "model": id_of(model),
+            "dataset_id": await self._dataset_id(dataset, columns),
+            "metric": metric,
+            "repeats": repeats,
+            "within": within,
+            "partial_dependence": partial_dependence,
+            "contract": contract,
+            "label_map": label_map,
+            "seed": seed,
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            **labels,
+        }
+        return await self.submit(given(spec))
 
     async def evaluation(self, evaluation_id: str) -> AsyncEvaluation:
         """Return the mean and 95 % interval of each metric of an evaluation.

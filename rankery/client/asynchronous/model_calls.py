@@ -1,22 +1,16 @@
 """Calls about models and their aliases."""
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-
 import httpx
 
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.display.progress import transferred
 from rankery.client.listing import Listing
 from rankery.client.reading import read
 from rankery.client.references import HasId, address_of
 from rankery.client.schemas.answers import Alias, AliasMove, Gate
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.uploads import Upload
 
 
 class AsyncModelCalls(AsyncCalls):
@@ -41,38 +35,6 @@ class AsyncModelCalls(AsyncCalls):
             RankeryApiError: There is none.
         """
         return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{address_of(reference)}"))
-
-    async def import_model(
-        self,
-        path: Path | str,
-        name: str,
-        *,
-        description: str | None = None,
-        tags: Mapping[str, str] | None = None,
-        progress: bool | None = None,
-    ) -> AsyncJob:
-        """Upload a model that LightGBM saved as text; its job tries it out and makes the name's next version.
-
-        Args:
-            path: The file, streamed.
-            name: The name that it becomes a version of.
-            description: What its owners say of it.
-            tags: What they mark it with.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
-
-        Raises:
-            FileUnusable: The file cannot be read.
-            RankeryApiError: The service refused it.
-        """
-        fields = {"name": name}
-        if description is not None:
-            fields["description"] = description
-        if tags is not None:
-            fields["tags"] = json.dumps(dict(tags))
-        upload = Upload({"file": Path(path)}, fields)
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
-            document = await self.transport.upload("/v1/models", upload, on_bytes)
-        return self._bound(AsyncJob, document)
 
     async def reproduce(self, reference: str | HasId) -> AsyncJob:
         """Train a model again; the job's result says whether the same bytes came out.

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankery.client.arguments import (
+    Columns,
     spelled_loss,
     spelled_scorer,
     spelled_space,
     spelled_test,
     spelled_validation,
 )
-from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.study import AsyncStudy
 from rankery.client.reading import given
-from rankery.client.references import HasId, id_of
 from rankery.client.schemas.requests import (
     HoldOut,
     Hyperparameters,
@@ -26,22 +26,22 @@ from rankery.client.schemas.requests import (
 )
 
 
-class AsyncStudyCalls(AsyncCalls):
+class AsyncStudyCalls(AsyncDatasetReferences):
     """Calls about studies."""
 
     async def tune(
         self,
         model_name: str,
-        dataset: str | HasId,
+        dataset: DatasetSource,
         search_space: Mapping[str, Any],
         loss: LossName | Loss = "lambdarank",
         *,
-        test: str | HasId | float | HoldOut = 0.2,
+        test: DatasetSource | float | HoldOut = 0.2,
         scorer: ScorerKind | Scorer | None = None,
         hyperparameters: Hyperparameters | None = None,
         metric: str | None = None,
         folds: int | str | None = None,
-        validation: str | HasId | float | Validation | None = None,
+        validation: DatasetSource | float | Validation | None = None,
         early_stopping: int | None = None,
         trials: int | None = None,
         seconds: float | None = None,
@@ -54,12 +54,14 @@ class AsyncStudyCalls(AsyncCalls):
         alias: str | None = None,
         priority: str | None = None,
         name: str | None = None,
+        project: str | None = None,
+        columns: Columns | None = None,
     ) -> AsyncStudy:
         """Tune a training: many trials, and one conclusion on held-out queries.
 
         Args:
             model_name: The model that winner and default become versions of.
-            dataset: What to learn from.
+            dataset: What to learn from, in any form that `train` takes.
             search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
                 `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
             loss: The loss of the default.
@@ -81,6 +83,8 @@ class AsyncStudyCalls(AsyncCalls):
             alias: Alias to point at the winner if it is shown to be better.
             priority: `low`, `normal` or `high`.
             name: Of the study; that of the model when left out.
+            project: The project that it belongs to.
+            columns: Which columns of files and frames are what, as in `upload_dataset`.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.
@@ -92,7 +96,11 @@ class AsyncStudyCalls(AsyncCalls):
             print((await study.wait()).sentence)
             ```
         """
-        held_out = None if validation is None and folds is None else spelled_validation(validation, folds)
+        held_validation = await self._held_out(validation, columns, f"{model_name} validation")
+        held_test = await self._held_out(test, columns, f"{model_name} test")
+        held_out = None
+        if validation is not None or folds is not None:
+            held_out = spelled_validation(held_validation, folds)
         asked_scorer = spelled_scorer(scorer)
         is_network = asked_scorer is not None and asked_scorer["kind"] != "trees"
         base = {
@@ -105,8 +113,8 @@ class AsyncStudyCalls(AsyncCalls):
         spec = {
             "name": name or model_name,
             "model_name": model_name,
-            "dataset_id": id_of(dataset),
-            **spelled_test(test),
+            "dataset_id": await self._dataset_id(dataset, columns, f"{model_name} train"),
+            **spelled_test(held_test),
             "base": given(base),
             "search_space": spelled_space(search_space, is_network=is_network),
             "objective": given({"metric": metric, "validation": held_out}),
@@ -117,6 +125,7 @@ class AsyncStudyCalls(AsyncCalls):
             "seed": seed,
             "alias": alias,
             "priority": priority,
+            "project": project,
         }
         return await self.submit_study(given(spec))
 

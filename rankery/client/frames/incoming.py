@@ -1,12 +1,14 @@
 """Convert data frames and arrays to Arrow tables."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
-from rankery.errors import DataUnusable
+from rankery.client.frames.cells import mixed_cell
+from rankery.client.references import described
+from rankery.errors import DataUnusable, InvalidArgument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +23,13 @@ class Frame(Protocol):
         """Hand out the columns."""
 
 
+def is_frame(value: Any) -> TypeGuard[Frame]:
+    """Tell whether a value is a data frame; a column, such as a Series of pandas, is none."""
+    shape = getattr(value, "shape", None)
+    is_column = len(shape) != 2 if isinstance(shape, tuple) else not hasattr(value, "columns")
+    return isinstance(value, Frame) and (not is_column or hasattr(value, "schema"))
+
+
 SomeFrame = TypeVar("SomeFrame", bound=Frame)
 
 
@@ -28,7 +37,7 @@ def as_table(frame: Frame) -> "pa.Table":
     """Return a frame as a table of numbers, texts and lists of numbers; pandas' index stays behind.
 
     Raises:
-        DataUnusable: A column is of a kind that has no place in judged data.
+        DataUnusable: A column is of a kind that has no place in judged data, or mixes texts and numbers.
     """
     from rankery.client.frames.arrow import pa
 
@@ -39,8 +48,8 @@ def as_table(frame: Frame) -> "pa.Table":
             table = pa.table(frame)
         columns = [_plain(table.column(place)) for place in range(table.num_columns)]
         return pa.table(dict(zip(_names(table), columns, strict=True)))
-    except pa.ArrowException as error:
-        raise DataUnusable(f"the data frame cannot be read: {str(error).splitlines()[0]}") from error
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise mixed_cell(frame) or DataUnusable(f"the data frame cannot be read: {_reason(error)}") from error
 
 
 def as_arrays(
@@ -55,7 +64,7 @@ def as_arrays(
     """Return arrays of numpy as one table.
 
     Args:
-        features: (n_documents, n_features); NaN is a missing value.
+        features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
         labels: (n_documents,), or None.
         query_ids: (n_documents,); the documents of a query stand together.
         query_sizes: (n_queries,) documents of each query instead, in order.
@@ -67,14 +76,7 @@ def as_arrays(
     """
     from rankery.client.frames.arrow import np, pa
 
-    matrix = np.asarray(features)
-    if matrix.ndim != 2:
-        raise DataUnusable(f"features must be of shape (documents, features), not {matrix.shape}")
-    names = (
-        [f"f{place}" for place in range(1, matrix.shape[1] + 1)] if feature_names is None else feature_names
-    )
-    if len(names) != matrix.shape[1]:
-        raise DataUnusable(f"there are {matrix.shape[1]} features and {len(names)} names of features")
+    names, values = _matrix_columns(features, feature_names)
     if query_sizes is not None:
         if query_ids is not None:
             raise DataUnusable("query_ids and query_sizes say the same; give one of them")
@@ -84,42 +86,77 @@ def as_arrays(
     for name, column in columns.items():
         if column is not None:
             array = np.asarray(column)
-            if array.shape != matrix.shape[:1]:
-                raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(matrix)} documents")
+            if len(array.shape) != 1 or len(array) != len(values[0]):
+                raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
             table[name] = pa.array(array.tolist() if array.dtype.kind in "OU" else array)
-    for place, name in enumerate(names):
+    for name, column in zip(names, values, strict=True):
         if name in table:
             raise DataUnusable(f"two columns are called {name!r}")
-        table[name] = pa.array(np.ascontiguousarray(matrix[:, place]))
+        table[name] = column
     return pa.table(table)
 
 
-def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
-    """Return a table as a scoring request.
+def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequence[str], list[Any]]:
+    """Return the names and the columns of features, as arrays or as a frame has them."""
+    from rankery.client.frames.arrow import np
+
+    if is_frame(features):
+        given = as_table(features)
+        columns: list[Any] = list(given.columns)
+        names = names or given.column_names
+    else:
+        matrix = np.asarray(features.toarray() if hasattr(features, "toarray") else features)
+        if matrix.ndim != 2 or not matrix.shape[1]:
+            raise DataUnusable(f"features must be of shape (documents, features), not {matrix.shape}")
+        columns = [np.ascontiguousarray(matrix[:, place]) for place in range(matrix.shape[1])]
+        names = [f"f{place}" for place in range(1, len(columns) + 1)] if names is None else names
+    if len(names) != len(columns):
+        raise DataUnusable(f"there are {len(columns)} features and {len(names)} names of features")
+    return names, columns
+
+
+def grouped(group: Any, n_documents: int) -> dict[str, Any]:
+    """Return a group as `query_sizes` or `query_ids`, whichever it is.
 
     Args:
-        table: A row a document.
-        columns: Where the `query` and the `document` stand, and columns to `ignore`.
+        group: (n_queries,) documents of each query, or (n_documents,) the query of each document.
+        n_documents: How many there are.
 
     Raises:
-        DataUnusable: There is no such column, or lists of a column have different lengths.
+        InvalidArgument: It is neither, or could be both.
+    """
+    from rankery.client.frames.arrow import np
+
+    given = np.asarray(group)
+    is_sizes = given.ndim == 1 and given.dtype.kind in "iu" and int(given.sum()) == n_documents
+    if given.shape == (n_documents,):
+        if is_sizes:
+            raise InvalidArgument(
+                "group could be sizes or ids of queries; say which with upload_arrays(query_sizes=…) or"
+                " (query_ids=…)"
+            )
+        return {"query_ids": given}
+    if is_sizes:
+        return {"query_sizes": given}
+    raise InvalidArgument(
+        f"group must be the documents of each query, which add up to {n_documents:,}, or the query of each of"
+        f" {n_documents:,} documents, not {described(given)}"
+    )
+
+
+def as_stream(table: "pa.Table") -> bytes:
+    """Return a table of candidates as a scoring request.
+
+    Raises:
+        DataUnusable: Lists of a column have different lengths.
     """
     from rankery.client.frames.arrow import pa
 
-    named = dict(columns or {})
-    ignored = set(named.pop("ignore", ()))
-    roles = {named.pop(role): f"{role}_id" for role in ("query", "document") if role in named}
-    if named:
-        raise DataUnusable(f"columns says query, document and ignore here, not {', '.join(named)}")
-    for name in (*roles, *ignored):
-        if name not in table.column_names:
-            raise DataUnusable(f"there is no column {name!r}; there are {', '.join(table.column_names)}")
-    kept = [name for name in table.column_names if name not in ignored]
-    columns_sent = [_fixed_size(name, table.column(name)) for name in kept]
-    table = pa.table(columns_sent, [roles.get(name, name) for name in kept])
+    columns = [_fixed_size(name, table.column(name)) for name in table.column_names]
+    sent = pa.table(columns, table.column_names)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.ipc.new_stream(sink, sent.schema) as writer:
+        writer.write_table(sent)
     return sink.getvalue().to_pybytes()
 
 
@@ -171,6 +208,10 @@ def _fixed_size(name: str, column: Any) -> Any:
     if len(sizes) > 1:
         raise DataUnusable(f"lists of column {name!r} have different lengths, {sizes[0]} and {sizes[1]}")
     return column.cast(pa.list_(column.type.value_type, sizes[0])) if sizes else column
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _ids_of_sizes(sizes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

@@ -1,7 +1,7 @@
 """Convert Arrow tables to data frames and arrays."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rankery.errors import PackageMissing
 
@@ -45,12 +45,20 @@ def as_numpy(table: "pa.Table") -> "dict[str, np.ndarray[Any, Any]]":
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
-def like(frame: "SomeFrame", table: "pa.Table") -> "SomeFrame":
-    """Return a table in the kind of a frame, as a table of Arrow where it is another kind."""
+def like(frame: "SomeFrame", table: "pa.Table", *, is_by_row: bool = False) -> "SomeFrame":
+    """Return a table in the kind of a frame, as a table of Arrow where it is another kind.
+
+    Args:
+        frame: As it was given.
+        table: With the column `row`.
+        is_by_row: Whether a frame of pandas gets the labels of the rows in the frame's index.
+    """
     library = type(frame).__module__.partition(".")[0]
     found: Any = table
     if library == "pandas":
         found = as_pandas(table)
+        if is_by_row:
+            found.index = cast("Any", frame).index[found["row"]]
     elif library == "polars":
         found = as_polars(table)
     same_kind: SomeFrame = found

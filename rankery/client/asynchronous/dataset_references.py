@@ -1,0 +1,116 @@
+"""Datasets as arguments: by id or name, as a file, a frame, arrays or an address."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rankery.client.arguments import Columns
+from rankery.client.asynchronous.dataset import AsyncDataset
+from rankery.client.asynchronous.upload_calls import AsyncUploadCalls
+from rankery.client.frames.cells import suggestion
+from rankery.client.frames.incoming import Frame, as_table, is_frame, written
+from rankery.client.frames.judged import checked_columns
+from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
+from rankery.client.uploads import Upload
+from rankery.errors import NothingFound
+
+DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
+_WANTED = "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
+_DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
+_COMPARED_NAMES = 200
+
+
+class AsyncDatasetReferences(AsyncUploadCalls):
+    """Calls that take datasets in any form."""
+
+    async def find_dataset(self, reference: str) -> AsyncDataset:
+        """Return a dataset by its id, or the newest one of a name that is ready.
+
+        Args:
+            reference: An id, `ds_…`, or a name.
+
+        Raises:
+            NothingFound: No dataset of this name is ready; with the nearest name.
+            RankeryApiError: There is none of this id.
+        """
+        if reference.startswith(DATASET_PREFIX):
+            return self._bound(AsyncDataset, await self.transport.get(f"/v1/datasets/{reference}"))
+        found = await self._named(reference, "ready")
+        if found:
+            return self._bound(AsyncDataset, found[0])
+        waiting = await self._named(reference, None)
+        if waiting:
+            raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")
+        known = await self.transport.get("/v1/datasets", fields="name", limit=_COMPARED_NAMES)
+        near = suggestion(reference, [one["name"] for one in known["items"]])
+        raise NothingFound(f"there is no dataset and no file {reference!r}{near}")
+
+    async def _named(self, name: str, status: str | None) -> Any:
+        page = await self.transport.get("/v1/datasets", name=name, status=status, limit=1)
+        return page["items"]
+
+    async def _dataset_id(self, data: Any, columns: Columns | None = None, name: str | None = None) -> str:
+        """Return the id of a dataset, uploaded and read where it is given as data.
+
+        Args:
+            data: As `train` takes it.
+            columns: Which columns of a file or a frame are what.
+            name: What a frame is called.
+
+        Raises:
+            JobFailed: The data cannot be read.
+            NothingFound: There is no dataset of this name.
+            WrongType: It is something else.
+        """
+        if isinstance(data, str) and not is_address(data):
+            if data.startswith(DATASET_PREFIX):
+                return data
+            path = Path(data)
+            if not path.is_file():
+                return (await self.find_dataset(data)).id
+            data = path
+        if isinstance(data, Path):
+            return await self._file_id(data, columns)
+        if is_frame(data):
+            return await self._frame_id(data, columns, name)
+        if is_address(data) or (isinstance(data, tuple) and len(data) == 3):
+            named = None if isinstance(data, str) else name
+            return (await (await self.upload_dataset(data, named, columns=columns)).wait()).id
+        return id_of(data, _WANTED)
+
+    async def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
+        """Return what is held out, a dataset by its id."""
+        if held is None or isinstance(held, Mapping | int | float):
+            return held
+        return await self._dataset_id(held, columns, name)
+
+    async def _file_id(self, path: Path, columns: Columns | None) -> str:
+        upload = Upload({"file": path})
+        with upload.opened(lambda _: None) as files:
+            sha256 = hashlib.file_digest(files["file"][1], "sha256").hexdigest()  # type: ignore[arg-type]
+        known = await self._read_before(sha256, columns)
+        return known or (await (await self.upload_dataset(path, columns=columns)).wait()).id
+
+    async def _frame_id(self, frame: Frame, columns: Columns | None, name: str | None) -> str:
+        table = as_table(frame)
+        checked = checked_columns(frame, table, columns)
+        with written(table) as path:
+            known = await self._read_before(hashlib.sha256(path.read_bytes()).hexdigest(), checked)
+            if known is not None:
+                return known
+            fields = {"columns": json.dumps(checked)} | ({} if name is None else {"name": name})
+            return (await (await self._upload(Upload({"file": path}, fields), None)).wait()).id
+
+    async def _read_before(self, sha256: str, columns: Columns | None) -> str | None:
+        """Return the id of a dataset of the same bytes that was read in the same way, None where none was."""
+        page = await self.transport.get("/v1/datasets", status="ready", sha256=sha256)
+        asked = {"columns": dict(columns)} if columns else {}
+        return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == asked), None)
+
+
+def _options(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a file was to be read, without what holds anyway."""
+    options = source.get("options") or {}
+    return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

@@ -1,0 +1,198 @@
+"""Calls that bring models and rankings of other systems to the service."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.display.progress import transferred
+from rankery.client.frames import runs
+from rankery.client.frames.incoming import is_frame
+from rankery.client.model_text import is_booster, renamed, text_of
+from rankery.client.reading import given
+from rankery.client.references import described, path_of, system_of
+from rankery.client.uploads import Upload
+from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
+
+# A reference, an object of the client, a model of LightGBM, scores, or the file of one of the latter.
+System: TypeAlias = Any
+_RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
+_REFERENCES = frozenset({"model", "ranking_id", "name"})
+_SCATTERED = "scattered-queries"
+_NO_NAME = re.compile(r"[^a-z0-9._-]+")
+_MODEL_TEXT = b"tree\n"
+
+
+class AsyncSystemCalls(AsyncDatasetReferences):
+    """Calls that bring models and rankings of other systems."""
+
+    async def import_model(
+        self,
+        model: Any,
+        name: str,
+        *,
+        feature_names: Sequence[str] | None = None,
+        description: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        project: str | None = None,
+        progress: bool | None = None,
+    ) -> AsyncJob:
+        """Upload a model of LightGBM; its job tries it out and makes the name's next version.
+
+        Args:
+            model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
+            name: The name that it becomes a version of.
+            feature_names: The features of a model that was trained on an array, in its order.
+            description: What its owners say of it.
+            tags: What they mark it with.
+            project: Label of the project that it belongs to.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Raises:
+            FileUnusable: The file cannot be read.
+            InvalidArgument: The model is not fitted, or the names do not fit it.
+            WrongType: It is no model of LightGBM.
+            RankeryApiError: The service refused it.
+        """
+        labels = {"tags": None if tags is None else json.dumps(dict(tags))}
+        fields = given({"name": name, "description": description, "project": project, **labels})
+        text = text_of(model)
+        if text is None and feature_names is not None:
+            text = _text_in(Path(model))
+        if text is None:
+            return await self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
+        with _file(f"{name}.txt", [text if feature_names is None else renamed(text, feature_names)]) as path:
+            return await self._send("/v1/models", Upload({"file": path}, fields), progress)
+
+    async def upload_run(
+        self,
+        run: Any,
+        dataset: DatasetSource,
+        *,
+        name: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        project: str | None = None,
+        progress: bool | None = None,
+    ) -> AsyncJob:
+        """Upload the ranking of any other system; the job that reads it makes a ranking.
+
+        Args:
+            run: A file of a TREC run, streamed; an array of scores in the order of the dataset's rows (NaN
+                where a document is not retrieved); a data frame with `query`, `document` and `score`; or
+                `{query: {document: score}}`.
+            dataset: The dataset whose queries it ranks, in any form that `train` takes.
+            name: What people will call the system; the file's name, or "scores", when left out.
+            columns: Other names of a frame's columns: `{"query", "document", "score"}`.
+            project: Label of the project that it belongs to.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Raises:
+            FileUnusable: The file cannot be read.
+            DataUnusable: The scores do not fit the dataset; the sentence names the row or the query.
+            WrongType: It is something else.
+            RankeryApiError: The service refused it.
+
+        Example:
+            ```python
+            job = await client.upload_run(network.predict(frame), dataset, name="neural")
+            ranking = await (await job.wait()).ranking()
+            ```
+        """
+        dataset_id = await self._dataset_id(dataset)
+        if isinstance(run, str | Path) or hasattr(run, "__fspath__"):
+            path = path_of(run, _RUN)
+            fields = given({"dataset_id": dataset_id, "name": name, "project": project})
+            return await self._send("/v1/rankings", Upload({"file": path}, fields), progress)
+        fields = given({"dataset_id": dataset_id, "name": name or "scores", "project": project})
+        with _file("scores.run", await self._run_lines(run, dataset_id, columns)) as path:
+            return await self._send("/v1/rankings", Upload({"file": path}, fields), progress)
+
+    async def _run_lines(self, run: Any, dataset_id: str, columns: Mapping[str, str] | None) -> Iterable[str]:
+        if isinstance(run, Mapping):
+            return runs.run_of_mapping(run)
+        if is_frame(run):
+            table = runs.run_of_frame(run, columns)
+            if "document" in table.column_names:
+                return runs.run_of_table(table)
+            queries, documents = await self._judged_rows(dataset_id)
+            return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
+        if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
+            raise WrongType(f"{_RUN} is expected here, not {described(run)}")
+        from rankery.client.frames.arrow import np
+
+        dataset = await self.find_dataset(dataset_id)
+        if any(finding.code == _SCATTERED for finding in dataset.findings or ()):
+            raise DataUnusable(
+                f"the rows of dataset {dataset.name!r} were gathered by query, so that an array may not be in"
+                " their order; give a frame with query, document and score, or with query and score"
+            )
+        queries, documents = await self._judged_rows(dataset_id)
+        return runs.run_of_scores(np.asarray(run), queries, documents)
+
+    async def _judged_rows(self, dataset_id: str) -> tuple[list[str], list[str]]:
+        response = await self.transport.request("GET", f"/v1/datasets/{dataset_id}/qrels")
+        return runs.judged_rows(response.text)
+
+    async def _systems(
+        self, systems: Sequence[System] | Mapping[str, System], dataset_id: str
+    ) -> list[dict[str, Any]]:
+        if isinstance(systems, Mapping):
+            return [await self._system(system, dataset_id, name) for name, system in systems.items()]
+        if isinstance(systems, str) or not isinstance(systems, Sequence):
+            raise WrongType(f"a list of two or more systems is expected here, not {described(systems)}")
+        return [
+            await self._system(system, dataset_id, f"system {place}")
+            for place, system in enumerate(systems, start=1)
+        ]
+
+    async def _system(self, system: System, dataset_id: str, name: str = "scores") -> dict[str, Any]:
+        """Return a system as comparisons take it; models of LightGBM and scores are uploaded first."""
+        if isinstance(system, Mapping) and set(system) <= _REFERENCES:
+            return dict(system)
+        if is_booster(system) or _is_model_file(system):
+            model_name = _NO_NAME.sub("-", name.lower()).strip("-._") or "imported"
+            job = await self.import_model(system, model_name)
+            return {"model": (await job.wait()).made("model_id")}
+        if isinstance(getattr(system, "id", None), str):
+            return system_of(system)
+        if isinstance(system, str) and not Path(system).is_file():
+            return system_of(system)
+        named = None if isinstance(system, str | Path) else name
+        job = await self.upload_run(system, dataset_id, name=named)
+        return {"ranking_id": (await job.wait()).made("ranking_id")}
+
+    async def _send(self, path: str, upload: Upload, progress: bool | None) -> AsyncJob:
+        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+            return self._bound(AsyncJob, await self.transport.upload(path, upload, on_bytes))
+
+
+def _text_in(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileUnusable(f"{path} cannot be read as the text of a model: {error}") from error
+
+
+def _is_model_file(system: System) -> bool:
+    """Tell whether a path leads to a model of LightGBM."""
+    if not isinstance(system, str | Path) or not Path(system).is_file():
+        return False
+    with Path(system).open("rb") as file:
+        return file.read(len(_MODEL_TEXT)) == _MODEL_TEXT
+
+
+@contextmanager
+def _file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
+    """Write a text into a file that is gone after the block."""
+    if "/" in name or "\0" in name:
+        raise InvalidArgument(f"{name.removesuffix('.txt')!r} is no name of a model")
+    with TemporaryDirectory(prefix="rankery-") as folder:
+        path = Path(folder) / name
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(blocks)
+        yield path

@@ -1,0 +1,257 @@
+"""Calls that train models."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+from rankery.client.arguments import (
+    DEFAULT_METRICS,
+    Columns,
+    TrainingLabels,
+    spelled_distribution,
+    spelled_early_stopping,
+    spelled_loss,
+    spelled_scorer,
+    spelled_test,
+    spelled_validation,
+)
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.grid import AsyncGrid
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.reading import given
+from rankery.client.references import HasId, id_of
+from rankery.client.schemas.requests import (
+    Contract,
+    DiagnosticsRequest,
+    DistributionRequest,
+    EarlyStoppingRequest,
+    FeatureChoiceRequest,
+    HoldOut,
+    Hyperparameters,
+    LimitsRequest,
+    Loss,
+    LossName,
+    RepeatsRequest,
+    Scorer,
+    ScorerKind,
+    Validation,
+)
+from rankery.errors import InvalidArgument
+from rankery.grids import points
+
+
+class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
+    """Calls that train models."""
+
+    async def train(
+        self,
+        model_name: str,
+        dataset: DatasetSource,
+        loss: LossName | Loss = "ndcg-loss2++",
+        *,
+        validation: DatasetSource | float | Validation | None = None,
+        folds: int | str | None = None,
+        test: DatasetSource | float | HoldOut | None = None,
+        scorer: ScorerKind | Scorer | None = None,
+        hyperparameters: Hyperparameters | Literal["auto"] | None = None,
+        metrics: Sequence[str] | None = None,
+        early_stopping: int | EarlyStoppingRequest | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        features: FeatureChoiceRequest | None = None,
+        init_model: str | HasId | None = None,
+        tags: Mapping[str, str] | None = None,
+        diagnostics: DiagnosticsRequest | None = None,
+        metric_interval: int | None = None,
+        seed: int | None = None,
+        bootstrap: bool | None = None,
+        distribution: int | DistributionRequest | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        limits: LimitsRequest | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[TrainingLabels],
+    ) -> AsyncJob:
+        """Train a new version of a model.
+
+        Args:
+            model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
+            dataset: What to learn from: a dataset, its id or its name (the newest that is ready), a file, a
+                data frame, `(X, y, group)` or an address. Data are uploaded and read first; the same bytes
+                are not uploaded again.
+            loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
+                None for a sum of models, which has none.
+            validation: What picks the best iteration: a dataset in any of these forms, a share of the queries
+                such as 0.2, or folds or a column of the training data as a dictionary.
+            folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
+                the model is then trained on all of them.
+            test: What the model is measured on at the end, in the same ways.
+            scorer: What is trained, by its kind or with its hyperparameters: "linear", or
+                `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`, or the sum of models by
+                `{"kind": "sum", "models": ["web:3", "net:1"]}`; trees when left out.
+            hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
+                them by the size of the dataset, and so does `{"auto": True}` what is not given beside it.
+            metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
+            early_stopping: Stop after so many iterations in which validation's first metric got no better;
+                or `{"metric", "rounds"}`.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            label_map: Labels to replace, as text, and what by.
+            features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
+            init_model: A model whose trees come first, by its reference; training goes on from its scores.
+            tags: Tags of the model; those of a grid name what varies.
+            diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
+            metric_interval: Iterations from one measurement to the next.
+            seed: Decides every random choice.
+            bootstrap: Learn from as many training queries drawn with replacement by the seed.
+            distribution: Grow the trees on several ranks together, at most so many; or
+                `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 4}`.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            limits: `{"seconds", "memory_bytes"}` after which it fails.
+            columns: Which columns of files and frames are what, as in `upload_dataset`.
+            **labels: `name`, `notes` and `project` of the job.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            job = await client.train(
+                "web", dataset, {"name": "lambdarank", "truncation_level": 10},
+                validation=0.2, hyperparameters={"num_leaves": 64}, early_stopping=30,
+            )
+            ```
+        """
+        spec = await self._training(
+            model_name,
+            dataset,
+            loss,
+            validation=validation,
+            folds=folds,
+            test=test,
+            scorer=scorer,
+            hyperparameters=hyperparameters,
+            metrics=metrics,
+            early_stopping=early_stopping,
+            contract=contract,
+            label_map=label_map,
+            features=features,
+            init_model=init_model,
+            tags=tags,
+            diagnostics=diagnostics,
+            metric_interval=metric_interval,
+            seed=seed,
+            bootstrap=bootstrap,
+            distribution=distribution,
+            allow_absent_features=allow_absent_features,
+            priority=priority,
+            limits=limits,
+            columns=columns,
+            **labels,
+        )
+        return await self.submit(spec)
+
+    async def grid(
+        self,
+        model_name: str,
+        dataset: DatasetSource,
+        parameters: Mapping[str, Sequence[Any]],
+        loss: LossName | Loss = "ndcg-loss2++",
+        *,
+        repeats: int | RepeatsRequest | None = None,
+        **training: Any,
+    ) -> AsyncGrid:
+        """Train a model for each point of a grid; all trainings are queued, or none where one is refused.
+
+        Args:
+            model_name: The model that they become versions of.
+            dataset: What to learn from, as in `train`.
+            parameters: Values by hyperparameter: `{"num_leaves": [31, 63], "loss": ["listnet", "mse"]}`; also
+                `loss.mu` for an option of the loss, `scorer`, `scorer.dropout` and `seed`.
+            loss: The loss where the grid has none.
+            repeats: Trainings of each point on bootstrap samples, by one seed after the other.
+            **training: Everything else that `train` takes.
+
+        Returns:
+            The trainings; `wait` on them, and see `best`.
+
+        Raises:
+            InvalidArgument: A parameter has no values.
+            RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
+
+        Example:
+            ```python
+            grid = await client.grid("web", dataset, {"num_leaves": [15, 31]}, validation=0.2)
+            print((await grid.wait()).best)
+            ```
+        """
+        for name, values in parameters.items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise InvalidArgument(f"{name}: a grid takes a list of values, not {values!r:.60}")
+        spec = await self._training(model_name, dataset, loss, **training)
+        jobs = await self.submit_all(list(points(spec, parameters)), repeats=repeats)
+        metric = (spec.get("metrics") or DEFAULT_METRICS)[0]
+        described = (await self.transport.get("/v1/metrics"))["items"]
+        name = metric.partition("@")[0]
+        higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
+        return AsyncGrid(self, jobs, list(parameters), metric, higher_is_better=higher_is_better)
+
+    async def _training(
+        self,
+        model_name: str,
+        dataset: DatasetSource,
+        loss: LossName | Loss,
+        *,
+        validation: DatasetSource | float | Validation | None = None,
+        folds: int | str | None = None,
+        test: DatasetSource | float | HoldOut | None = None,
+        scorer: ScorerKind | Scorer | None = None,
+        hyperparameters: Hyperparameters | Literal["auto"] | None = None,
+        metrics: Sequence[str] | None = None,
+        early_stopping: int | EarlyStoppingRequest | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        features: FeatureChoiceRequest | None = None,
+        init_model: str | HasId | None = None,
+        tags: Mapping[str, str] | None = None,
+        diagnostics: DiagnosticsRequest | None = None,
+        metric_interval: int | None = None,
+        seed: int | None = None,
+        bootstrap: bool | None = None,
+        distribution: int | DistributionRequest | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        limits: LimitsRequest | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[TrainingLabels],
+    ) -> dict[str, Any]:
+        """Return the fields of a training, with its data uploaded."""
+        held_validation = await self._held_out(validation, columns, f"{model_name} validation")
+        held_test = await self._held_out(test, columns, f"{model_name} test")
+        spec = {
+            "kind": "train",
+            "model_name": model_name,
+            "dataset_id": await self._dataset_id(dataset, columns, f"{model_name} train"),
+            "loss": spelled_loss(loss),
+            "validation": spelled_validation(held_validation, folds),
+            **spelled_test(held_test),
+            "scorer": spelled_scorer(scorer),
+            "hyperparameters": hyperparameters,
+            "metrics": metrics,
+            "early_stopping": spelled_early_stopping(early_stopping, metrics),
+            "contract": contract,
+            "label_map": label_map,
+            "features": features,
+            "init_model": None if init_model is None else id_of(init_model),
+            "tags": tags,
+            "diagnostics": diagnostics,
+            "metric_interval": metric_interval,
+            "seed": seed,
+            "bootstrap": bootstrap,
+            "distribution": spelled_distribution(distribution),
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            "limits": limits,
+            **labels,
+        }
+        return given(spec)

@@ -1,0 +1,261 @@
+"""Calls that bring data to the service: files, frames, arrays and addresses."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankery.client.arguments import Columns
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.dataset import AsyncDataset
+from rankery.client.display.progress import transferred
+from rankery.client.frames.incoming import Frame, as_arrays, as_table, grouped, is_frame, written
+from rankery.client.frames.judged import checked_columns, declared_categories
+from rankery.client.reading import given
+from rankery.client.references import is_address, path_of
+from rankery.client.uploads import Upload
+from rankery.errors import DataUnusable, InvalidArgument
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_DATA = "a path, an address, a data frame of pandas, polars or Arrow, or (X, y, group)"
+
+
+class AsyncUploadCalls(AsyncCalls):
+    """Calls that bring data to the service."""
+
+    async def upload_dataset(
+        self,
+        data: "Path | str | Frame | tuple[Any, Any, Any] | None" = None,
+        name: str | None = None,
+        *,
+        columns: Columns | None = None,
+        parts: Mapping[str, Path | str] | None = None,
+        query_sizes: Mapping[str, Path | str] | None = None,
+        format: str | None = None,
+        non_contiguous_queries: Literal["regroup", "error"] | None = None,
+        repeated_features: Literal["last", "reject"] | None = None,
+        feature_names: Mapping[str, str] | Sequence[str] | None = None,
+        project: str | None = None,
+        progress: bool | None = None,
+    ) -> AsyncDataset:
+        """Upload judged data; it is read by a job and becomes `ready` or `invalid`.
+
+        Args:
+            data: A file (LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard), which
+                is streamed; a data frame of pandas, polars or Arrow with a row a document, sent as Parquet;
+                `(X, y, group)` as LightGBM takes them, where `group` may also have the query of each
+                document; an address, which the service reads (see `import_dataset`); or None where `parts`
+                has several files.
+            name: What people will call it; the file's name when left out.
+            columns: Which columns of a table are what: `{"label": "grade", "query": "session"}`; told by the
+                usual names where left out.
+            parts: `train`, `validation` and `test` files instead. Each becomes a dataset; that of the first
+                is returned, and its `parts` names them all.
+            query_sizes: LightGBM's query file beside each part; beside `file` for a single one.
+            format: `letor`, `lightgbm`, `csv`, `parquet` or `trec-qrels`; told by the content if None.
+            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            feature_names: Names by feature id, or a list of them.
+            project: Label of the project that it belongs to.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The dataset, which is still being read; `wait` on it.
+
+        Raises:
+            FileUnusable: A file cannot be read.
+            DataUnusable: The data frame cannot be sent; the sentence names the row and the column.
+            WrongType: The data are of another type.
+            RankeryApiError: The service refused it.
+
+        Warns:
+            DataWarning: A label is missing, all rows are of one query, or the rows of a query do not stand
+                together.
+
+        Example:
+            ```python
+            dataset = await client.upload_dataset("train.txt.gz")
+            dataset = await client.upload_dataset(frame, "clicks", columns={"label": "clicked"})
+            await dataset.wait()
+            ```
+        """
+        paths = _paths(parts)
+        paths |= {f"{part}_query": side for part, side in _paths(query_sizes).items()}
+        options: dict[str, Any] = {
+            "name": name,
+            "format": format,
+            "non_contiguous_queries": non_contiguous_queries,
+            "repeated_features": repeated_features,
+            "feature_names": feature_names and json.dumps(feature_names),
+            "project": project,
+        }
+        if isinstance(data, tuple) and len(data) == 3:
+            return await self._upload_triple(data, name, columns, feature_names, project, progress)
+        if is_address(data):
+            return await self._import_address(
+                data, columns=columns, **options | {"feature_names": feature_names}
+            )
+        if is_frame(data):
+            table = as_table(data)
+            options["columns"] = json.dumps(checked_columns(data, table, columns))
+            with written(table) as path:
+                return await self._upload(Upload({"file": path, **paths}, _texts(options)), progress)
+        options["columns"] = columns and json.dumps(columns)
+        if data is not None:
+            paths["file"] = path_of(data, _DATA)
+        return await self._upload(Upload(paths, _texts(options)), progress)
+
+    async def upload_arrays(
+        self,
+        features: "ArrayLike | Frame",
+        labels: "ArrayLike",
+        name: str | None = None,
+        *,
+        query_sizes: "ArrayLike | None" = None,
+        query_ids: "ArrayLike | None" = None,
+        document_ids: "ArrayLike | None" = None,
+        feature_names: Sequence[str] | None = None,
+        categorical_features: Sequence[str] = (),
+        project: str | None = None,
+        progress: bool | None = None,
+    ) -> AsyncDataset:
+        """Upload judged data from arrays of numpy.
+
+        Args:
+            features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
+            labels: (n_documents,).
+            name: What people will call it.
+            query_sizes: (n_queries,) documents of each query, in order; or `query_ids`.
+            query_ids: (n_documents,).
+            document_ids: (n_documents,).
+            feature_names: Names by column; those of the frame, or `f1`, `f2`, …, when left out.
+            categorical_features: Names of features whose values are categories.
+            project: Label of the project that it belongs to.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The dataset, which is still being read; `wait` on it.
+
+        Raises:
+            DataUnusable: The shapes do not fit each other.
+            RankeryApiError: The service refused it.
+        """
+        if query_sizes is None and query_ids is None:
+            raise DataUnusable("give query_sizes, the documents of each query, or query_ids, one a document")
+        table = as_arrays(
+            features,
+            labels=labels,
+            query_sizes=query_sizes,
+            query_ids=query_ids,
+            document_ids=document_ids,
+            feature_names=feature_names,
+        )
+        columns: Columns = {"label": "label", "query": "query_id"}
+        if document_ids is not None:
+            columns["document"] = "document_id"
+        declared = declared_categories(features) if is_frame(features) else set()
+        categories = [one for one in table.column_names if one in declared or one in categorical_features]
+        if categories:
+            columns["categorical_features"] = categories
+        return await self.upload_dataset(table, name, columns=columns, project=project, progress=progress)
+
+    async def import_dataset(
+        self,
+        source: str | Sequence[str] | None = None,
+        name: str | None = None,
+        *,
+        parts: Mapping[str, str | Sequence[str]] | None = None,
+        files: str | None = None,
+        columns: Columns | None = None,
+        format: str | None = None,
+        credentials: str | None = None,
+        non_contiguous_queries: Literal["regroup", "error"] | None = None,
+        repeated_features: Literal["last", "reject"] | None = None,
+        feature_names: Mapping[str, str] | Sequence[str] | None = None,
+        project: str | None = None,
+    ) -> AsyncDataset:
+        """Have a worker read judged data from an address that `RANKERY_SOURCES` allows.
+
+        Args:
+            source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
+                dataset.
+            name: What people will call it.
+            parts: `train`, `validation` and `test` addresses instead, a dataset each.
+            files: Pattern of the names of the files in a folder: `part-*.parquet`.
+            columns: Which columns of a table are what, as in `upload_dataset`; likewise the following.
+            format: Told by the content if None.
+            credentials: Name of credentials that workers have; never a secret.
+            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            feature_names: Names by feature id, or a list of them.
+            project: Label of the project that it belongs to.
+
+        Returns:
+            The dataset, which is still being read; `wait` on it.
+
+        Raises:
+            RankeryApiError: The service may not read the address.
+
+        Example:
+            ```python
+            dataset = await client.import_dataset("s3://clicks/2026-05.parquet", "May")
+            await dataset.wait()
+            ```
+        """
+        return await self._import_address(
+            source if source is None or isinstance(source, str) else list(source),
+            name=name,
+            parts=None if parts is None else dict(parts),
+            files=files,
+            columns=columns,
+            format=format,
+            credentials=credentials,
+            non_contiguous_queries=non_contiguous_queries,
+            repeated_features=repeated_features,
+            feature_names=feature_names,
+            project=project,
+        )
+
+    async def _import_address(self, source: Any, **options: Any) -> AsyncDataset:
+        body = given({"source": source, **options})
+        return self._bound(AsyncDataset, await self.transport.create("/v1/datasets", body))
+
+    async def _upload_triple(
+        self,
+        data: tuple[Any, Any, Any],
+        name: str | None,
+        columns: Columns | None,
+        feature_names: Mapping[str, str] | Sequence[str] | None,
+        project: str | None,
+        progress: bool | None,
+    ) -> AsyncDataset:
+        features, labels, group = data
+        if columns is not None and set(columns) - {"categorical_features"}:
+            raise InvalidArgument("columns takes categorical_features alone where arrays are given")
+        if isinstance(feature_names, Mapping):
+            raise InvalidArgument("feature_names must be a list where arrays are given")
+        return await self.upload_arrays(
+            features,
+            labels,
+            name,
+            **grouped(group, len(labels)),
+            feature_names=feature_names,
+            categorical_features=(columns or {}).get("categorical_features", ()),
+            project=project,
+            progress=progress,
+        )
+
+    async def _upload(self, upload: Upload, progress: bool | None) -> AsyncDataset:
+        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+            document = await self.transport.upload("/v1/datasets", upload, on_bytes)
+        return self._bound(AsyncDataset, document)
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in options.items() if value is not None}
+
+
+def _paths(named: Mapping[str, Path | str] | None) -> dict[str, Path]:
+    return {part: Path(path) for part, path in (named or {}).items()}

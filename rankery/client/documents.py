@@ -1,0 +1,134 @@
+"""Candidate documents that are given as dictionaries."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankery.client.frames.cells import suggestion
+from rankery.client.references import described
+from rankery.errors import DataUnusable, RankeryApiError, WrongType
+
+_WANTED = "a data frame, an array of features, queries with documents, or a list of documents"
+_QUERY_NAMES, _DOCUMENT_NAMES = ("query_id", "query"), ("id", "document_id")
+_POINTER = re.compile(r"/queries/(\d+)/documents/(\d+)/features/(.+)")
+
+Query = dict[str, Any]
+
+
+def spelled_queries(candidates: Any) -> list[Query]:
+    """Return candidates as the queries of a scoring request.
+
+    Args:
+        candidates: `{"id", "documents": [{"id", "features"}]}`, or a list of these; or a document,
+            `{feature: value}`, or a list of them, with `query_id` and `id` beside the features if there are
+            several queries, or ids.
+
+    Raises:
+        DataUnusable: A value is NaN, infinite or no value of a feature; the sentence names it.
+        WrongType: They are of another form.
+
+    Example:
+        >>> spelled_queries({"bm25": 1.5})
+        [{'id': '0', 'documents': [{'id': '0', 'features': {'bm25': 1.5}}]}]
+    """
+    given = [candidates] if isinstance(candidates, Mapping) else candidates
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise WrongType(f"{_WANTED} is expected here, not {described(candidates)}")
+    for one in given:
+        if not isinstance(one, Mapping):
+            raise WrongType(f"{_WANTED} is expected here, not a list with {described(one)}")
+    with_documents = ["documents" in one for one in given]
+    if any(with_documents) and not all(with_documents):
+        raise WrongType(f"item {with_documents.index(False)} has no documents, though others have")
+    queries = given if any(with_documents) else _gathered(given)
+    return [
+        {**query, "documents": [_plain(query, place, one) for place, one in enumerate(query["documents"])]}
+        for query in queries
+    ]
+
+
+def with_places(
+    error: RankeryApiError, queries: Sequence[Query], feature_names: Sequence[str]
+) -> RankeryApiError:
+    """Return the refusal of candidates with the names of query, document and feature in its sentence.
+
+    Args:
+        error: As the service sent it.
+        queries: What it was sent.
+        feature_names: Those of the model.
+    """
+    sentences = []
+    for one in error.problem.get("errors") or ():
+        found = _POINTER.fullmatch(str(one.get("pointer")))
+        if found is None:
+            return error
+        query = queries[int(found[1])]
+        document = query["documents"][int(found[2])]
+        name = found[3].replace("~1", "/").replace("~0", "~")
+        features = document["features"]
+        if name not in feature_names:
+            more = suggestion(name, feature_names)
+        else:
+            more = (
+                f", not {features[name]!r:.40}" if isinstance(features, Mapping) and name in features else ""
+            )
+        place = _place(query, int(found[2]), document)
+        sentences.append(f"{place}, feature {name!r}: {one.get('detail')}{more}")
+    if not sentences:
+        return error
+    return RankeryApiError(error.status, {**error.problem, "detail": "; ".join(sentences), "errors": []})
+
+
+def _gathered(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
+    """Return documents by query, in the order in which queries first appear."""
+    queries: dict[str, Query] = {}
+    for place, one in enumerate(documents):
+        features = dict(one)
+        query = _taken(features, _QUERY_NAMES) or "0"
+        document = _taken(features, _DOCUMENT_NAMES) or str(place)
+        found = queries.setdefault(query, {"id": query, "documents": []})
+        found["documents"].append({"id": document, "features": features.get("features", features)})
+    return list(queries.values())
+
+
+def _taken(document: dict[str, Any], names: Sequence[str]) -> str | None:
+    for name in names:
+        if name in document:
+            return str(document.pop(name))
+    return None
+
+
+def _plain(query: Mapping[str, Any], place: int, document: Any) -> dict[str, Any]:
+    if not isinstance(document, Mapping) or "features" not in document:
+        raise WrongType(
+            f"document {place} of query {query.get('id')!r} must be {{'id': …, 'features': {{name: value}}}},"
+            f" not {described(document)}"
+        )
+    features = document["features"]
+    where = _place(query, place, document)
+    if isinstance(features, Mapping):
+        values: Any = {name: _value(value, f"{where}, feature {name!r}") for name, value in features.items()}
+    else:
+        values = _value(features, where)
+    return {**document, "id": document.get("id", str(place)), "features": values}
+
+
+def _place(query: Mapping[str, Any], place: int, document: Mapping[str, Any]) -> str:
+    return f"document {document.get('id', place)!r} of query {query.get('id')!r}"
+
+
+def _value(value: Any, where: str) -> Any:
+    """Return a value of a feature as JSON has it: a number, a text, None, or a list of numbers."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()  # of numpy
+    if value is None or isinstance(value, str | int):
+        return int(value) if isinstance(value, bool) else value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        way_out = "leave it out, or give None" if math.isnan(value) else "give a finite number"
+        raise DataUnusable(f"{where}: the value is {value}; {way_out}")
+    if isinstance(value, Sequence):
+        return [_value(one, f"{where}, value {place}") for place, one in enumerate(value)]
+    raise DataUnusable(f"{where}: expected a number, a text or None, not {described(value)}")

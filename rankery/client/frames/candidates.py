@@ -1,0 +1,185 @@
+"""Prepare a frame of candidates for scoring, and put the answer into the order that was asked for."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankery.client.frames.cells import (
+    first_missing,
+    is_text,
+    listed,
+    refuse_text,
+    row_text,
+    suggestion,
+    warn,
+)
+from rankery.client.frames.incoming import as_table
+from rankery.client.frames.judged import query_codes, usual_column
+from rankery.errors import DataUnusable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+Order = Literal["rank", "rows"]
+QUERY, DOCUMENT = "query_id", "document_id"
+_ROLES = ("query", "document", "ignore")
+_ALL_FEATURES = "features"  # a column of lists in the model's order
+_SHOWN_MISSING = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A table of candidates as scoring requests take it.
+
+    Attributes:
+        table: `query_id`, `document_id` and the features; the rows of a query stand together.
+        rows: (n_documents,) the row of the frame that each row of the table is; None where they are the same.
+    """
+
+    table: "pa.Table"
+    rows: "np.ndarray[Any, Any] | None"
+
+    def answered(self, answer: "pa.Table", order: Order) -> "pa.Table":
+        """Return an answer with the rows of the frame.
+
+        Args:
+            answer: As the service ordered it, by query and rank.
+            order: `rank`, or `rows` for the order of the frame.
+        """
+        from rankery.client.frames.arrow import np, pa
+
+        rows = answer.column("row").to_numpy()
+        rows = rows if self.rows is None else self.rows[rows]
+        answer = answer.set_column(answer.column_names.index("row"), "row", pa.array(rows))
+        return answer.take(np.argsort(rows, kind="stable")) if order == "rows" else answer
+
+
+def prepared(
+    frame: Any,
+    features: Sequence[str],
+    columns: Mapping[str, Any] | None,
+    model: str,
+    *,
+    allow_absent_features: bool,
+) -> Candidates:
+    """Return the columns of a frame that a model needs, with the rows of each query together.
+
+    Args:
+        frame: A row a document.
+        features: Those of the model.
+        columns: Where the `query` and the `document` stand, and columns to `ignore`.
+        model: The model's name and version, for messages.
+        allow_absent_features: Whether features without a column are missing values.
+
+    Raises:
+        DataUnusable: A column or a value is missing or wrong; the sentence names it.
+    """
+    table = as_table(frame)
+    query, document, ignored = _roles(table.column_names, columns, features)
+    used, extra = _used(table, features, {query, document} - {None} | ignored)
+    _refuse_absent(used, extra, table, features, model, allowed=allow_absent_features)
+    if extra:
+        left_out = f"column {extra[0]!r}, no feature" if len(extra) == 1 else f"columns {extra}, no features"
+        warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
+    for name in used:
+        if is_text(table.column(name).type):
+            refuse_text(frame, name, table.column(name))
+    ids = {query: QUERY, document: DOCUMENT}
+    for column in (query, document):
+        if column is not None and (row := first_missing(table.column(column))) is not None:
+            raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
+    kept = [name for name in (query, document, *used) if name is not None]
+    sent = table.select(kept).rename_columns([ids.get(name, name) for name in kept])
+    order = None if query is None else _gathered(sent.column(QUERY))
+    return Candidates(sent if order is None else sent.take(order), order)
+
+
+def _roles(
+    names: Sequence[str], columns: Mapping[str, Any] | None, features: Collection[str]
+) -> tuple[str | None, str | None, set[str]]:
+    given = dict(columns or {})
+    for role in given:
+        if role not in _ROLES:
+            raise DataUnusable(f"columns takes query, document and ignore here, not {role}")
+    ignored = given.get("ignore") or ()
+    ignored = {ignored} if isinstance(ignored, str) else set(ignored)
+    named = {role: name for role, name in given.items() if role != "ignore" and name is not None}
+    for name in (*named.values(), *sorted(ignored)):
+        if name not in names:
+            raise DataUnusable(
+                f"there is no column {name!r}{suggestion(name, names)} (the frame has {listed(names)})"
+            )
+    free = [name for name in names if name not in ignored and name not in features]
+    query, document = (named.get(role) or usual_column(role, free) for role in ("query", "document"))
+    return query, document, ignored
+
+
+def _used(table: "pa.Table", features: Sequence[str], taken: Collection[Any]) -> tuple[list[str], list[str]]:
+    """Return the columns that are features of the model, and those that are not."""
+    known = set(features)
+    blocks = {name.rpartition(".")[0] for name in features if name.rpartition(".")[2].isdigit()}
+    names = [name for name in table.column_names if name not in taken]
+    lists = {name for name in names if "list" in str(table.schema.field(name).type)}
+    if lists == {_ALL_FEATURES} and _ALL_FEATURES not in blocks:
+        return [_ALL_FEATURES], [name for name in names if name != _ALL_FEATURES]
+    used = [name for name in names if name in known or (name in lists and name in blocks)]
+    return used, [name for name in names if name not in used]
+
+
+def _refuse_absent(
+    used: Sequence[str],
+    extra: Sequence[str],
+    table: "pa.Table",
+    features: Sequence[str],
+    model: str,
+    *,
+    allowed: bool,
+) -> None:
+    covered = set(used)
+    lists = {name for name in used if "list" in str(table.schema.field(name).type)}
+    absent = [name for name in features if name not in covered and name.rpartition(".")[0] not in lists]
+    if not absent or lists == {_ALL_FEATURES} or (allowed and used):
+        return
+    meant = "".join(suggestion(name, extra) for name in absent[:_SHOWN_MISSING])
+    more = ", …" if len(absent) > _SHOWN_MISSING else ""
+    raise DataUnusable(
+        f"the frame lacks {len(absent)} of the {len(features)} features of {model}:"
+        f" {', '.join(map(repr, absent[:_SHOWN_MISSING]))}{more}; rename its columns, or pass"
+        f" allow_absent_features=True to count them as missing values{meant}"
+    )
+
+
+def _gathered(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | None":
+    """Return the rows by query, by first appearance; None where they stand together already."""
+    from rankery.client.frames.arrow import np
+
+    codes = query_codes(query)
+    return np.argsort(codes, kind="stable") if (np.diff(codes) < 0).any() else None
+
+
+def cuts(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
+    """Cut a table of candidates between queries into parts that a scoring request takes.
+
+    Args:
+        table: The rows of a query stand together.
+        most_rows: Rows of a part, but where a single query has more.
+        most_bytes: Bytes of a part, about.
+
+    Returns:
+        First row and end of each part.
+    """
+    from rankery.client.frames.arrow import np
+
+    rows = len(table)
+    at_once = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
+    if rows <= at_once or QUERY not in table.column_names:
+        return [(0, rows)]
+    ends = [*(np.flatnonzero(np.diff(query_codes(table.column(QUERY)))) + 1).tolist(), rows]
+    parts, first, end = [], 0, 0
+    for next_end in ends:
+        if next_end - first > at_once and end > first:
+            parts.append((first, end))
+            first = end
+        end = next_end
+    return [*parts, (first, rows)]

@@ -1,0 +1,138 @@
+"""Name cells of data frames, and find those that hold something else than expected."""
+
+import sys
+import warnings
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from rankery.errors import DataUnusable, DataWarning
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+_SHOWN_NAMES = 8
+_SHOWN_CHARACTERS = 40
+
+
+def warn(text: str) -> None:
+    """Warn the code that called the client."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("rankery."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, DataWarning, stacklevel=level)
+
+
+def row_text(frame: Any, row: int) -> str:
+    """Return the name of a row: its position from 0, and its label where an index of pandas has another."""
+    index = getattr(frame, "index", None) if type(frame).__module__.startswith("pandas") else None
+    label = row if index is None else index[row]
+    label = label.item() if hasattr(label, "item") else label
+    return f"row {row}" if label == row else f"row {row} (index {label!r})"
+
+
+def listed(names: Any) -> str:
+    """Return some names as a text, the first few of many."""
+    known = [str(name) for name in names]
+    return ", ".join(known[:_SHOWN_NAMES]) + (", …" if len(known) > _SHOWN_NAMES else "")
+
+
+def suggestion(name: str, known: Any) -> str:
+    """Return "; did you mean …?" for the nearest name, or nothing where none is near."""
+    found = get_close_matches(name.lower(), [str(one).lower() for one in known], n=1, cutoff=0.65)
+    near = next((one for one in known if found and str(one).lower() == found[0]), None)
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
+def is_text(kind: "pa.DataType") -> bool:
+    """Tell whether a column holds texts."""
+    from rankery.client.frames.arrow import pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def first_missing(column: "pa.ChunkedArray[Any]") -> int | None:
+    """Return the first row that is null or NaN, None where each has a value."""
+    from rankery.client.frames.arrow import np, pa, pc
+
+    floating = pa.types.is_floating(column.type)
+    missing = pc.is_null(column, nan_is_null=floating).to_numpy()
+    return int(np.argmax(missing)) if missing.any() else None
+
+
+def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any, Any], int]":
+    """Return the rows of a column of texts that are no numbers, and how many are numbers.
+
+    Args:
+        column: Of texts; nulls and empty texts are neither.
+    """
+    from rankery.client.frames.arrow import np, pa, pc
+
+    trimmed: Any = pc.utf8_trim_whitespace(column)
+    pattern = r"^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$|^(?i:nan|[-+]?inf(inity)?)$"
+    numbers = _flags(pc.match_substring_regex(trimmed, pattern))
+    filled = _flags(pc.not_equal(trimmed, pa.scalar("", trimmed.type)))
+    return np.flatnonzero(filled & ~numbers), int(numbers.sum())
+
+
+def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
+    """Refuse a column of texts most of which are numbers, and name the first that is none.
+
+    Raises:
+        DataUnusable: It is such a column.
+    """
+    words, n_numbers = texts_among_numbers(column)
+    if 0 < len(words) <= n_numbers:
+        raise not_a_number(frame, name, int(words[0]), column[int(words[0])].as_py())
+
+
+def not_a_number(frame: Any, name: str, row: int, value: Any) -> DataUnusable:
+    """Return the error of a cell that holds a text among numbers."""
+    return DataUnusable(
+        f"{row_text(frame, row)}, column {name!r}: expected a number,"
+        f" but found {_short(value)}; make it NaN where the value is missing,"
+        f" or name the column in columns={{'ignore': [{name!r}]}}"
+    )
+
+
+def mixed_cell(frame: Any) -> DataUnusable | None:
+    """Return the error of the first column of pandas in which texts and numbers are mixed, None without."""
+    if not type(frame).__module__.startswith("pandas"):
+        return None
+    for name in frame.columns:
+        values = frame[name]
+        if str(getattr(values, "dtype", "")) != "object":
+            continue
+        is_text_cell = [isinstance(value, str) for value in values]
+        n_texts = sum(is_text_cell)
+        n_numbers = sum(isinstance(value, int | float) and value == value for value in values)
+        if n_texts and n_numbers:
+            rare = n_texts <= n_numbers
+            row = (
+                is_text_cell.index(True)
+                if rare
+                else next(
+                    place
+                    for place, value in enumerate(values)
+                    if isinstance(value, int | float) and value == value
+                )
+            )
+            value = values.iloc[row]
+            if rare:
+                return not_a_number(frame, str(name), row, value)
+            return DataUnusable(
+                f"{row_text(frame, row)}, column {name!r}: expected a text as in other rows,"
+                f" but found {value!r}; convert the column: frame[{name!r}].astype(str)"
+            )
+    return None
+
+
+def _flags(values: Any) -> Any:
+    from rankery.client.frames.arrow import pc
+
+    return pc.fill_null(values, False).to_numpy()
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

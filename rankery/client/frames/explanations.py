@@ -1,0 +1,95 @@
+"""Explanations of the scores of a frame, a request's worth at a time."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankery.errors import RankeryApiError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+_PREFIX = "contribution."
+_IDS = ("query_id", "document_id")
+_ALL_FEATURES = "features"
+_LIMIT_POINTERS = ("/explain", "/queries")
+
+
+class Explanations:
+    """What each feature contributes to the scores of some rows.
+
+    Args:
+        table: Candidates as they were sent.
+        features: Those of the model.
+        rows: (n_documents,) the rows of the table to explain.
+    """
+
+    def __init__(self, table: "pa.Table", features: Sequence[str], rows: "np.ndarray[Any, Any]") -> None:
+        from rankery.client.frames.arrow import np
+
+        self._table = table.select([name for name in table.column_names if name not in _IDS])
+        self._features = {name: place for place, name in enumerate(features)}
+        self._rows = rows
+        self._done = 0
+        self._asked = 0
+        self._bases = np.zeros(len(rows))
+        self._contributions = np.zeros((len(rows), len(features)))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are explained."""
+        return self._done == len(self._rows)
+
+    def next_query(self, at_once: int) -> dict[str, Any]:
+        """Return the next rows as one query of a scoring request."""
+        from rankery.client.frames.arrow import pa
+
+        rows = self._rows[self._done : self._done + at_once]
+        self._asked = len(rows)
+        documents = self._table.take(pa.array(rows)).to_pylist()
+        return {
+            "id": "rows",
+            "documents": [
+                {"id": str(place), "features": _features(document)}
+                for place, document in enumerate(documents)
+            ],
+        }
+
+    def is_too_many(self, error: RankeryApiError) -> bool:
+        """Tell whether the service refused so many explanations at once."""
+        errors = error.problem.get("errors") or ()
+        return error.status == 413 or any(one.get("pointer") in _LIMIT_POINTERS for one in errors)
+
+    def take(self, answer: Mapping[str, Any]) -> None:
+        """Keep the explanations of the rows that were asked for last."""
+        for document in answer["queries"][0]["ranking"]:
+            place = self._done + int(document["id"])
+            explanation = document["explanation"]
+            self._bases[place] = explanation["base"]
+            for one in explanation["contributions"]:
+                self._contributions[place, self._features[one["feature"]]] = one["contribution"]
+        self._done += self._asked
+
+    def added_to(self, answer: "pa.Table") -> "pa.Table":
+        """Return the answer with `base` and a column a feature, `contribution.…`."""
+        from rankery.client.frames.arrow import np, pa
+
+        answer = answer.append_column("base", pa.array(self._bases))
+        for name, place in self._features.items():
+            column = pa.array(np.ascontiguousarray(self._contributions[:, place]))
+            answer = answer.append_column(f"{_PREFIX}{name}", column)
+        return answer
+
+
+def _features(document: dict[str, Any]) -> Any:
+    """Return the features of a row, NaN as None, which JSON has."""
+    if set(document) == {_ALL_FEATURES} and isinstance(document[_ALL_FEATURES], list):
+        return [_number(value) for value in document[_ALL_FEATURES]]
+    return {
+        name: [_number(one) for one in value] if isinstance(value, list) else _number(value)
+        for name, value in document.items()
+    }
+
+
+def _number(value: Any) -> Any:
+    return None if value != value else value

@@ -1,0 +1,213 @@
+"""Check judged frames before they are sent, and name the row and column of a mistake."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from rankery.client.arguments import Columns
+from rankery.client.frames.cells import (
+    first_missing,
+    is_text,
+    listed,
+    refuse_text,
+    row_text,
+    suggestion,
+    warn,
+)
+from rankery.errors import DataUnusable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Those of the service (core.data.tables.roles), which a test compares.
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
+    "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
+    "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
+}
+_ROLES = ("label", "query", "document", "query_weight", "document_weight")
+_TEXT_ROLES = ("query_text", "document_title", "document_url")
+_LISTS = ("query_columns", "features", "categorical_features", "ignore")
+_USUAL_TEXTS = frozenset(
+    ("query_text", "querytext", "document_title", "doc_title", "title", "document_url", "doc_url", "url")
+)
+
+
+def usual_column(role: str, names: Iterable[str]) -> str | None:
+    """Return the one column that has a usual name of a role, None where there is none or are several."""
+    found = [name for name in names if name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]]
+    return found[0] if len(found) == 1 else None
+
+
+def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse roles that do not exist and columns that the frame does not have.
+
+    Args:
+        columns: Column names by role, as `upload_dataset` takes them.
+        names: The frame's columns.
+
+    Raises:
+        DataUnusable: With the nearest spelling.
+    """
+    for role, given in columns.items():
+        if role not in Columns.__annotations__:
+            known = list(Columns.__annotations__)
+            raise DataUnusable(f"columns has no {role!r}{suggestion(role, known)} (it takes {listed(known)})")
+        for name in [given] if isinstance(given, str) else given or ():
+            if name not in names:
+                raise DataUnusable(
+                    f"there is no column {name!r}, which columns names as {role}{suggestion(name, names)}"
+                    f" (the frame has {listed(names)})"
+                )
+
+
+def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> Columns:
+    """Check a judged frame, and return its columns by role, categories included.
+
+    Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) become
+    categorical features where they have no other role and differ within a query.
+
+    Args:
+        frame: As it was given.
+        table: The same as `as_table` returns it.
+        columns: As the caller gave them.
+
+    Raises:
+        DataUnusable: A column is missing, or a cell holds something else than its column must.
+    """
+    given: dict[str, Any] = dict(columns or {})
+    names = table.column_names
+    check_names(given, names)
+    label = _required("label", given, names)
+    query = _required("query", given, names)
+    if label is not None:
+        _check_label(frame, label, table.column(label))
+    if query is not None:
+        _check_queries(frame, query, table.column(query))
+    taken = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := given.get(role), str)}
+    taken |= {name for role in _LISTS for name in given.get(role) or ()} | {label or "", query or ""}
+    others = [
+        name
+        for name in names
+        if name not in taken and not _is_usual_text(name) and name != usual_column("document", names)
+    ]
+    declared = declared_categories(frame)
+    found = []
+    for name in others:
+        column = table.column(name)
+        if name in declared and query is not None and _first_change(table.column(query), column) is not None:
+            found.append(name)
+        elif is_text(column.type):
+            refuse_text(frame, name, column)
+            _refuse_texts_of_documents(frame, table, name, query)
+    if found:
+        given["categorical_features"] = [*(given.get("categorical_features") or ()), *found]
+    return cast("Columns", given)
+
+
+def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the column of a role; None where several have usual names, which the service refuses."""
+    if isinstance(given.get(role), str):
+        return str(given[role])
+    taken = {name for name in given.values() if isinstance(name, str)}
+    taken |= {name for key in _LISTS for name in given.get(key) or ()}
+    free = [name for name in names if name not in taken]
+    usual = {name.lower().replace("-", "_").replace(" ", "_") for name in free} & {*USUAL_NAMES[role]}
+    if not usual:
+        raise DataUnusable(
+            f"no column is the {role}: name it in columns={{{role!r}: …}},"
+            f" or call it {USUAL_NAMES[role][0]!r}{_near(role, free)} (the frame has {listed(names)})"
+        )
+    return usual_column(role, free)
+
+
+def _near(role: str, names: Sequence[str]) -> str:
+    return next((found for usual in USUAL_NAMES[role][:4] if (found := suggestion(usual, names))), "")
+
+
+def _is_usual_text(name: str) -> bool:
+    return name.lower().replace("-", "_").replace(" ", "_") in _USUAL_TEXTS
+
+
+def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
+    if is_text(column.type):
+        refuse_text(frame, name, column)
+        return
+    row = first_missing(column)
+    if row is not None:
+        from rankery.client.frames.arrow import pa, pc
+
+        floating = pa.types.is_floating(column.type)
+        count = int(pc.is_null(column, nan_is_null=floating).to_numpy().sum())
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        warn(
+            f"{row_text(frame, row)}, column {name!r}: the label is missing (NaN){more}; drop such rows"
+            f" (frame.dropna(subset=[{name!r}])), or train with label_map={{'nan': 0}}"
+        )
+
+
+def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
+    from rankery.client.frames.arrow import np, pc
+
+    row = first_missing(column)
+    if row is not None:
+        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the query is missing")
+    codes = query_codes(column)
+    if len(codes) > 1 and not codes.any():
+        warn(
+            f"all {len(codes):,} rows are of one query, {column[0].as_py()!r} in column {name!r};"
+            " a model needs many queries, and nothing can be held out"
+        )
+    back = np.flatnonzero(np.diff(codes) < 0)
+    if len(back):
+        scattered = pc.count_distinct(column.take(back + 1)).as_py()
+        warn(
+            f"the rows of {scattered:,} queries do not stand together, first"
+            f" {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which queries"
+            " first appear"
+        )
+
+
+def query_codes(column: "pa.ChunkedArray[Any]") -> Any:
+    """Return the number of each row's query, counted by first appearance."""
+    from rankery.client.frames.arrow import np, pc
+
+    encoded: Any = pc.dictionary_encode(column.combine_chunks())
+    return np.asarray(encoded.indices, np.int64)
+
+
+def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]") -> tuple[int, int] | None:
+    """Return the first two rows of a query that differ in a column, None where none do."""
+    from rankery.client.frames.arrow import np
+
+    queries, values = query_codes(query), query_codes(column)
+    order = np.argsort(queries, kind="stable")
+    differs = (np.diff(queries[order]) == 0) & (np.diff(values[order]) != 0)
+    if not differs.any():
+        return None
+    place = int(np.argmax(differs))
+    return int(order[place]), int(order[place + 1])
+
+
+def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
+    rows = None if query is None else _first_change(table.column(query), table.column(name))
+    if rows is None:
+        return
+    first, second = (table.column(name)[row].as_py() for row in rows)
+    of = table.column(str(query))[rows[0]].as_py()
+    raise DataUnusable(
+        f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {of!r}"
+        f" ({first!r}, {second!r}); if it is a feature, name it in"
+        f" columns={{'categorical_features': [{name!r}]}}, else in columns={{'ignore': [{name!r}]}}"
+    )
+
+
+def declared_categories(frame: Any) -> set[str]:
+    """Return the columns whose type says that they hold categories."""
+    library = type(frame).__module__.partition(".")[0]
+    if library == "pandas":
+        return {str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"}
+    if library == "polars":
+        return {name for name, kind in frame.schema.items() if str(kind).startswith(("Categorical", "Enum"))}
+    if library == "pyarrow" and hasattr(frame, "schema"):
+        return {field.name for field in frame.schema if str(field.type).startswith("dictionary")}
+    return set()

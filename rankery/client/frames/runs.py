@@ -1,0 +1,180 @@
+"""Write scores as a TREC run, the form in which the service takes rankings of other systems."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text
+from rankery.client.frames.incoming import as_table
+from rankery.client.frames.judged import usual_column
+from rankery.errors import DataUnusable, InvalidArgument
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+_BLANK = re.compile(r"\s+")
+_SCORES = ("score", "scores", "prediction", "predictions", "pred")
+_ROWS_AT_ONCE = 100_000
+
+
+def judged_rows(qrels: str) -> tuple[list[str], list[str]]:
+    """Return the query and the document of each row of a dataset, as words, from its qrels."""
+    lines = [line.split() for line in qrels.splitlines()]
+    return [line[0] for line in lines], [line[2] for line in lines]
+
+
+def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents: list[str]) -> Iterator[str]:
+    """Return the lines of a run from scores in the order of a dataset's rows.
+
+    Args:
+        scores: (n_documents,); NaN where a document was not retrieved.
+        queries: (n_documents,) words.
+        documents: (n_documents,) words.
+
+    Raises:
+        InvalidArgument: The scores are of another shape or no numbers.
+    """
+    from rankery.client.frames.arrow import np
+
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores.shape != (len(queries),):
+        raise InvalidArgument(
+            f"scores are of shape {scores.shape}, but the dataset has {len(queries):,} documents"
+            " with a label; give a score for each of its rows, in their order, or a frame with query,"
+            " document and score"
+        )
+    if scores.dtype.kind not in "biuf":
+        raise InvalidArgument(f"scores must be numbers, not of type {scores.dtype}")
+    if np.isinf(scores).any():
+        raise InvalidArgument(f"row {int(np.argmax(np.isinf(scores)))}: the score is infinite")
+    for first in range(0, len(scores), _ROWS_AT_ONCE):
+        part = slice(first, first + _ROWS_AT_ONCE)
+        yield "".join(
+            _line(query, document, score)
+            for query, document, score in zip(
+                queries[part], documents[part], scores[part].tolist(), strict=True
+            )
+            if score == score
+        )
+
+
+def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Table":
+    """Return a frame of scores as `query`, `document` (if it has one) and `score`.
+
+    Args:
+        frame: A row a document that was retrieved.
+        columns: Other names of `query`, `document` and `score`.
+
+    Raises:
+        DataUnusable: A column is missing, or a score is no number.
+    """
+    from rankery.client.frames.arrow import pa, pc
+
+    table, given = as_table(frame), dict(columns or {})
+    names = table.column_names
+    found = {
+        "query": given.get("query") or usual_column("query", names),
+        "document": given.get("document") or usual_column("document", names),
+        "score": given.get("score") or next((name for name in names if name.lower() in _SCORES), None),
+    }
+    for role, name in found.items():
+        if (name is None and role != "document") or (name is not None and name not in names):
+            wanted = (
+                f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
+            )
+            raise DataUnusable(f"there is no {wanted} (the frame has {listed(names)})")
+    for role in ("query", "document"):
+        name = found[role]
+        if name is not None and (row := first_missing(table.column(name))) is not None:
+            raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
+    score = str(found["score"])
+    try:
+        scores = pc.cast(table.column(score), pa.float64())
+    except pa.ArrowException as error:
+        for row, value in enumerate(table.column(score).to_pylist()):
+            if isinstance(value, str):
+                raise not_a_number(frame, score, row, value) from error
+        raise DataUnusable(
+            f"column {score!r} must hold numbers, not {table.schema.field(score).type}"
+        ) from error
+    kept = {"query": _texts(table.column(str(found["query"]))), "score": scores}
+    if found["document"] is not None:
+        kept["document"] = _texts(table.column(found["document"]))
+    return pa.table(kept)
+
+
+def run_of_table(run: "pa.Table") -> Iterator[str]:
+    """Return the lines of a run from `query`, `document` and `score`."""
+    for first in range(0, len(run), _ROWS_AT_ONCE):
+        part = run.slice(first, _ROWS_AT_ONCE)
+        columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
+        yield "".join(
+            _line(_word(query), _word(document), score)
+            for query, document, score in zip(*columns, strict=True)
+            if score is not None and score == score
+        )
+
+
+def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
+    """Return the lines of a run from `{query: {document: score}}`, as pytrec_eval and ranx have it.
+
+    Raises:
+        DataUnusable: It is of another form, or a score is no number.
+    """
+    for query, scores in run.items():
+        if not isinstance(scores, Mapping):
+            raise DataUnusable(
+                f"a run is {{query: {{document: score}}}}, but query {query!r} has {scores!r:.40}"
+            )
+        for document, score in scores.items():
+            try:
+                number = float(score)
+            except (TypeError, ValueError):
+                place = f"query {query!r}, document {document!r}"
+                raise DataUnusable(f"{place}: the score is {score!r:.40}, no number") from None
+            if number == number:
+                yield _line(_word(str(query)), _word(str(document)), number)
+
+
+def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]":
+    """Return the scores of a frame without documents in the order of a dataset's rows.
+
+    Args:
+        run: `query` and `score`; within each query in the order of the dataset.
+        queries: (n_documents,) the dataset's, as words.
+
+    Raises:
+        DataUnusable: A query has another number of rows, or the dataset does not have it.
+    """
+    from rankery.client.frames.arrow import np
+
+    given = [_word(str(query)) for query in run.column("query").to_pylist()]
+    places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
+    counts, wanted = Counter(given), Counter(queries)
+    for query in (*wanted, *counts):
+        if counts[query] != wanted[query]:
+            raise DataUnusable(
+                f"query {query!r} has {counts[query]:,} scores, but {wanted[query]:,} documents with a label"
+                " in the dataset; give a frame with a column document, or a score for each of them"
+            )
+    order = np.argsort([places[query] for query in given], kind="stable")
+    return np.asarray(run.column("score").to_numpy()[order])
+
+
+def _texts(column: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
+    from rankery.client.frames.arrow import pa, pc
+
+    return pc.cast(column, pa.large_string())
+
+
+def _line(query: str, document: str, score: float) -> str:
+    return f"{query} Q0 {document} 1 {score!r} rankery\n"
+
+
+def _word(identifier: str) -> str:
+    """Return an id as one word, as the service writes and reads it in TREC's files."""
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

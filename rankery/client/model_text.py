@@ -1,0 +1,66 @@
+"""Models of LightGBM as text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankery.client.references import described
+from rankery.errors import InvalidArgument, WrongType
+
+_NAMES = "feature_names="
+_WANTED = "a path, a lightgbm.Booster, an LGBMRanker or the text of a model"
+
+
+def is_booster(model: Any) -> bool:
+    """Tell whether an object is a model of LightGBM, or of its scikit-learn interface."""
+    return hasattr(type(model), "model_to_string") or hasattr(type(model), "booster_")
+
+
+def text_of(model: Any) -> str | None:
+    """Return a model as text, None where a path is given.
+
+    Args:
+        model: A `Booster`, an `LGBMRanker` or another model of its interface, a `RankeryRanker`, a text, or a
+            path.
+
+    Raises:
+        InvalidArgument: The model is not fitted.
+        WrongType: It is something else.
+    """
+    if isinstance(model, str):
+        return model if "\n" in model else None
+    if hasattr(model, "__fspath__"):
+        return None
+    if hasattr(model, "model_text_"):
+        return str(model.model_text_)
+    if hasattr(type(model), "booster_"):
+        try:
+            model = model.booster_
+        except (AttributeError, ValueError) as error:
+            raise InvalidArgument(f"the {type(model).__name__} is not fitted: call fit first") from error
+    if hasattr(model, "model_to_string"):
+        return str(model.model_to_string())
+    raise WrongType(f"{_WANTED} is expected here, not {described(model)}")
+
+
+def renamed(text: str, feature_names: Sequence[str]) -> str:
+    """Return the text of a model with other names of its features.
+
+    Args:
+        text: The model.
+        feature_names: In its order.
+
+    Raises:
+        InvalidArgument: They are of another number, or hold blanks.
+    """
+    lines = text.split("\n")
+    place = next((row for row, line in enumerate(lines) if line.startswith(_NAMES)), None)
+    if place is None:
+        raise InvalidArgument("the text has no line feature_names=…; it is no model of LightGBM")
+    old = lines[place].removeprefix(_NAMES).split()
+    if len(old) != len(feature_names) or any(len(name.split()) != 1 for name in feature_names):
+        raise InvalidArgument(
+            f"feature_names must be {len(old)} names without blanks, as the model has features, not"
+            f" {len(feature_names)}"
+        )
+    lines[place] = _NAMES + " ".join(feature_names)
+    return "\n".join(lines)
