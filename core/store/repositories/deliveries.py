@@ -185,22 +185,20 @@ class Deliveries:
     def _claim_of(
         self, webhook: Webhook, limit: int, now: datetime, lease_seconds: float
     ) -> list[ClaimedDelivery]:
-        is_due = WebhookDelivery.next_attempt_at <= now
-        due = select(WebhookDelivery.id).where(WebhookDelivery.webhook_id == webhook.id, *_is_next(), is_due)
-        # Two processes take different deliveries and do not wait for each other.
-        due = due.order_by(WebhookDelivery.event_id).limit(limit).with_for_update(skip_locked=True)
-        taken = (
-            update(WebhookDelivery)
-            .where(WebhookDelivery.id.in_(due), WebhookDelivery.state == WAITING, is_due)
-            .values(claim=WebhookDelivery.claim + 1, next_attempt_at=now + timedelta(seconds=lease_seconds))
-            .returning(WebhookDelivery)
+        due = select(WebhookDelivery).where(
+            WebhookDelivery.webhook_id == webhook.id, *_is_next(), WebhookDelivery.next_attempt_at <= now
         )
-        options = {"populate_existing": True, "synchronize_session": False}
-        rows = self._session.scalars(taken, execution_options=options).all()
+        # Two processes take different deliveries and do not wait for each other.
+        due = due.order_by(WebhookDelivery.event_id).limit(limit)
+        due = due.with_for_update(skip_locked=True, of=WebhookDelivery)
+        rows = self._session.scalars(due.execution_options(populate_existing=True)).all()
+        for row in rows:
+            row.claim, row.next_attempt_at = row.claim + 1, now + timedelta(seconds=lease_seconds)
+        self._session.flush()
         events = self.events_of(rows)
         return [
             ClaimedDelivery(row.id, row.claim, row.attempts + 1, webhook, events[row.event_id])
-            for row in sorted(rows, key=lambda row: row.event_id)
+            for row in rows
         ]
 
 

@@ -82,8 +82,10 @@ class Webhooks:
         """Return the number of deliveries that wait, by webhook."""
         waiting = (WebhookDelivery.webhook_id.in_(webhook_ids), WebhookDelivery.state == WAITING)
         rows = select(WebhookDelivery.webhook_id, func.count()).where(*waiting)
-        counts = dict(self._session.execute(rows.group_by(WebhookDelivery.webhook_id)).tuples().all())
-        return {webhook_id: counts.get(webhook_id, 0) for webhook_id in webhook_ids}
+        counts = dict.fromkeys(webhook_ids, 0)
+        for webhook_id, count in self._session.execute(rows.group_by(WebhookDelivery.webhook_id)):
+            counts[webhook_id] = count
+        return counts
 
     def change(self, id: str, values: Mapping[str, Any]) -> Webhook:
         """Change a webhook.

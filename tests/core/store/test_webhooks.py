@@ -1,0 +1,262 @@
+"""Webhooks and the deliveries of events to them."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core.errors import NotFound, WrongState
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.repositories.deliveries import ClaimedDelivery, Ending
+from core.store.tables import Webhook
+
+LOG = {"at": "2026-01-05T10:00:00Z", "status": 200, "took_seconds": 0.1, "error": None, "answer": ""}
+DELIVERED = Ending(LOG, delivered=True)
+DEAD = Ending(LOG, delivered=False)
+
+
+@pytest.fixture
+def webhook(store: Store) -> Webhook:
+    """A webhook for all events."""
+    with store.begin() as tx:
+        return tx.webhooks.add("https://example.com/", "whsec_")
+
+
+def _happen(store: Store, *objects: str, kind: str = "alias.moved", project: str | None = None) -> None:
+    for name in objects:
+        with store.begin() as tx:
+            tx.events.add(kind, "alias", name, {}, project=project)
+
+
+def _dispatch(store: Store) -> None:
+    with store.begin() as tx:
+        tx.webhooks.dispatch()
+
+
+def _claim(
+    store: Store, limit: int = 100, lease_seconds: float = 60, **sending: Any
+) -> list[ClaimedDelivery]:
+    with store.begin() as tx:
+        return tx.deliveries.claim(limit, limit, sending, lease_seconds)
+
+
+def _record(store: Store, claimed: ClaimedDelivery, ending: Ending) -> bool:
+    with store.begin() as tx:
+        return tx.deliveries.record(claimed, ending)
+
+
+def _states(store: Store, webhook: Webhook) -> list[tuple[str, str]]:
+    """Return the object and the state of each delivery, the oldest event first."""
+    with store.read() as tx:
+        page, events = tx.deliveries.page(webhook.id, None, 200)
+    rows = sorted(page.items, key=lambda row: row.event_id)
+    return [(events[row.event_id].object_id, row.state) for row in rows]
+
+
+def test_events_become_deliveries_once(store: Store, webhook: Webhook) -> None:
+    """Each event since the webhook was made, however often it is looked for."""
+    _happen(store, "a", "b")
+    _dispatch(store)
+    _dispatch(store)
+    _happen(store, "c")
+    with store.read() as tx:
+        assert tx.webhooks.are_behind()
+    _dispatch(store)
+    with store.read() as tx:
+        assert not tx.webhooks.are_behind()
+        assert tx.webhooks.waiting([webhook.id, "whk_other"]) == {webhook.id: 3, "whk_other": 0}
+    assert _states(store, webhook) == [("a", "waiting"), ("b", "waiting"), ("c", "waiting")]
+
+
+def test_only_what_was_asked_for(store: Store) -> None:
+    """A webhook gets the kinds and the project that it names, and nothing from before it was made."""
+    _happen(store, "early")
+    with store.begin() as tx:
+        kinds = tx.webhooks.add("https://example.com/", "whsec_", events=["gate.refused"])
+        of_project = tx.webhooks.add("https://example.com/", "whsec_", project="web")
+    _happen(store, "a", kind="gate.refused")
+    _happen(store, "b", project="web")
+    _dispatch(store)
+    assert _states(store, kinds) == [("a", "waiting")]
+    assert _states(store, of_project) == [("b", "waiting")]
+
+
+def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long backlog is dispatched some at a time, without a gap."""
+    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_AT_ONCE", 3)
+    names = [f"o{number}" for number in range(8)]
+    _happen(store, *names)
+    for _ in range(3):
+        _dispatch(store)
+    assert [name for name, _ in _states(store, webhook)] == names
+
+
+def test_a_claim_is_of_one_process(store: Store, webhook: Webhook) -> None:
+    """What one process sends, another does not; after the lease it may, and the first one records nothing."""
+    _happen(store, "a")
+    _dispatch(store)
+    (first,) = _claim(store, lease_seconds=-1)
+    (second,) = _claim(store)
+    assert _claim(store) == []
+    assert (first.attempt, second.attempt) == (1, 1)
+    assert not _record(store, first, DELIVERED)
+    assert _record(store, second, DELIVERED)
+    assert not _record(store, second, DEAD)
+    assert _states(store, webhook) == [("a", "delivered")]
+
+
+@pytest.mark.parametrize("ending", [DELIVERED, DEAD])
+def test_order_per_object(store: Store, webhook: Webhook, ending: Ending) -> None:
+    """An event waits for the earlier ones of its object, not for those of others."""
+    _happen(store, "a", "b", "a", "a")
+    _dispatch(store)
+    first_a, first_b = _claim(store)
+    assert (first_a.event.object_id, first_b.event.object_id) == ("a", "b")
+    assert _claim(store) == []
+    _record(store, first_a, Ending(LOG, delivered=False, retry_after_seconds=0))
+    (again,) = _claim(store)
+    assert (again.event.id, again.attempt) == (first_a.event.id, 2)
+    _record(store, again, ending)
+    (second_a,) = _claim(store)
+    assert second_a.event.id > first_a.event.id
+    assert second_a.attempt == 1
+
+
+def test_next_due(store: Store, webhook: Webhook) -> None:
+    """The time of the next attempt is known: not that of events that wait for others, or of full webhooks."""
+    with store.read() as tx:
+        assert tx.deliveries.next_due() is None
+    _happen(store, "a", "a")
+    _dispatch(store)
+    with store.read() as tx:
+        assert (tx.deliveries.next_due() or utc_now()) <= utc_now()
+        assert tx.deliveries.next_due(but=[webhook.id]) is None
+    (first,) = _claim(store, lease_seconds=60)
+    with store.read() as tx:
+        due = tx.deliveries.next_due()
+    assert due is not None
+    assert timedelta(seconds=50) < due - utc_now() < timedelta(seconds=60)
+    with store.begin() as tx:
+        tx.deliveries.give_back([first])
+    assert [each.event.id for each in _claim(store)] == [first.event.id]
+
+
+def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
+    """A webhook takes no more than its share, and one that is slow leaves room for others."""
+    with store.begin() as tx:
+        other = tx.webhooks.add("https://example.com/", "whsec_")
+    _happen(store, *(f"o{number}" for number in range(5)))
+    _dispatch(store)
+    with store.begin() as tx:
+        claimed = tx.deliveries.claim(5, 3, {webhook.id: 2}, 60)
+    assert sorted(each.webhook.id for each in claimed) == sorted([webhook.id, *[other.id] * 3])
+
+
+def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
+    """A webhook knows since when it fails; one that is disabled is sent nothing, and later what waited."""
+    _happen(store, "a", "b")
+    _dispatch(store)
+    first, second = _claim(store)
+    _record(store, first, Ending(LOG, delivered=False, retry_after_seconds=600))
+    with store.read() as tx:
+        assert tx.webhooks.get(webhook.id).failing_since is not None
+    _record(store, second, DELIVERED)
+    with store.read() as tx:
+        assert tx.webhooks.get(webhook.id).failing_since is None
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": False})
+    _happen(store, "unseen")
+    _dispatch(store)
+    assert _claim(store) == []
+    with store.begin() as tx:
+        assert not tx.webhooks.any_enabled()
+        tx.webhooks.change(webhook.id, {"enabled": True})
+    _dispatch(store)
+    assert [each.event.id for each in _claim(store)] == [first.event.id]
+    assert _states(store, webhook) == [("a", "waiting"), ("b", "delivered")]
+
+
+def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
+    """The attempt that finds it so disables the webhook and says why."""
+    _happen(store, "a")
+    _dispatch(store)
+    (claimed,) = _claim(store)
+    _record(store, claimed, Ending(LOG, delivered=False, disabled_reason="The receiver is gone."))
+    with store.read() as tx:
+        row = tx.webhooks.get(webhook.id)
+        assert (row.enabled, row.disabled_reason) == (False, "The receiver is gone.")
+        with pytest.raises(WrongState):
+            tx.deliveries.redeliver(row, claimed.id)
+
+
+def test_redelivery(store: Store, webhook: Webhook) -> None:
+    """A delivery that is dead or delivered is sent again under the same id, and keeps its log."""
+    _happen(store, "a")
+    _dispatch(store)
+    (claimed,) = _claim(store)
+    _record(store, claimed, DEAD)
+    with store.begin() as tx:
+        tx.deliveries.redeliver(tx.webhooks.get(webhook.id), claimed.id)
+    (again,) = _claim(store)
+    assert (again.id, again.attempt) == (claimed.id, 1)
+    _record(store, again, DELIVERED)
+    with store.read() as tx:
+        delivery = tx.deliveries.get(webhook.id, claimed.id)
+        assert delivery.log == [LOG, LOG]
+        with pytest.raises(NotFound):
+            tx.deliveries.get("whk_other", claimed.id)
+
+
+def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
+    """The former secret is kept for a day."""
+    with store.begin() as tx:
+        tx.webhooks.rotate(webhook.id, "whsec_new")
+    with store.read() as tx:
+        row = tx.webhooks.get(webhook.id)
+    assert (row.secret, row.former_secret) == ("whsec_new", "whsec_")
+    assert row.former_until is not None
+    assert timedelta(hours=23) < row.former_until - utc_now() < timedelta(hours=25)
+
+
+def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
+    """Deliveries go with their webhook and with their event."""
+    _happen(store, "a", "b")
+    _dispatch(store)
+    with store.begin() as tx:
+        tx.events.remove_before(utc_now(), 1)
+    assert _states(store, webhook) == [("b", "waiting")]
+    with store.begin() as tx:
+        tx.webhooks.delete(webhook.id)
+    assert _states(store, webhook) == []
+    with store.begin() as tx, pytest.raises(NotFound):
+        tx.webhooks.delete(webhook.id)
+
+
+def test_several_processes(store: Store, webhook: Webhook) -> None:
+    """However many dispatch and claim at the same time, each delivery is claimed once and in order."""
+    objects = [f"o{number % 5}" for number in range(60)]
+    _happen(store, *objects)
+    sent: list[tuple[str, int]] = []
+
+    def work() -> None:
+        while True:
+            _dispatch(store)
+            claimed = _claim(store, limit=3)
+            for each in claimed:
+                sent.append((each.event.object_id, each.event.id))
+                assert _record(store, each, DELIVERED)
+            with store.read() as tx:
+                if not claimed and not tx.webhooks.waiting([webhook.id])[webhook.id]:
+                    return
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sent) == len(set(sent)) == 60
+    for name in set(objects):
+        of_object = [event_id for object_id, event_id in sent if object_id == name]
+        assert of_object == sorted(of_object)
