@@ -144,6 +144,7 @@ declare global {
     evaluation_id?: string;
     comparison_id?: string;
     inspection_id?: string;
+    drift_report_id?: string;
     sentence?: string;
     equal?: boolean;
     differences?: { what: string; then: string; now: string }[];

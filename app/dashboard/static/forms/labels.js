@@ -8,7 +8,7 @@ import { announce, h, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
- * @property {string | null} name given by people, null for none
+ * @property {string | null} [name] given by people, null for none
  * @property {string | null} notes
  * @property {Record<string, string>} tags
  * @property {string | null} project
@@ -49,7 +49,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
 
   function write() {
     const { name, notes, tags, project } = labels;
-    const line = (/** @type {string | null} */ value, /** @type {string} */ pointer) =>
+    const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
       h("input", { type: "text", "data-pointer": pointer, value: value ?? "", autocomplete: "off" });
     const given = line(name, `/${members.name}`);
     const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");

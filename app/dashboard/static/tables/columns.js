@@ -37,8 +37,7 @@ export const JOB = {
   cell: ({ job_id: id }) => id && h("a", { class: "quiet-link", href: jobPage(id) }, "Job"),
 };
 
-/** @type {ListColumn} */
-/** @param {string} list page that is narrowed by the project @returns {import("./list.js").ListColumn} */
+/** @param {string} list page that is narrowed by the project @returns {ListColumn} */
 export function projectColumn(list) {
   return {
     key: "project",
@@ -49,4 +48,5 @@ export function projectColumn(list) {
   };
 }
 
+/** @type {ListColumn} */
 export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", {}, id) };

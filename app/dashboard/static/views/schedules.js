@@ -119,7 +119,7 @@ function named(value, names) {
 
 /** @param {Schedule} first */
 function card(first) {
-  const path = `/v1/schedules/${encodeURIComponent(first.id)}`;
+  const path = /** @type {const} */ (`/v1/schedules/${encodeURIComponent(first.id)}`);
   const heading = h("h2", {});
   const state = h("span", { class: "status" });
   const facts = h("p", { class: "hint" });
@@ -168,7 +168,7 @@ function card(first) {
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    replace(rows, ...longerTable("Runs", cells, `${path}/runs?limit=${PAGE}`, runRow));
+    replace(rows, ...longerTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE}`), runRow));
   }
 
   return {

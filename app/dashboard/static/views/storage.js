@@ -12,7 +12,7 @@ import { longerTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
-/** @typedef {Schemas["TrashItem"]} TrashItem */
+/** @typedef {Schemas["TrashedObject"]} TrashItem */
 
 const PAGE = 50;
 

@@ -90,7 +90,7 @@ function showSecret({ url, secret }, words) {
  * @param {Webhook} first
  */
 function card(first) {
-  const path = `/v1/webhooks/${encodeURIComponent(first.id)}`;
+  const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
   const state = h("span", { class: "status" });
   const facts = h("p", { class: "hint" });
   const outcome = h("div", { "aria-live": "polite" });
@@ -149,7 +149,10 @@ function card(first) {
   function showDeliveries() {
     const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Made", ""];
     const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
-    replace(rows, ...longerTable("Deliveries", cells, `${path}/deliveries?limit=${PAGE}`, deliveryRow));
+    replace(
+      rows,
+      ...longerTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE}`), deliveryRow),
+    );
   }
 
   /** @param {Delivery} delivery */
