@@ -1,0 +1,160 @@
+"""One object of every kind in a project, and what a request needs to name each."""
+
+from typing import Any
+
+from core.jobs import System
+from core.metrics import conventions
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.repositories.ids import EXPERIMENT
+from core.store.visibility import limited_to
+from core.studies import Budget
+
+PROJECT = "other"
+SECRET_NAME = "hidden"  # of whatever has a name: it must be in no answer
+
+# The parameters of paths that name an object, with the kind of object.
+Objects = dict[str, str]
+
+_CONTRACT = conventions("default").as_json()
+_SUMMARY = {
+    "ndcg@10": {
+        "mean": 0.4,
+        "lower": 0.3,
+        "upper": 0.5,
+        "queries": 3,
+        "skipped": 0,
+        "contract": {},
+    }
+}
+
+
+def fill(store: Store) -> Objects:
+    """Record the objects; return the value of each parameter of a path."""
+    with limited_to((PROJECT,)), store.begin() as tx:
+        dataset = tx.datasets.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
+        statistics = {"queries": 3, "documents": 9, "features": 1, "labels": {"0": 5, "1": 4}}
+        tx.datasets.mark_ready(dataset.id, statistics=statistics, feature_names=["bm25"])
+        spec = {"kind": "train", "model_name": SECRET_NAME, "dataset_id": dataset.id}
+        job = tx.jobs.add("train", spec, dataset_ids=[dataset.id])
+        values: dict[str, Any] = {"feature_names": ["bm25"], "best_iteration": 1, "size_bytes": 1}
+        known: dict[str, Any] = {
+            "dataset_id": dataset.id,
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {},
+        }
+        models = [
+            tx.models.add(name=SECRET_NAME, job_id=job.id, sha256=f"{place:064}", **values, **known)
+            for place in range(2)
+        ]
+        for version in (1, 2):
+            tx.aliases.move(SECRET_NAME, "champion", version)
+        tx.gates.put(SECRET_NAME, "champion", dataset_id=dataset.id, rule=_RULE)
+        system = System(models[0].reference, models[0].id)
+        common: dict[str, Any] = {"job_id": job.id, "dataset_id": dataset.id}
+        evaluation = tx.evaluations.add(
+            system=system, summaries=_SUMMARY, contract=_CONTRACT, baselines=[], slices=[], **common
+        )
+        ranking = tx.rankings.add(system=system, queries=3, documents=9, **common)
+        compared = [
+            {"name": f"{SECRET_NAME}:{version}", "model_id": model.id, "ranking_id": ranking.id}
+            for version, model in enumerate(models, 1)
+        ]
+        comparison = tx.comparisons.add(
+            sentence=f"{SECRET_NAME}:1 and {SECRET_NAME}:2 are equal.",
+            systems=[{**each, "metrics": _SUMMARY, "findings": []} for each in compared],
+            metrics=["ndcg@10"],
+            contract=_CONTRACT,
+            permutations=1000,
+            seed=0,
+            pairs=[],
+            **common,
+        )
+        inspection = tx.inspections.add(
+            model_id=models[0].id,
+            metric="ndcg@10",
+            contract=_CONTRACT,
+            baseline=_SUMMARY["ndcg@10"],
+            repeats=5,
+            within="query",
+            seed=0,
+            importance=[],
+            partial_dependence=[],
+            sample=10,
+            **common,
+        )
+        study = tx.studies.add(_study_spec(dataset.id), Budget(5, None, None), 1, None)
+        experiment = tx.experiments.add(
+            paper=SECRET_NAME,
+            tables=None,
+            scale="quick",
+            data="datasets",
+            source="datasets",
+            folds=[],
+            dry_run=False,
+            datasets=[{"fold": 0, "name": "main", "part": "train", "dataset_id": dataset.id}],
+        )
+        schedule = tx.schedules.add(
+            name=SECRET_NAME,
+            cron="0 3 * * *",
+            timezone="UTC",
+            enabled=True,
+            job={},
+            spec={},
+            alias=None,
+            only_new_data=False,
+            next_run_at=utc_now(),
+            key_id=None,
+            project=PROJECT,
+        )
+    assert experiment.id.startswith(EXPERIMENT)
+    return {
+        "dataset_id": dataset.id,
+        "job_id": job.id,
+        "ref": models[0].id,
+        "name": SECRET_NAME,
+        "version": "1",
+        "alias": "champion",
+        "evaluation_id": evaluation.id,
+        "ranking_id": ranking.id,
+        "comparison_id": comparison.id,
+        "inspection_id": inspection.id,
+        "study_id": study.id,
+        "experiment_id": experiment.id,
+        "schedule_id": schedule.id,
+        "query_id": "q1",
+        "index": "0",
+    }
+
+
+_RULE: dict[str, Any] = {
+    "metric": "ndcg@10",
+    "require": "not_worse",
+    "p": 0.05,
+    "label_map": {},
+    "contract": _CONTRACT,
+    "permutations": 1000,
+    "seed": 0,
+    "max_slice_drop": None,
+    "min_slice_queries": 30,
+    "allow_absent_features": False,
+}
+
+
+def _study_spec(dataset_id: str) -> dict[str, Any]:
+    return {
+        "name": SECRET_NAME,
+        "model_name": SECRET_NAME,
+        "dataset_id": dataset_id,
+        "test": {"fraction": 0.4},
+        "asked_base": {"loss": {"name": "lambdarank"}},
+        "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_leaves": 31}},
+        "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64}},
+        "objective": {"metric": "ndcg@10", "validation": {"fraction": 0.5}},
+        "sampler": "tpe",
+        "pruner": "none",
+        "seed": 42,
+        "alias": None,
+        "priority": "normal",
+        "higher_is_better": True,
+    }

@@ -1,0 +1,374 @@
+"""Keys that are bound to projects: nothing of others can be found, told from what is not there, or used."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from app.auth.scopes import rule_of
+from app.http.caller import ADMIN
+from core.store import Store
+from tests.app.auth.foreign_project import PROJECT, SECRET_NAME, Objects, fill
+from tests.app.conftest import TestClient
+
+MINE = "mine"
+_METHODS = {"get", "post", "put", "patch", "delete"}
+Operation = tuple[str, str]
+
+RANKING = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]}
+INFERENCE = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [1.0]}]}
+# Bodies of operations that name an object in their path, `{}` where they have none.
+BODIES: dict[Operation, Any] = {
+    ("post", "/v1/models/{ref}/rank"): {
+        "queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]
+    },
+    ("patch", "/v1/datasets/{dataset_id}"): {"name": "mine"},
+    ("patch", "/v1/jobs/{job_id}"): {"name": "mine"},
+    ("patch", "/v1/models/{ref}"): {"title": "mine"},
+    ("patch", "/v1/studies/{study_id}"): {"trials": 9},
+    ("patch", "/v1/schedules/{schedule_id}"): {"enabled": False},
+    ("post", "/v1/studies/{study_id}/trials"): {"parameters": {"/hyperparameters/num_leaves": 7}},
+    ("post", "/v1/studies/{study_id}/clone"): {},
+    ("post", "/v1/datasets/{dataset_id}/read-again"): {"ignore": ["price"]},
+    ("put", "/v1/models/{name}/aliases/{alias}"): {"version": 1},
+    ("put", "/v1/models/{name}/aliases/{alias}/gate"): {"dataset_id": "ds_mine", "metric": "ndcg@10"},
+    ("post", "/v1/models/{ref}/export"): {"format": "lightgbm"},
+    ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
+    ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
+}
+QUERIES = {
+    "/v1/models/{ref}/export": "format=lightgbm",
+    "/v1/models/{ref}/export/archive": "format=lightgbm",
+    "/v1/models/{ref}/export/parity": "format=lightgbm",
+    "/v1/comparisons/{comparison_id}/rankings": "query_id=q1",
+}
+# Whose parameters name no object of a project.
+NOT_OF_PROJECTS = {
+    "/v1/papers/{name}": "what the code knows",
+    "/v1/uploads/{upload_id}": "of the key that made it",
+}
+# Lists and counts, which must be those of an empty service.
+LISTS = {
+    "/v1/datasets": "",
+    "/v1/jobs": "",
+    "/v1/jobs/histories": "job={job_id}",
+    "/v1/studies": "",
+    "/v1/schedules": "",
+    "/v1/models": "",
+    "/v1/model-names": "",
+    "/v1/evaluations": "",
+    "/v1/evaluations/metrics": "evaluation={evaluation_id}",
+    "/v1/comparisons": "",
+    "/v1/trainings": "job={job_id}",
+    "/v1/rankings": "",
+    "/v1/experiments": "",
+    "/v1/trash": "",
+    "/v1/events": "",
+    "/v1/search": f"text={SECRET_NAME}",
+    "/v1/aliases": "alias=champion",
+    "/v1/workers": "",
+}
+# What makes or changes things by ids in its body: the body, and the status without a word of the object.
+BY_BODY: dict[str, tuple[Any, int]] = {
+    "/v1/jobs": ({"kind": "rank", "model": "{ref}", "dataset_id": "{dataset_id}"}, 404),
+    "/v1/jobs/batch": (
+        {"jobs": [{"kind": "evaluate", "ranking_id": "{ranking_id}", "dataset_id": "{dataset_id}"}]},
+        404,
+    ),
+    "/v1/jobs/cancel": ({"ids": ["{job_id}"]}, 200),
+    "/v1/models/tags": ({"ids": ["{ref}"], "tags": {"a": "b"}}, 404),
+    "/v1/datasets/delete": ({"ids": ["{dataset_id}"]}, 200),
+    "/v1/studies": (
+        {
+            "name": "mine",
+            "model_name": "mine",
+            "dataset_id": "{dataset_id}",
+            "test": {"fraction": 0.4},
+            "base": {"loss": {"name": "lambdarank"}},
+            "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64}},
+        },
+        404,
+    ),
+    "/v1/experiments": (
+        {
+            "paper": "lambda-ex-2023",
+            "dataset_ids": {"train": "{dataset_id}", "validation": "{dataset_id}", "test": "{dataset_id}"},
+        },
+        404,
+    ),
+    "/v1/schedules": (
+        {
+            "name": "mine",
+            "cron": "0 3 * * *",
+            "job": {
+                "kind": "train",
+                "model_name": "mine",
+                "dataset": SECRET_NAME,
+                "loss": {"name": "ranknet"},
+            },
+        },
+        422,
+    ),
+    "/v1/jobs/delete": ({"ids": ["{job_id}"], "dry_run": False}, 200),
+    "/v1/models/delete": ({"ids": ["{ref}"], "dry_run": False}, 200),
+    "/v1/evaluations/delete": ({"ids": ["{evaluation_id}"], "dry_run": False}, 200),
+    "/v1/comparisons/delete": ({"ids": ["{comparison_id}"], "dry_run": False}, 200),
+    "/v1/rankings/delete": ({"ids": ["{ranking_id}"], "dry_run": False}, 200),
+    "/v1/inspections/delete": ({"ids": ["{inspection_id}"], "dry_run": False}, 200),
+    "/v1/trash/restore": ({"ids": ["{job_id}"]}, 200),
+    "/v1/trash/empty": ({"all": True}, 200),
+}
+# What knows no objects, makes new ones without naming others, or is refused to bound keys.
+OTHERS: dict[Operation, str] = {
+    ("get", "/v2"): "the server",
+    ("get", "/v2/health/live"): "health",
+    ("get", "/v2/health/ready"): "health",
+    ("get", "/healthz"): "health",
+    ("get", "/readyz"): "health",
+    ("post", "/v1/datasets"): "names no object; see the tests of projects",
+    ("post", "/v1/datasets/synthetic"): "names no object",
+    ("post", "/v1/datasets/folders"): "names no object",
+    ("get", "/v1/datasets/folders"): "folders of the data roots, which all projects share",
+    ("post", "/v1/models"): "names a name alone; see the tests of projects",
+    ("post", "/v1/rankings"): "see the test of uploads",
+    ("options", "/v1/uploads"): "of the key that made it",
+    ("get", "/v1/uploads"): "of the key that made it",
+    ("post", "/v1/uploads"): "of the key that made it",
+    ("get", "/v1/papers"): "what the code knows",
+    ("get", "/v1/losses"): "what the code knows",
+    ("get", "/v1/scorers"): "what the code knows",
+    ("get", "/v1/metrics"): "what the code knows",
+    ("get", "/v1/job-schemas"): "what the code knows",
+    ("get", "/v1/export-formats"): "what the code knows",
+    ("get", "/v1/counts"): "has a test of its own",
+    ("get", "/v1/projects"): "has a test of its own",
+}
+# Beside what needs admin, which no bound key has.
+REFUSED = {("get", "/metrics"), ("get", "/v1/storage")}
+
+
+@pytest.fixture
+def foreign(store: Store) -> Objects:
+    """One object of every kind in a project of others."""
+    return fill(store)
+
+
+@pytest.fixture
+def bound(store: Store) -> dict[str, str]:
+    """The header of a key that is bound to a project of its own and may do all that it can."""
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("mine", ["read", "write", "score"], projects=[MINE])
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.fixture
+def unbound(store: Store) -> dict[str, str]:
+    """The header of an administrator's key."""
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("all", ["admin"])
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def test_every_operation_is_in_a_table(application: FastAPI) -> None:
+    """A new route cannot be forgotten: it is tried with objects of another project, or has a reason here."""
+    missing = [
+        (method, path)
+        for method, path in _operations(application)
+        if "{" not in path
+        and (method, path) not in OTHERS
+        and not _is_refused(method, path)
+        and not (method == "get" and path in LISTS)
+        and not (method == "post" and path in BY_BODY)
+    ]
+    assert not missing, "say in tests/app/auth/test_bound_keys.py what a bound key finds there"
+
+
+def test_foreign_objects_are_not_there(
+    application: FastAPI, client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str]
+) -> None:
+    """Whatever names one in its path answers as for an id that does not exist, and says as much."""
+    tried = [
+        (method, path)
+        for method, path in _operations(application)
+        if "{" in path and path not in NOT_OF_PROJECTS and not _is_refused(method, path)
+    ]
+    assert len(tried) > 60
+    for method, path in tried:
+        answer = _ask(client, method, path, foreign, bound)
+        assert answer.status_code == 404, (method, path, answer.status_code, answer.text)
+        nothing = _ask(client, method, path, _nowhere(foreign), bound)
+        assert nothing.status_code == 404, (method, path, nothing.text)
+        assert _without(answer.text, foreign) == _without(nothing.text, _nowhere(foreign)), (method, path)
+    # The requests are good: whoever is bound to nothing gets past the 404 by them.
+    for method, path in tried:
+        if method == "get" and path in _READABLE:
+            found = _ask(client, method, path, foreign, unbound)
+            assert found.status_code == 200, (path, found.text)
+
+
+# Those whose objects need no artifact to be shown.
+_READABLE = {
+    "/v1/datasets/{dataset_id}",
+    "/v1/jobs/{job_id}",
+    "/v1/jobs/{job_id}/history",
+    "/v1/models/{ref}",
+    "/v1/models/{name}/aliases",
+    "/v1/models/{name}/aliases/{alias}",
+    "/v1/models/{name}/aliases/{alias}/history",
+    "/v1/models/{name}/aliases/{alias}/gate",
+    "/v1/models/{ref}/inspections",
+    "/v1/evaluations/{evaluation_id}",
+    "/v1/studies/{study_id}",
+    "/v1/studies/{study_id}/trials",
+    "/v1/experiments/{experiment_id}/trainings",
+    "/v1/schedules/{schedule_id}/runs",
+}
+
+
+def test_references_to_foreign_models_mean_nothing(
+    client: TestClient, foreign: Objects, bound: dict[str, str]
+) -> None:
+    """By name, by version and by alias as by id, for scoring, too, on its quick way and its general one."""
+    for reference in (SECRET_NAME, f"{SECRET_NAME}:1", f"{SECRET_NAME}@champion", foreign["ref"]):
+        assert client.get(f"/v1/models/{reference}", headers=bound).status_code == 404
+        for body in (RANKING, {**RANKING, "explain": True}):
+            answer = client.post(f"/v1/models/{reference}/rank", json=body, headers=bound)
+            assert answer.status_code == 404, reference
+        answer = client.post(f"/v2/models/{reference}/infer", json=INFERENCE, headers=bound)
+        assert answer.status_code == 404, reference
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_are_those_of_an_empty_service(
+    client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str], path: str
+) -> None:
+    """Also right after somebody who may see the objects has asked the same, for whom an answer is kept."""
+    address = f"{path}?{LISTS[path].format(**foreign)}"
+    seen = client.get(address, headers=unbound)
+    assert seen.status_code == 200, seen.text
+    answer = client.get(address, headers=bound)
+    assert answer.status_code == 200, answer.text
+    assert not answer.json().get("items")
+    assert SECRET_NAME not in answer.text
+    if path not in _EMPTY_FOR_ALL:
+        assert seen.json()["items"]
+
+
+# Nothing was trashed, happened or works here, for anybody.
+_EMPTY_FOR_ALL = {"/v1/trash", "/v1/events", "/v1/workers", "/v1/trainings"}
+
+
+@pytest.mark.parametrize("path", BY_BODY)
+def test_bodies_cannot_name_foreign_objects(
+    client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], path: str
+) -> None:
+    """Nothing is made of them, and nothing happens to them."""
+    template, status = BY_BODY[path]
+    body = json.loads(_filled(json.dumps(template), foreign))
+    before = _everything(client, foreign, store)
+    answer = client.post(path, json=body, headers=bound)
+    assert answer.status_code == status, answer.text
+    assert _everything(client, foreign, store) == before
+    if status == 200:
+        assert SECRET_NAME not in answer.text
+
+
+def test_uploads_cannot_name_foreign_objects(
+    client: TestClient, foreign: Objects, bound: dict[str, str]
+) -> None:
+    """A run goes with a dataset of the key's projects, and a model with a name that is not of others."""
+    run = {"file": ("run.txt", b"q1 Q0 d1 1 1.0 bm25\n")}
+    answer = client.post("/v1/rankings", data={"dataset_id": foreign["dataset_id"]}, files=run, headers=bound)
+    assert answer.status_code == 404, answer.text
+    model = {"file": ("model.txt", b"tree\n")}
+    answer = client.post("/v1/models", data={"name": SECRET_NAME}, files=model, headers=bound)
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/name"]
+
+
+def test_what_is_about_all_projects_is_refused(
+    application: FastAPI, client: TestClient, bound: dict[str, str], unbound: dict[str, str]
+) -> None:
+    """Metrics, storage, settings, keys and the audit count or show what is of everybody."""
+    refused = [each for each in _operations(application) if _is_refused(*each)]
+    assert ("get", "/v1/audit") in refused
+    for method, path in refused:
+        assert client.request(method, path, headers=bound).status_code == 403, (method, path)
+    for _, path in REFUSED:
+        assert client.get(path, headers=unbound).status_code == 200, path
+
+
+def test_counts_are_of_the_own_projects(
+    client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str]
+) -> None:
+    """All zero, after an administrator saw them, too; and the project of others is none."""
+    assert client.get("/v1/counts", headers=unbound).json()["models"] == 2
+    counts = client.get("/v1/counts", headers=bound).json()
+    assert {counts[name] for name in ("models", "datasets", "evaluations", "comparisons", "rankings")} == {0}
+    assert set(counts["jobs"].values()) == set(counts["waiting"].values()) == {0}
+    assert client.get(f"/v1/counts?project={PROJECT}", headers=bound).json()["models"] == 0
+    projects = client.get("/v1/projects", headers=bound).json()
+    assert (projects["bound"], projects["unassigned"]) == (True, None)
+    assert [project["name"] for project in projects["items"]] == [MINE]
+
+
+def test_a_signed_in_browser_is_bound_as_its_key(client: TestClient, store: Store, foreign: Objects) -> None:
+    """The session of a bound key finds no more than the key."""
+    with store.begin() as tx:
+        key, _ = tx.api_keys.create("mine", ["read"], projects=[MINE])
+        token = tx.sessions.begin(key.id, timedelta(hours=1))
+    client.cookies.set("rankery_session", token)
+    assert client.get(f"/v1/jobs/{foreign['job_id']}").status_code == 404
+    assert client.get("/v1/jobs").json()["items"] == []
+
+
+def _operations(application: FastAPI) -> Iterator[Operation]:
+    for path, methods in application.openapi()["paths"].items():
+        for method in methods:
+            if method in _METHODS | {"options"}:
+                yield method, path
+    yield "get", "/metrics"
+
+
+def _is_refused(method: str, path: str) -> bool:
+    rule = rule_of(path)
+    return (method, path) in REFUSED or (rule is not None and rule.scope(method.upper()) == ADMIN)
+
+
+def _ask(client: TestClient, method: str, path: str, objects: Objects, headers: dict[str, str]) -> Any:
+    address = re.sub(r"\{(\w+)\}", lambda named: objects[named[1]], path)
+    if path in QUERIES and method == "get":
+        address += f"?{QUERIES[path]}"
+    body = INFERENCE if path.endswith("/infer") else BODIES.get((method, path))
+    content = None if method == "get" or body is None else json.dumps(body)
+    typed = {"Content-Type": "application/json"} if content is not None else {}
+    return client.request(method, address, content=content, headers={**headers, **typed})
+
+
+def _nowhere(objects: Objects) -> Objects:
+    """Return ids of the same form that name nothing."""
+    other = {each: value[:-4] + "0000" for each, value in objects.items() if "_" in value}
+    return {**objects, **other, "name": "nowhere"}
+
+
+def _without(text: str, objects: Objects) -> str:
+    """Return an answer without what the request named, and without its own id."""
+    for value in sorted(objects.values(), key=len, reverse=True):
+        if len(value) > 2:
+            text = text.replace(value, "…")
+    return re.sub(r'"request_id":"[^"]*"', "", text)
+
+
+def _filled(text: str, objects: Objects) -> str:
+    return re.sub(r"\{(\w+)\}", lambda named: objects.get(named[1], named[0]), text)
+
+
+def _everything(client: TestClient, foreign: Objects, store: Store) -> Any:
+    """Return what is on record of all projects."""
+    with store.read() as tx:
+        kept, jobs = tx.figures.kept(), tx.figures.jobs()
+        model = tx.models.get(foreign["ref"])
+        return kept, jobs, tx.jobs.get(foreign["job_id"]).status, model.tags, model.project
