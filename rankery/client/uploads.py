@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from rankery.errors import FileUnusable
 
-Files = dict[str, tuple[str, IO[bytes], str]]
+Files = dict[str, tuple[str, IO[bytes], str] | tuple[None, str]]
 OnBytes = Callable[[int], None]
 
 
@@ -20,10 +20,12 @@ class Upload:
     Attributes:
         paths: Files by the names of their parts; streamed.
         fields: Texts.
+        references: What files are named by that have been uploaded before, by the names of their parts.
     """
 
     paths: Mapping[str, Path]
     fields: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -34,6 +36,20 @@ class Upload:
         """
         with _unusable():
             return sum(path.stat().st_size for path in self.paths.values())
+
+    def larger_than(self, size_bytes: int) -> dict[str, Path]:
+        """Return the files above a size.
+
+        Raises:
+            FileUnusable: A file is not there.
+        """
+        with _unusable():
+            return {part: path for part, path in self.paths.items() if path.stat().st_size > size_bytes}
+
+    def naming(self, references: Mapping[str, str]) -> "Upload":
+        """Return the body with some files named rather than sent."""
+        left = {part: path for part, path in self.paths.items() if part not in references}
+        return Upload(left, self.fields, references)
 
     @contextmanager
     def opened(self, on_bytes: OnBytes) -> Iterator[Files]:
@@ -50,10 +66,12 @@ class Upload:
                 files = {
                     part: stack.enter_context(_Watched(path, on_bytes)) for part, path in self.paths.items()
                 }
-            yield {
+            sent: Files = {
                 part: (self.paths[part].name, file, "application/octet-stream")
                 for part, file in files.items()
             }
+            # A part without a filename, which the service takes for a text.
+            yield sent | {part: (None, reference) for part, reference in self.references.items()}
 
 
 class _Watched(FileIO):
@@ -65,6 +83,17 @@ class _Watched(FileIO):
         content = super().read(-1 if size is None else size)
         self._on_bytes(len(content or b""))
         return content
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes.
+
+    Raises:
+        FileUnusable: It cannot be read.
+    """
+    with _unusable(), path.open("rb") as file:
+        yield file
 
 
 @contextmanager

@@ -2,19 +2,21 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from rankery.client.asynchronous.resumable_upload import AsyncResumableUpload
 from rankery.client.downloads import opened_for_writing
 from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
-from rankery.client.retries import RetryPolicy
+from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
 _UPLOAD_SECONDS = 3600.0
+_SILENCE_SECONDS = 60.0  # four times that between two signs of life
 
 
 class AsyncTransport:
@@ -25,6 +27,7 @@ class AsyncTransport:
         api_key: The secret of a key; that of RANKERY_API_KEY where None.
         timeout_seconds: How long to wait for one answer. Uploads may take an hour.
         retries: How often a request is sent again.
+        resumable_bytes: Larger files are uploaded in pieces.
         transport: Another httpx transport.
     """
 
@@ -35,6 +38,7 @@ class AsyncTransport:
         api_key: str | None,
         timeout_seconds: float,
         retries: int,
+        resumable_bytes: int,
         transport: httpx.AsyncBaseTransport | None,
     ) -> None:
         headers = authorization(api_key)
@@ -42,6 +46,7 @@ class AsyncTransport:
         self._has_key = bool(headers)
         self._timeout_seconds = timeout_seconds
         self._retries = retries
+        self._resumable_bytes = resumable_bytes
         self._http = httpx.AsyncClient(
             base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
         )
@@ -59,13 +64,24 @@ class AsyncTransport:
         return document_of(await self.request("POST", path, json=json, headers=_idempotent()))
 
     async def upload(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
-        """POST a creation from files.
+        """POST a creation from files; large ones are sent before it, in pieces.
 
         Args:
             path: Where to.
-            upload: The files, read from the start at each attempt.
-            on_bytes: Called with the bytes sent since; with the negative of all where they are sent again.
+            upload: The files. Those that go with the request are read from the start at each attempt.
+            on_bytes: Called with the bytes sent since; with the negative of what is sent again.
         """
+        large: dict[str, AsyncResumableUpload] = {}
+        references: dict[str, str] = {}
+        for part, file in upload.larger_than(self._resumable_bytes).items():
+            large[part] = AsyncResumableUpload(self, file, self._retries, on_bytes)
+            references[part] = await large[part].send()
+        document = await self._upload_form(path, upload.naming(references), on_bytes)
+        for finished in large.values():
+            finished.forget()
+        return document
+
+    async def _upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
         sent = 0
 
         def count(n_bytes: int) -> None:
@@ -129,6 +145,21 @@ class AsyncTransport:
             if response is not None:
                 return response
 
+    async def send_once(
+        self, method: str, path: str, *, content: AsyncIterator[bytes], headers: Mapping[str, str]
+    ) -> httpx.Response:
+        """Send a request with a streamed body, without retries.
+
+        Raises:
+            RankeryApiError: The service refused it.
+            ServiceUnreachable: It was not answered.
+        """
+        once = RetryPolicy(0, repeatable=False)
+        response = await self._attempt(once, method, path, content=content, headers=headers)
+        if response is None:
+            raise RuntimeError("a request without retries was to be sent again")
+        return response
+
     async def download(
         self,
         method: str,
@@ -158,6 +189,38 @@ class AsyncTransport:
             response = await self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
             if response is not None:
                 return
+
+    async def lines(
+        self, path: str, parameters: Mapping[str, Any], last_event_id: str | None
+    ) -> AsyncIterator[str]:
+        """Stream the lines of server-sent events, once; nothing is sent again.
+
+        Args:
+            path: Where from.
+            parameters: Of the query; those that are None are left out.
+            last_event_id: The event behind which the stream begins.
+
+        Raises:
+            RankeryApiError: The service refused it.
+            ServiceUnreachable: It did not answer, or the stream broke off.
+        """
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        headers |= {} if last_event_id is None else {"Last-Event-ID": last_event_id}
+        timeout = httpx.Timeout(self._timeout_seconds, read=_SILENCE_SECONDS)
+        try:
+            async with self._http.stream(
+                "GET", with_query(path, parameters), headers=headers, timeout=timeout
+            ) as response:
+                if response.status_code in UNAVAILABLE:
+                    raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
+                if response.is_error:
+                    await response.aread()
+                    checked(response, has_key=self._has_key)
+                async for line in response.aiter_lines():
+                    yield line
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise ServiceUnreachable(f"no answer from the service at {self.base_url}: {reason}") from error
 
     async def _attempt(
         self,

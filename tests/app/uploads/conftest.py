@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import httpx
 import pytest
 
+from app import ApiSettings
 from tests.app.conftest import TestClient
 
 VERSION = {"Tus-Resumable": "1.0.0"}
@@ -37,6 +38,12 @@ def offset_of(client: TestClient, path: str) -> int:
     assert response.status_code == 200
     assert response.headers["cache-control"] == "no-store"
     return int(response.headers["upload-offset"])
+
+
+@pytest.fixture
+def settings(settings: ApiSettings) -> ApiSettings:
+    """Those of all tests, without limits of rates: a file in many pieces is many requests."""
+    return settings.model_copy(update={"reads_per_second": 0.0, "writes_per_second": 0.0})
 
 
 @pytest.fixture

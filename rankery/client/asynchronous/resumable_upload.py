@@ -1,0 +1,139 @@
+"""Upload one file in pieces, by the tus protocol."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from rankery.client.reading import document_of
+from rankery.client.resumable import (
+    BLOCK_BYTES,
+    PIECE_BYTES,
+    PIECE_TYPE,
+    TUS,
+    Patience,
+    RememberedUpload,
+    is_gone,
+    is_passing,
+    metadata,
+)
+from rankery.client.uploads import OnBytes, opened
+from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
+
+if TYPE_CHECKING:
+    from rankery.client.asynchronous.transport import AsyncTransport
+
+
+class AsyncResumableUpload:
+    """The upload of one file, which goes on where it was cut short: by this process or by an earlier one.
+
+    Args:
+        transport: Sends its requests.
+        path: The file.
+        retries: How often other requests are sent again; with 0 nothing is resumed.
+        on_bytes: Called with the bytes that were sent, with a negative number where some were not stored.
+    """
+
+    def __init__(self, transport: "AsyncTransport", path: Path, retries: int, on_bytes: OnBytes) -> None:
+        self._transport = transport
+        self._path = path
+        self._size_bytes = path.stat().st_size
+        self._patience = Patience(retries)
+        self._on_bytes = on_bytes
+        self._sent_bytes = 0
+        self._most_bytes = 0
+        self._remembered = RememberedUpload(transport.base_url, path)
+        self._id = self._remembered.find()
+
+    async def send(self) -> str:
+        """Send what the service does not have yet.
+
+        Returns:
+            What a form names the upload by, instead of the file.
+
+        Raises:
+            FileUnusable: The file cannot be read, or has changed.
+            RankeryApiError: The service refused it.
+            ServiceUnreachable: Nothing has got through for minutes.
+        """
+        while True:
+            try:
+                offset = await self._offset()
+                while offset < self._size_bytes:
+                    offset = await self._send_piece(offset)
+                return f"upload:{self._id}"
+            except RankeryApiError as error:
+                if self._id is not None and is_gone(error):
+                    self.forget()
+                elif not is_passing(error):
+                    raise
+                pause = self._patience.pause()
+                if pause is None:
+                    raise
+            except ServiceUnreachable:
+                pause = self._patience.pause()
+                if pause is None:
+                    raise
+            await asyncio.sleep(pause)
+
+    def forget(self) -> None:
+        """Forget the upload: it has become something, or is gone."""
+        self._remembered.forget()
+        self._id = None
+
+    async def _offset(self) -> int:
+        """Ask how much the service has; begin the upload where it has none."""
+        if self._id is None:
+            created = await self._transport.request(
+                "POST",
+                "/v1/uploads",
+                headers={
+                    **TUS,
+                    "Upload-Length": str(self._size_bytes),
+                    "Upload-Metadata": metadata(self._path),
+                },
+                repeatable=False,
+            )
+            self._id = str(document_of(created)["id"])
+            self._remembered.keep(self._id)
+            return self._arrived(0)
+        found = await self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
+        return self._arrived(int(found.headers["Upload-Offset"]))
+
+    async def _send_piece(self, offset: int) -> int:
+        size = min(PIECE_BYTES, self._size_bytes - offset)
+        with opened(self._path) as file:
+            file.seek(offset)
+            response = await self._transport.send_once(
+                "PATCH",
+                f"/v1/uploads/{self._id}",
+                content=self._blocks(file, size),
+                headers={
+                    **TUS,
+                    "Content-Type": PIECE_TYPE,
+                    "Content-Length": str(size),
+                    "Upload-Offset": str(offset),
+                },
+            )
+        return self._arrived(int(response.headers["Upload-Offset"]))
+
+    async def _blocks(self, file: IO[bytes], size: int) -> AsyncIterator[bytes]:
+        while size:
+            block = file.read(min(size, BLOCK_BYTES))
+            if not block:
+                raise FileUnusable(f"{self._path} has become shorter while it was sent")
+            size -= len(block)
+            self._show(self._sent_bytes + len(block))
+            yield block
+
+    def _arrived(self, offset: int) -> int:
+        """Note where the service is; more than ever before renews the patience."""
+        if offset > self._most_bytes:
+            self._most_bytes = offset
+            self._patience.renew()
+        self._show(offset)
+        return offset
+
+    def _show(self, sent_bytes: int) -> None:
+        self._on_bytes(sent_bytes - self._sent_bytes)
+        self._sent_bytes = sent_bytes

@@ -1,0 +1,126 @@
+"""Resumable uploads: sizes, patience, and where the client goes on after it was killed."""
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import httpx
+
+from rankery.errors import RankeryApiError
+
+# Larger files are sent in pieces, and resumed where they were cut short.
+RESUMABLE_BYTES = 100_000_000
+PIECE_BYTES = 64 * 2**20
+BLOCK_BYTES = 2**20
+TUS: Mapping[str, str] = MappingProxyType({"Tus-Resumable": "1.0.0"})
+PIECE_TYPE = "application/offset+octet-stream"
+
+# A service restarts, and a laptop finds its network again, within minutes.
+_PATIENCE_SECONDS = 300.0
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 10.0
+_REMEMBERED_SECONDS = 7 * 24 * 3600.0
+
+_GONE = frozenset({httpx.codes.NOT_FOUND, httpx.codes.GONE})
+_PASSING = frozenset(
+    {
+        httpx.codes.REQUEST_TIMEOUT,
+        httpx.codes.CONFLICT,  # the service has another offset by now
+        httpx.codes.LOCKED,
+        httpx.codes.TOO_MANY_REQUESTS,
+    }
+)
+
+
+def is_gone(error: RankeryApiError) -> bool:
+    """Return whether the service has no such upload any more."""
+    return error.status in _GONE
+
+
+def is_passing(error: RankeryApiError) -> bool:
+    """Return whether an upload can go on later after a refusal."""
+    is_fault = httpx.codes.is_server_error(error.status)
+    return error.status in _PASSING or (is_fault and error.status != httpx.codes.INSUFFICIENT_STORAGE)
+
+
+class Patience:
+    """How long an upload is resumed: until nothing has got through for five minutes.
+
+    Args:
+        retries: How often other requests are sent again; with 0 nothing is resumed.
+    """
+
+    def __init__(self, retries: int) -> None:
+        self._is_patient = retries > 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin anew: something has got through."""
+        self._until = time.monotonic() + _PATIENCE_SECONDS
+        self._pause = _FIRST_PAUSE_SECONDS
+
+    def pause(self) -> float | None:
+        """Return the seconds until the next attempt, None for no other."""
+        if not self._is_patient or time.monotonic() > self._until:
+            return None
+        # Clients that failed together do not come back together.
+        pause = self._pause * (0.5 + secrets.randbelow(512) / 1024)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+        return pause
+
+
+def metadata(path: Path) -> str:
+    """Return the `Upload-Metadata` of a file: its name."""
+    return f"filename {base64.b64encode(path.name.encode('utf-8', 'replace')).decode()}"
+
+
+class RememberedUpload:
+    """The id of the upload of a file, kept in the user's cache folder until the file has become something.
+
+    The file is told by its path, size and time of change. Where the folder cannot be written, an upload is
+    resumed by the process that began it alone.
+
+    Args:
+        base_url: The service.
+        path: The file.
+    """
+
+    def __init__(self, base_url: str, path: Path) -> None:
+        found = path.stat()
+        told = json.dumps([base_url, str(path.resolve()), found.st_size, found.st_mtime_ns])
+        self._file = _cache_folder() / hashlib.sha256(told.encode()).hexdigest()[:32]
+
+    def find(self) -> str | None:
+        """Return the id, None where there is none."""
+        try:
+            return self._file.read_text().strip() or None
+        except OSError:
+            return None
+
+    def keep(self, upload_id: str) -> None:
+        """Keep the id, and drop those of long ago."""
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            for other in self._file.parent.iterdir():
+                if other.stat().st_mtime < time.time() - _REMEMBERED_SECONDS:
+                    other.unlink(missing_ok=True)
+            temporary = self._file.with_name(f".{self._file.name}-{os.getpid()}")
+            temporary.write_text(upload_id)
+            temporary.replace(self._file)
+
+    def forget(self) -> None:
+        """Forget the id."""
+        with contextlib.suppress(OSError):
+            self._file.unlink(missing_ok=True)
+
+
+def _cache_folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "rankery" / "uploads"

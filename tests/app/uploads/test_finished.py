@@ -1,0 +1,188 @@
+"""What a finished upload becomes: a file of any form that takes one."""
+
+import hashlib
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.store import Store
+from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.app.uploads.conftest import PIECE, VERSION, create, offset_of, send
+from tests.servers.fixtures import stored_datasets
+
+CONTENT = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
+
+
+def _named(**references: str) -> dict[str, Any]:
+    return {field: (None, reference) for field, reference in references.items()}
+
+
+def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Callable[[bytes], str]) -> None:
+    """It is the dataset of the same file sent at once: the name, the size, the checksum and the bytes."""
+    reference = uploaded(CONTENT)
+    made = client.post("/v1/datasets", files=_named(file=reference), data={"format": "letor"})
+    assert made.status_code == 202
+    dataset = made.json()
+    sent = client.post(
+        "/v1/datasets", files={"file": ("train.txt", CONTENT)}, data={"format": "letor"}
+    ).json()
+    for field in ("name", "source", "size_bytes", "sha256"):
+        assert dataset[field] == sent[field]
+    assert dataset["sha256"] == hashlib.sha256(CONTENT).hexdigest()
+    assert store.artifacts.read_bytes(f"datasets/{dataset['id']}/upload") == CONTENT
+    assert client.get("/v1/uploads").json() == {"items": []}
+    with store.read() as tx:
+        assert list(tx.trash.pending(10)) == [f"uploads/{reference.removeprefix('upload:')}"]
+
+
+def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
+    """Each part of a form is a file of the request or an upload, as its sender likes."""
+    files = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
+    made = client.post("/v1/datasets", files={**files, **_named(train_query=uploaded(b"2\n"))})
+    assert made.status_code == 202
+    assert set(made.json()["parts"]) == {"train", "test"}
+    assert made.json()["source"]["query_sizes_filename"] == "train.txt"
+
+
+def test_runs_and_models_are_made_of_it(
+    client: TestClient, ready_dataset: Callable[[], str], uploaded: Callable[[bytes], str]
+) -> None:
+    """The forms of runs and of models take it, too, and a job reads it."""
+    run = client.post(
+        "/v1/rankings",
+        files=_named(file=uploaded(b"1 Q0 d1 1 2.5 bm25\n")),
+        data={"dataset_id": ready_dataset()},
+    )
+    assert (run.status_code, run.json()["kind"]) == (202, "import")
+    model = client.post("/v1/models", files=_named(file=uploaded(b"tree\n")), data={"name": "web"})
+    assert (model.status_code, model.json()["kind"]) == (202, "import-model")
+    assert client.get("/v1/uploads").json() == {"items": []}
+
+
+def test_it_makes_one_thing_however_often_it_is_asked(
+    client: TestClient, uploaded: Callable[[bytes], str]
+) -> None:
+    """By its key the same request gets the first answer again; another request is refused."""
+    reference, key = uploaded(CONTENT), {"Idempotency-Key": "once"}
+    first, again = (client.post("/v1/datasets", files=_named(file=reference), headers=key) for _ in range(2))
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first.json() == again.json()
+    assert again.headers["idempotency-replayed"] == "true"
+    other = client.post("/v1/datasets", files=_named(file=reference))
+    assert (other.status_code, other.json()["type"]) == (409, "/problems/wrong-state")
+    path = f"/v1/uploads/{reference.removeprefix('upload:')}"
+    assert client.head(path, headers=VERSION).status_code == 410
+    assert send(client, path, len(CONTENT), b"").status_code == 410
+    assert len(client.get("/v1/datasets").json()["items"]) == 1
+
+
+# What the form's file is, and what the answer says of it
+UNFIT = {
+    "unknown": ("upload:upl_00000000000000000000", "there is no upload"),
+    "no id": ("upload:", "name a finished upload"),
+    "an address": ("https://example.org/train.txt", "send it as a file"),
+    "much text": ("upload:upl_" + "0" * 500, "name a finished upload"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_names_no_upload_is_refused(client: TestClient, case: str) -> None:
+    """The mistake points at the field of the form."""
+    reference, detail = UNFIT[case]
+    response = client.post("/v1/datasets", files=_named(train=reference))
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == "/train"
+    assert detail in error["detail"]
+
+
+def test_a_refused_form_leaves_the_upload(
+    client: TestClient, store: Store, uploaded: Callable[[bytes], str]
+) -> None:
+    """A mistake beside it uses nothing up, and leaves no copy."""
+    reference = uploaded(CONTENT)
+    wrong = client.post("/v1/datasets", files=_named(file=reference), data={"columns": "{"})
+    assert wrong.status_code == 422
+    assert not any(key.startswith("datasets/") for key, _ in store.artifacts.files())
+    assert client.post("/v1/datasets", files=_named(file=reference)).status_code == 202
+
+
+def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
+    """Neither one with bytes missing, nor one whose length nobody named, nor an empty one."""
+    part = create(client, len(CONTENT))
+    send(client, part, 0, CONTENT[:9])
+    deferred = client.post("/v1/uploads", headers={**VERSION, "Upload-Defer-Length": "1"})
+    empty = create(client, 0)
+    for path, detail in (
+        (part, "is not complete: 9 of 50 bytes have arrived"),
+        (deferred.headers["location"], "is not complete: 0 of ? bytes have arrived"),
+        (empty, "is empty"),
+    ):
+        reference = f"upload:{path.rpartition('/')[2]}"
+        response = client.post("/v1/datasets", files=_named(file=reference))
+        assert response.status_code == 422
+        assert response.json()["errors"] == [{"pointer": "/file", "detail": detail}]
+
+
+def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) -> None:
+    """What is on its way counts as what is stored, and once: not as upload and as dataset."""
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("ours", ["write"], max_stored_bytes=60)
+    key = {"Authorization": f"Bearer {secret}"}
+    created = client.post("/v1/uploads", headers={**VERSION, **key, "Upload-Length": "50"})
+    assert created.status_code == 201
+    more = client.post("/v1/uploads", headers={**VERSION, **key, "Upload-Length": "11"})
+    assert (more.status_code, more.json()["type"]) == (409, "/problems/quota-exceeded")
+    path = created.headers["location"]
+    assert send(client, path, 0, CONTENT, key).status_code == 204
+    reference = f"upload:{path.rpartition('/')[2]}"
+    made = client.post("/v1/datasets", files=_named(file=reference), headers=key)
+    assert made.status_code == 202
+
+
+@hypothesis.settings(max_examples=25, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@given(st.binary(min_size=1, max_size=3_000), st.data())
+def test_any_pieces_make_the_file(client: TestClient, store: Store, content: bytes, data: Any) -> None:
+    """Whatever is sent, cut short, sent again, sent from a wrong place or with a wrong checksum."""
+    path, stored = create(client, len(content)), 0
+    for _ in range(data.draw(st.integers(1, 8), "requests")):
+        start = data.draw(st.sampled_from([stored, stored, stored, 0, stored + 1]), "offset")
+        size = data.draw(st.integers(0, len(content) - stored), "bytes")
+        piece = content[stored : stored + size]
+        kind = data.draw(st.sampled_from(["whole", "chunks", "wrong checksum", "too long"]), "kind")
+        headers = {**PIECE, "Upload-Offset": str(start)}
+        body: Any = piece
+        if kind == "chunks":
+            cuts = sorted(data.draw(st.lists(st.integers(0, size), max_size=4), "cuts"))
+            edges = [0, *cuts, size]
+            body = iter([piece[a:b] for a, b in itertools.pairwise(edges)])
+        elif kind == "wrong checksum":
+            headers["Upload-Checksum"] = "sha1 YQ=="
+        elif kind == "too long":
+            body = piece + bytes(len(content) - stored - size + 1)
+        response = client.patch(path, content=body, headers=headers)
+        good = start == stored and kind in ("whole", "chunks")
+        assert (response.status_code == 204) == good
+        stored += size if good else 0
+        assert offset_of(client, path) == stored
+    assert send(client, path, stored, content[stored:]).status_code == 204
+    reference = f"upload:{path.rpartition('/')[2]}"
+    made = client.post("/v1/datasets", files=_named(file=reference))
+    assert made.status_code == 202
+    assert made.json()["sha256"] == hashlib.sha256(content).hexdigest()
+    assert store.artifacts.read_bytes(f"datasets/{made.json()['id']}/upload") == content
+
+
+def test_the_largest_file_holds_for_uploads_and_files_together(
+    client: TestClient, settings: Any, uploaded: Callable[[bytes], str]
+) -> None:
+    """Two that fit alone are refused where they do not fit together, and nothing is left."""
+    large = bytes(MAX_UPLOAD_BYTES // 2 + 1)
+    files = {"train": (None, uploaded(large)), "test": ("test.txt", large)}
+    assert client.post("/v1/datasets", files=files).status_code == 413
+    assert stored_datasets(settings.storage_url) == set()
