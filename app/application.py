@@ -18,6 +18,7 @@ from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit
 from app.auth.turnstile import Turnstile
+from app.datasets import download, sources
 from app.datasets import routes as datasets
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
@@ -60,6 +61,8 @@ from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
 from app.uploads.middleware import TusProtocol
+from app.webhooks import routes as webhooks
+from app.webhooks.delivery import Deliverer
 from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
@@ -72,7 +75,9 @@ _ROUTERS = (
     scoring.router,
     inference.infer_router,
     inference.router,
+    sources.router,
     datasets.router,
+    download.router,
     uploads.router,
     jobs.router,
     jobs.polled_router,
@@ -97,6 +102,7 @@ _ROUTERS = (
     lifecycle.router,
     trash_routes.router,
     events.router,
+    webhooks.router,
     monitoring.overview_router,
     monitoring.polled_overview_router,
     project_routes.router,
@@ -138,6 +144,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
             feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
+            deliverer = Deliverer(store, feed, settings, _version())
             application.state.services = Services(
                 settings=settings,
                 store=store,
@@ -153,8 +160,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 readiness=Readiness(store, wake_ups, kernels, served),
                 storage=StorageMeasurements(store, RetentionPolicy.of(settings)),
                 events=feed,
+                deliverer=deliverer,
             )
-            async with running(feed.run()):
+            async with running(feed.run(), deliverer.run()):
                 yield
         finally:
             await run_in_threadpool(kernels.close)

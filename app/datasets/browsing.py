@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, BinaryIO
 
 from app.datasets.schemas import FeatureProfiles, JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
 from app.http.parquet_pages import row_cursor
@@ -94,6 +94,11 @@ class DatasetFiles:
         with self._store.verified.open(features_key(self._data_key)) as file:
             profiles = json.load(file)
         return FeatureProfiles(items=profiles)
+
+    def opened(self) -> BinaryIO:
+        """Verify the stored Parquet file and open it; close it afterwards."""
+        self._store.verified.check(self._data_key)
+        return self._store.artifacts.open(self._data_key)
 
     def qrels(self) -> Iterator[str]:
         """Write the judgments as TREC qrels, a block of lines at a time."""

@@ -4,8 +4,17 @@ from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Transaction
 
 
-def queue_ingestion(tx: Transaction, dataset: Dataset, key_id: str | None) -> Job:
-    """Queue the ingestion of a pending dataset, and attach the job to it."""
-    job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name), key_id)
+def queue_ingestion(
+    tx: Transaction, dataset: Dataset, key_id: str | None, max_bytes: int | None = None
+) -> Job:
+    """Queue the ingestion of a pending dataset, and attach the job to it.
+
+    Args:
+        tx: The transaction that recorded the dataset.
+        dataset: What to read.
+        key_id: The API key that asks, or None.
+        max_bytes: The most bytes to download for it, None for any number.
+    """
+    job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name, max_bytes=max_bytes), key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job

@@ -30,6 +30,7 @@ from app.datasets.schemas import (
     SelectedDatasets,
     SyntheticDatasetRequest,
 )
+from app.datasets.sources import IMPORT_BODY
 from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places, options_ignoring
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
@@ -87,6 +88,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "type": "string",
         "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
         " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
+        " `document_columns`,"
         " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Told by the usual names"
         " when left out",
     },
@@ -128,7 +130,8 @@ _UPLOAD_BODY: dict[str, Any] = {
                     },
                 },
             },
-        }
+        },
+        "application/json": IMPORT_BODY,
     },
 }
 _QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
@@ -198,10 +201,10 @@ _FOLDER_EXAMPLES: Any = {
 
 @router.post(
     "",
-    summary="Upload a dataset",
+    summary="Upload or import a dataset",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(*UPLOAD_PROBLEMS),
+    responses=problems(415, *UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": _UPLOAD_BODY},
 )
 async def upload_dataset(
@@ -212,6 +215,8 @@ async def upload_dataset(
     A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
     be read. Of several parts the first one's dataset is returned; `parts` names them all. Instead of a file,
     a part may be the text `upload:upl_…`: a finished resumable upload (`POST /v1/uploads`), used up by it.
+
+    A JSON body names addresses below `RANKERY_SOURCES` instead, which a worker downloads and reads.
     """
     limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
     artifacts = services.store.artifacts
@@ -538,7 +543,7 @@ def read_again(
         dataset = tx.datasets.get(dataset_id)
         options = options_ignoring(dataset, body.ignore)
         dataset = tx.datasets.read_again(dataset_id, options)
-        in_place = dataset.source["kind"] == "folder"
+        in_place = dataset.source["kind"] in ("folder", "address")
         if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
             raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)

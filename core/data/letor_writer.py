@@ -1,13 +1,18 @@
 """Writing LETOR text."""
 
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
+from core.data.parquet import opened_parquet, read_row_groups, read_texts
+from core.data.parquet_layout import Layout
 from core.errors import InvalidInput
 from core.types import Float32Array
 
@@ -46,6 +51,53 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
             )
         ]
         file.write("".join(lines).encode())
+
+
+def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Check a stored dataset, and return its LETOR text a row group at a time; see `write_letor`.
+
+    Document columns that the format cannot hold, such as titles, are left out.
+
+    Args:
+        file: What `core.data.parquet.write_parquet` wrote.
+
+    Raises:
+        InvalidInput: When it has no features, or an id is empty or holds a blank or line break.
+        DatasetError: When the file is damaged.
+    """
+    with opened_parquet(file) as parquet:
+        if not Layout.in_schema(parquet.schema_arrow).feature_names:
+            raise InvalidInput.at("/format", "cannot be letor: the dataset has no features")
+    return _letor_blocks(file, _writable_columns(file))
+
+
+def _letor_blocks(file: BinaryIO, kept: set[str]) -> Iterator[bytes]:
+    for block in read_row_groups(file):
+        columns = {name: column for name, column in block.document_columns.items() if name in kept}
+        text = io.BytesIO()
+        write_letor(replace(block, document_columns=columns), text)
+        yield text.getvalue()
+
+
+def _writable_columns(file: BinaryIO) -> set[str]:
+    """Check the ids, and return the document columns that can be written."""
+    kept: set[str] | None = None
+    for batch in read_texts(file):
+        names = batch.schema.names[2:]
+        kept = {name for name in names if _KEY.fullmatch(name)} if kept is None else kept
+        for name in ("query_id", "document_id"):
+            ids = batch.column(name).cast(pa.large_string())
+            refused = pc.match_substring_regex(ids, r"^$|[ \t\r\n]")
+            if pc.any(refused).as_py():
+                found = ids.filter(refused)[0].as_py()
+                detail = f"cannot be letor: a {name} is empty or holds a blank: {found!r}"
+                raise InvalidInput.at("/format", detail)
+        kept = {
+            name
+            for name in kept
+            if not pc.any(pc.match_substring_regex(batch.column(name), r"[ \t\r\n]")).as_py()
+        }
+    return kept or set()
 
 
 def _feature_texts(features: Float32Array) -> list[str]:

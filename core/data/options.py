@@ -20,7 +20,7 @@ QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL = "query_text", "document_title", "docu
 # Also the names under which a dataset stores them among its query and document columns.
 TEXT_ROLES = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 ROLES = ("label", "query", "document", "query_weight", "document_weight", *TEXT_ROLES)
-COLUMN_LISTS = ("query_columns", "features", "categorical_features", "ignore")
+COLUMN_LISTS = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
 FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
@@ -45,6 +45,7 @@ class Columns:
         document_title: Shown beside the document's id; may be absent.
         document_url: The address that the title links to; may be absent.
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
+        document_columns: Kept as text a document.
         features: The features in their order; every other column of numbers where None.
         categorical_features: The features whose values are categories, texts or whole numbers; behind those
             of `features` where these are named, else in the order of the table.
@@ -60,6 +61,7 @@ class Columns:
     document_title: str | None = None
     document_url: str | None = None
     query_columns: tuple[str, ...] = ()
+    document_columns: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     categorical_features: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from core.types import Float32Array, Float64Array
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # the least keeps the per-column cost of very wide datasets down
+_TEXT_ROWS = 16_384
 _BLOCK_ROWS = 256  # rows turned into columns at a time: they stay in a core's cache
 
 
@@ -51,7 +52,7 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
         DatasetError: When the file is damaged, of another layout, or breaks a rule of `RankingDataset`.
         OSError: When the file cannot be opened.
     """
-    with _opened(file) as parquet:
+    with opened_parquet(file) as parquet:
         return _read(parquet, 0, parquet.metadata.num_rows)
 
 
@@ -63,10 +64,38 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
         OSError: When the file cannot be opened.
         IndexError: When there are no such rows.
     """
-    with _opened(file) as parquet:
+    with opened_parquet(file) as parquet:
         if not 0 <= first < last <= parquet.metadata.num_rows:
             raise IndexError(f"rows {first} to {last} of {parquet.metadata.num_rows}")
         return _read(parquet, first, last)
+
+
+def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
+    """Read a dataset a row group at a time, each as a dataset of its own.
+
+    Raises:
+        DatasetError: As `read_parquet`.
+    """
+    with opened_parquet(file) as parquet:
+        layout = Layout.in_schema(parquet.schema_arrow)
+        for group in range(parquet.num_row_groups):
+            table = parquet.read_row_group(group)
+            reader = _Reader(layout, table.num_rows)
+            reader.take(table)
+            yield reader.dataset()
+
+
+def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """Read the ids and document columns of all rows in batches, under the names of the latter.
+
+    Raises:
+        DatasetError: When the file is damaged.
+    """
+    with opened_parquet(file) as parquet:
+        names = Layout.in_schema(parquet.schema_arrow).document_text_columns
+        columns = ["query_id", "document_id", *names]
+        for batch in parquet.iter_batches(_TEXT_ROWS, columns=columns):
+            yield batch.rename_columns([names.get(column, column) for column in batch.schema.names])
 
 
 def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +105,7 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
         DatasetError: When the file is damaged.
         OSError: When the file cannot be opened.
     """
-    with _opened(file) as parquet:
+    with opened_parquet(file) as parquet:
         yield from parquet.iter_batches(_BLOCK_ROWS, columns=["query_id", "document_id", "label"])
 
 
@@ -97,7 +126,7 @@ def read_document_texts(
         DatasetError: When the file is damaged.
         OSError: When the file cannot be opened.
     """
-    with _opened(file) as parquet:
+    with opened_parquet(file) as parquet:
         columns = Layout.in_schema(parquet.schema_arrow).document_text_columns
         wanted = {column: name for column, name in columns.items() if name in names}
         parts: list[list[pa.Table]] = [[] for _ in spans]
@@ -249,7 +278,8 @@ def _tables(parquet: pq.ParquetFile, first: int, last: int) -> Iterator[pa.Table
 
 
 @contextmanager
-def _opened(file: BinaryIO | str | PathLike[str]) -> Iterator[pq.ParquetFile]:
+def opened_parquet(file: BinaryIO | str | PathLike[str]) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file and report its damage as a `DatasetError`."""
     name = str(getattr(file, "name", "")) if hasattr(file, "read") else str(file)
     source = file if hasattr(file, "read") else os.fspath(file)
     try:

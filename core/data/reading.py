@@ -1,7 +1,7 @@
 """Opening a file of judged documents, whatever it is packed in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
 from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
+from core.data.named_parquet import columns_of
 from core.data.options import Columns, Limits, ReadingOptions
 from core.data.packing import mapped_bytes
 from core.data.result import Reading
@@ -146,6 +147,8 @@ def read_file(
     judged: Table
     if chosen == "parquet":
         judged = ParquetTable(text, file.name, limits)
+        if form is None and options.columns == Columns():  # one that was downloaded says what its columns are
+            options = replace(options, columns=columns_of(judged.schema) or options.columns)
     else:
         judged = DelimitedTable(text, file.name, content.delimiter or ",")
     if form is not None and form.columns is not None:

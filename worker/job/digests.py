@@ -21,9 +21,9 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
         options: How it is read.
     """
     columns = asdict(options.columns)
-    for name in ("categorical_features", *TEXT_ROLES):
+    for name in ("categorical_features", "document_columns", *TEXT_ROLES):
         if not columns[name]:
-            del columns[name]  # so that contents stored before this option keep their digest
+            del columns[name]  # so that contents stored before these options keep their digest
     asked = {
         **{
             name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")

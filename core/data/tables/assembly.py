@@ -123,7 +123,8 @@ class _Columns:
 
     @property
     def read(self) -> tuple[int, ...]:
-        return (*self.roles.parts.values(), *self.query_columns, *self.features)
+        roles = self.roles
+        return (*roles.parts.values(), *self.query_columns, *roles.document_columns, *self.features)
 
 
 def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
@@ -248,8 +249,14 @@ class _Rows:
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.documents: list[Any] = []
-        self._document_texts: dict[str, list[Any]] = {
-            role: [] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.parts
+        shown = {role: roles.parts[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.parts}
+        # Position and texts by the name under which each is stored.
+        self._document_texts: dict[str, tuple[int, list[Any]]] = {
+            name: (position, [])
+            for name, position in {
+                **shown,
+                **{table.names[position]: position for position in roles.document_columns},
+            }.items()
         }
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.parts else None
@@ -310,7 +317,9 @@ class _Rows:
             query_columns={
                 name: tuple(self._of_queries[position]) for name, position in self._kept_columns().items()
             },
-            document_columns={role: _joined(chunks, order) for role, chunks in self._document_texts.items()},
+            document_columns={
+                name: _joined(chunks, order) for name, (_, chunks) in self._document_texts.items()
+            },
             categories={
                 names[span.start]: self._categories[position].categories
                 for position, span in zip(self._columns.features, self._columns.spans, strict=True)
@@ -381,9 +390,9 @@ class _Rows:
         if self.document_weights is not None:
             position = parts["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
-        for role, chunks in self._document_texts.items():
-            self._refuse_nested(arrays[parts[role]], parts[role], "a text")
-            chunks.append(plain_texts(arrays[parts[role]]))
+        for position, chunks in self._document_texts.values():
+            self._refuse_nested(arrays[position], position, "a text")
+            chunks.append(plain_texts(arrays[position]))
         for position in (*self._part(QUERY_TEXT), *self._columns.query_columns):
             self._refuse_nested(arrays[position], position, "a text")
             self._keep_constant(position, plain_texts(arrays[position]), first, last, str)

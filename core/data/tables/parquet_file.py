@@ -30,6 +30,9 @@ class ParquetTable:
     Texts are read as dictionaries: a long one repeated in every row takes a few bytes of the file, and is
     counted before it is repeated in memory.
 
+    Attributes:
+        schema: With the metadata of the file.
+
     Raises:
         DatasetError: When the file is damaged, has no row, or unpacks to more than it may.
     """
@@ -48,10 +51,10 @@ class ParquetTable:
             self._parquet = pq.ParquetFile(
                 pa.BufferReader(source), metadata=found.metadata, read_dictionary=strings
             )
-            self._schema = self._parquet.schema_arrow
+            self.schema = self._parquet.schema_arrow
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damage(error) from error
-        self.names = tuple(self._schema.names)
+        self.names = tuple(self.schema.names)
         metadata = self._parquet.metadata
         self.n_rows = metadata.num_rows
         if self.n_rows == 0:
@@ -63,7 +66,7 @@ class ParquetTable:
 
     def kinds(self) -> Sequence[Kind]:
         """Tell numbers, texts and lists of numbers by the types of the columns."""
-        kinds = [kind_of(field.type) for field in self._schema]
+        kinds = [kind_of(field.type) for field in self.schema]
         return [
             "neither" if kind == "list" and not width else kind
             for kind, width in zip(kinds, self.widths(), strict=True)
@@ -75,10 +78,10 @@ class ParquetTable:
 
     @cached_property
     def _widths(self) -> list[int]:
-        lists = {field.name for field in self._schema if kind_of(field.type) == "list"}
+        lists = {field.name for field in self.schema if kind_of(field.type) == "list"}
         if lists:
             self._check_size(_CELL_BYTES * self._repeated_values(), self._limits.in_memory(self.size_bytes))
-        return [self._list_width(field) if field.name in lists else 1 for field in self._schema]
+        return [self._list_width(field) if field.name in lists else 1 for field in self.schema]
 
     def _repeated_values(self) -> int:
         """Count the numbers within lists, as the metadata give them: a few bytes may stand for many."""
@@ -107,10 +110,10 @@ class ParquetTable:
     ) -> Iterator[Sequence[Any]]:
         """Yield the arrays of these columns."""
         names = [self.names[position] for position in positions]
-        of_fixed_size = filter(types.is_fixed_size_binary, (self._schema.field(p).type for p in positions))
+        of_fixed_size = filter(types.is_fixed_size_binary, (self.schema.field(p).type for p in positions))
         text_bytes = self.n_rows * sum(fixed.byte_width for fixed in of_fixed_size)
         self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
-        list_cells = sum(self._widths[p] for p in positions if kind_of(self._schema.field(p).type) == "list")
+        list_cells = sum(self._widths[p] for p in positions if kind_of(self.schema.field(p).type) == "list")
         batch_rows = min(_BATCH_ROWS, max(1, _BATCH_CELLS // max(1, list_cells)))
         done = 0
         with self._readable():

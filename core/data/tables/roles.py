@@ -43,6 +43,7 @@ class Roles:
     Attributes:
         parts: Position by role (`label`, `query`, ...); those that the table lacks are left out.
         query_columns: Columns that were named to be kept as text a query.
+        document_columns: Columns that were named to be kept as text a document.
         features: Columns that were named as features, or None.
         categorical_features: Columns that were named as features whose values are categories.
         rest: The others.
@@ -50,6 +51,7 @@ class Roles:
 
     parts: Mapping[str, int]
     query_columns: tuple[int, ...]
+    document_columns: tuple[int, ...]
     features: tuple[int, ...] | None
     categorical_features: tuple[int, ...]
     rest: tuple[int, ...]
@@ -110,6 +112,7 @@ def find_roles(
     return Roles(
         MappingProxyType(parts),
         tuple(map(names.index, columns.query_columns)),
+        tuple(map(names.index, columns.document_columns)),
         None if columns.features is None else tuple(map(names.index, columns.features)),
         tuple(map(names.index, columns.categorical_features)),
         tuple(position for position in range(len(names)) if position not in used),
@@ -137,7 +140,11 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         for name in set(table.names).intersection(named_features or table.names)
         if not modelled.isdisjoint(block_features(name, widths[name]) if name in lists else (name,))
     }
-    named = {getattr(columns, role) for role in ROLES} | {*columns.query_columns, *columns.ignore}
+    named = {getattr(columns, role) for role in ROLES} | {
+        *columns.query_columns,
+        *columns.document_columns,
+        *columns.ignore,
+    }
     wanted = tuple(name for name in table.names if name in known - named)
     categorical = tuple(name for name in wanted if name in columns.categorical_features)
     if not wanted:

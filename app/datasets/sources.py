@@ -1,0 +1,260 @@
+"""Import datasets from addresses, which workers read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import Body
+from pydantic import Field
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
+
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import Dataset, PartName, dataset_name
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.labels import NewProject
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, Router
+from app.http.schemas import DatasetName, RequestModel
+from app.services import UseServices
+from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.data.folders import PARTS
+from core.data.options import reading_options
+from core.errors import InputProblem, InvalidInput
+from core.store import Dataset as DatasetRow
+from core.store import Transaction, new_id
+from core.store.sources.addresses import IR_DATASETS, MAX_ADDRESS_LENGTH, AllowedAddresses, parse_address
+from core.store.sources.credentials import NAME_PATTERN
+
+_LONGEST_NAME = 180  # with the part behind it
+_OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
+_ALONE = ("https", "http", IR_DATASETS)
+
+_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
+_Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)]
+
+
+class AddressDatasetRequest(RequestModel):
+    """Addresses below `RANKERY_SOURCES` whose files become a dataset, or a dataset for each part."""
+
+    source: _Addresses | None = Field(
+        None,
+        description="Address of a file: `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…` or"
+        " `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset",
+        examples=["s3://clicks/2026/train.parquet"],
+    )
+    parts: dict[PartName, _Addresses] | None = Field(
+        None,
+        min_length=1,
+        description="Instead of `source`: the addresses of each part, a dataset of its own",
+        examples=[{"train": "hf:org/name/train.parquet", "test": "hf:org/name/test.parquet"}],
+    )
+    files: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_PATTERN_LENGTH,
+        description="Pattern of the names of up to 1,000 files of the folder, which become one dataset; of"
+        " buckets and repositories only",
+        examples=["part-*.parquet"],
+    )
+    name: DatasetName | None = Field(
+        None, description="For people; the address when left out, and with parts followed by theirs"
+    )
+    format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
+        "auto", description="`auto` tells it by the content"
+    )
+    non_contiguous_queries: Literal["regroup", "error"] | None = Field(
+        None, description="Whether a query whose rows do not stand together is gathered or refused"
+    )
+    repeated_features: Literal["last", "reject"] | None = Field(
+        None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
+    )
+    columns: dict[str, str | list[str]] | None = Field(
+        None,
+        max_length=20,
+        description="The columns of tables by role, as in an upload",
+        examples=[{"label": "grade", "query": "search"}],
+    )
+    feature_names: dict[str, str] | list[str] | None = Field(
+        None, description="Names by feature id or column, or a list of them", examples=[{"1": "bm25"}]
+    )
+    credentials: str | None = Field(
+        None,
+        pattern=NAME_PATTERN,
+        description="Name of the credentials that workers use; what they are is set at the workers",
+        examples=["warehouse"],
+    )
+    project: NewProject = None
+
+    def options(self) -> dict[str, Any]:
+        """Return how the files are to be read, as JSON, the format aside.
+
+        Raises:
+            InvalidInput: The options contradict each other.
+        """
+        given = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
+        reading_options(given)
+        return given
+
+
+class AskedSources:
+    """The datasets that a request asks for.
+
+    Args:
+        request: What is asked for.
+        prefixes: Below which addresses may be read.
+
+    Raises:
+        InvalidInput: An address is not allowed, or the request contradicts itself.
+    """
+
+    def __init__(self, request: AddressDatasetRequest, prefixes: list[str]) -> None:
+        if (request.source is None) == (request.parts is None):
+            raise InvalidInput.at("/source", "give either source or parts")
+        self._request = request
+        self._options = request.options()
+        self._allowed = AllowedAddresses(prefixes)
+        asked: Mapping[str | None, Any] = {None: request.source}
+        if request.parts is not None:
+            asked = {part: request.parts[part] for part in PARTS if part in request.parts}
+        self._parts = {part: self._addresses(part, asked[part]) for part in asked}
+
+    @property
+    def n_datasets(self) -> int:
+        """How many datasets there will be."""
+        return len(self._parts)
+
+    def add(self, tx: Transaction, key_id: str | None) -> list[DatasetRow]:
+        """Record a dataset for each part, owned by the API key of the request."""
+        request = self._request
+        ids = {part: new_id("ds_") for part in self._parts}
+        together: dict[str, str] = {part: ids[part] for part in ids if part is not None}
+        chosen = {name: getattr(request, name) for name in ("files", "credentials")}
+        source = {
+            "kind": "address",
+            **{name: value for name, value in chosen.items() if value is not None},
+            "format": request.format,
+            "options": self._options,
+        }
+        return [
+            tx.datasets.add(
+                self._name_of(part),
+                {**source, "addresses": self._parts[part]},
+                dataset_id,
+                parts=together if len(together) > 1 else None,
+                key_id=key_id,
+                project=request.project,
+            )
+            for part, dataset_id in ids.items()
+        ]
+
+    def _addresses(self, part: str | None, asked: Any) -> list[str]:
+        pointer = "/source" if part is None else f"/parts/{part}"
+        texts = [asked] if isinstance(asked, str) else asked
+        if isinstance(asked, str):
+            pointers: Iterator[str] = iter([pointer])
+        else:
+            pointers = (f"{pointer}/{number}" for number in range(len(texts)))
+        found: list[str] = []
+        mistakes: list[InputProblem] = []
+        for text, place in zip(texts, pointers, strict=True):
+            try:
+                address = parse_address(text, place)
+                self._allowed.check(address, place)
+            except InvalidInput as invalid:
+                mistakes += invalid.problems
+                continue
+            if self._request.files is not None and address.scheme in _ALONE:
+                mistakes.append(InputProblem("/files", f"goes with folders of buckets, not with {address}"))
+            found.append(str(address))
+        if mistakes:
+            raise InvalidInput(*mistakes)
+        return found
+
+    def _name_of(self, part: str | None) -> str:
+        first, files = self._parts[part][0], self._request.files
+        called = self._request.name or (f"{first}/{files}" if files else first)
+        return dataset_name(called[-_LONGEST_NAME:] if part is None else f"{called[-_LONGEST_NAME:]} {part}")
+
+
+class JsonBodyRoute(JsonRoute):
+    """A route that only requests with a JSON body match; others of the same path follow it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Compare the media type of the body with the path and the method."""
+        if scope["type"] == "http":
+            media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+            if media_type != "application/json":
+                return Match.NONE, {}
+        return super().matches(scope)
+
+
+# Before that of uploads, whose description in the OpenAPI document covers both.
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRoute)
+
+IMPORT_EXAMPLES: Any = {
+    "bucket": {
+        "summary": "Several objects of a bucket as one dataset",
+        "value": {
+            "source": "s3://clicks/2026-05",
+            "files": "part-*.parquet",
+            "name": "clicks of May",
+            "credentials": "warehouse",
+        },
+    },
+    "web": {
+        "summary": "A file of a web server",
+        "value": {"source": "https://data.example.org/train.txt.gz", "format": "letor"},
+    },
+    "parts": {
+        "summary": "The parts of a dataset of the Hugging Face Hub",
+        "value": {
+            "name": "toy",
+            "parts": {"train": "hf:org/toy/train.parquet", "test": "hf:org/toy/test.parquet"},
+        },
+    },
+    "ir_datasets": {"summary": "Judgments of ir_datasets", "value": {"source": "ir_datasets:vaswani"}},
+}
+IMPORT_BODY: Any = {
+    "schema": {"$ref": "#/components/schemas/AddressDatasetRequest"},
+    "examples": IMPORT_EXAMPLES,
+}
+
+
+@router.post(
+    "",
+    summary="Import a dataset",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(409, *BODY_PROBLEMS),
+)
+def import_datasets(
+    body: Annotated[AddressDatasetRequest, Body(openapi_examples=IMPORT_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Make datasets of files at addresses, which a worker downloads and reads.
+
+    The addresses are below `RANKERY_SOURCES`. The API downloads nothing: a file that is not there makes the
+    dataset `invalid`. The first part's dataset is returned; `parts` names them all.
+    """
+    settings = services.settings
+    asked = AskedSources(body, settings.sources)
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
+        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, asked.n_datasets)
+        datasets = asked.add(tx, caller.key_id)
+        jobs = [queue_ingestion(tx, dataset, caller.key_id, left_bytes) for dataset in datasets]
+        first = datasets[0]
+        created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
+        idempotency.keep(tx, body_sha256, created)
+    for job in jobs:
+        services.submitted(job)
+    return created

@@ -1,0 +1,152 @@
+"""Stored datasets as Parquet for everybody: columns by their names, categories as texts.
+
+The metadata of the schema say which column is what, so that the file is read back to the same dataset.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Columns
+from core.data.parquet import opened_parquet
+from core.data.parquet_layout import Layout
+
+_KEY = b"rankery_columns"
+_FIXED = {"query_id": "query", "document_id": "document", "label": "label"}
+_WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"}
+_TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
+
+
+def named_parquet(file: BinaryIO) -> Iterator[bytes]:
+    """Yield a Parquet file of a stored dataset, a row group at a time.
+
+    Args:
+        file: What `core.data.parquet.write_parquet` wrote.
+
+    Raises:
+        DatasetError: When the file is damaged.
+    """
+    with opened_parquet(file) as parquet:
+        layout = Layout.in_schema(parquet.schema_arrow)
+        names = _names(layout, parquet.schema_arrow.names)
+        sink = _Sink()
+        schema = _schema(layout, parquet.schema_arrow, names)
+        with pq.ParquetWriter(cast("Any", sink), schema, compression="zstd") as writer:
+            for group in range(parquet.num_row_groups):
+                table = parquet.read_row_group(group)
+                writer.write_table(_named(layout, table, schema), row_group_size=max(table.num_rows, 1))
+                yield sink.taken()
+        yield sink.taken()
+
+
+def columns_of(schema: pa.Schema) -> Columns | None:
+    """Return the roles of the columns of a file that `named_parquet` made, None of any other.
+
+    A file whose columns were changed since counts as any other.
+    """
+    try:
+        values = json.loads((schema.metadata or {})[_KEY])
+        lists = {name: tuple(each) for name, each in values.items() if isinstance(each, list)}
+        columns = Columns(**{**values, **lists})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return columns if {name for _, name in columns.mentions()} == set(schema.names) else None
+
+
+class _Sink:
+    """A file that is given away as it is written."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._size = 0
+
+    def write(self, block: Any) -> int:
+        content = bytes(block)
+        self._blocks.append(content)
+        self._size += len(content)
+        return len(content)
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """Keep nothing back."""
+
+    def close(self) -> None:
+        """Leave what was written to be taken."""
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def taken(self) -> bytes:
+        content = b"".join(self._blocks)
+        self._blocks.clear()
+        return content
+
+
+def _names(layout: Layout, columns: Sequence[str]) -> list[str]:
+    """Return the name of each column of the layout; one that is taken already gets its place behind it."""
+    known = {
+        **dict(zip(layout.feature_columns, layout.feature_names, strict=True)),
+        **layout.text_columns,
+        **layout.document_text_columns,
+    }
+    names: list[str] = []
+    for column in columns:
+        name = known.get(column, column)
+        names.append(f"{name} ({column})" if name in names or (name != column and name in columns) else name)
+    return names
+
+
+def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    called = dict(zip(stored.names, names, strict=True))
+    features = dict(zip(layout.feature_columns, layout.feature_names, strict=True))
+    categories = [called[column] for column, name in features.items() if name in layout.categories]
+    roles: dict[str, Any] = {
+        role: called[column] for column, role in {**_FIXED, **_WEIGHTS}.items() if column in called
+    }
+    others = {**layout.text_columns, **layout.document_text_columns}
+    roles |= {name: called[column] for column, name in others.items() if name in _TEXTS}
+    roles["query_columns"] = [called[c] for c, name in layout.text_columns.items() if name not in _TEXTS]
+    roles["document_columns"] = [
+        called[c] for c, name in layout.document_text_columns.items() if name not in _TEXTS
+    ]
+    roles["features"] = [called[column] for column in features if called[column] not in categories] or None
+    roles["categorical_features"] = categories
+    text: Any = pa.dictionary(pa.int32(), pa.string())
+    fields = [
+        pa.field(called[field.name], text if called[field.name] in categories else field.type)
+        for field in stored
+    ]
+    return pa.schema(fields, metadata={_KEY: json.dumps(roles).encode()})
+
+
+def _named(layout: Layout, table: pa.Table, schema: pa.Schema) -> pa.Table:
+    features = dict(zip(layout.feature_columns, layout.feature_names, strict=True))
+    columns: list[Any] = []
+    for column in table.column_names:
+        values = table[column]
+        if features.get(column) in layout.categories:
+            columns.append(_texts(values.to_numpy(), layout.categories[features[column]]))
+        else:
+            columns.append(values)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _texts(codes: Any, values: Sequence[str]) -> Any:
+    """Return the texts of codes of categories, null where a value is missing."""
+    is_missing = np.isnan(codes)
+    indices: Any = pa.array(np.where(is_missing, 0, codes).astype(np.int32), mask=is_missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
