@@ -12,7 +12,14 @@ from sqlalchemy.orm import Session
 from core.errors import ArtifactDamaged, NotFound
 from core.jobs import orphaned_artifacts
 from core.jobs.folders import upload_folder
-from core.store.artifacts.keys import comparison_key, data_folder, evaluation_key, model_key, ranking_key
+from core.store.artifacts.keys import (
+    comparison_key,
+    data_folder,
+    evaluation_key,
+    model_key,
+    ranking_key,
+    resumable_folder,
+)
 from core.store.clock import utc_now
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import (
@@ -24,6 +31,7 @@ from core.store.tables import (
     Model,
     PendingDeletion,
     Ranking,
+    Upload,
 )
 from core.store.visibility import with_trash
 
@@ -58,11 +66,12 @@ class NeededArtifacts:
         return keys
 
     def folders(self) -> set[str]:
-        """Return the folders of datasets and of active jobs, and those that are being deleted."""
+        """Return the folders of datasets, active jobs and uploads, and those that are being deleted."""
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
             folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
+        folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
         return folders | set(self._session.scalars(select(PendingDeletion.folder)))
 
 

@@ -138,9 +138,13 @@ class Uploads:
         self.get(id, key_id)
         self._delete([id])
 
-    def delete_expired(self) -> list[str]:
+    def expired(self) -> Sequence[str]:
+        """Return the ids of uploads that have expired."""
+        return self._session.scalars(select(Upload.id).where(Upload.expires_at <= utc_now())).all()
+
+    def delete_expired(self) -> Sequence[str]:
         """Delete what has expired, mark its parts to be deleted, and return the ids."""
-        expired = list(self._session.scalars(select(Upload.id).where(Upload.expires_at <= utc_now())))
+        expired = self.expired()
         if expired:
             self._delete(expired)
         return expired
