@@ -18,6 +18,7 @@ from app.scoring.explanations import Explanations, StoredModels
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.settings import ApiSettings
+from app.webhooks.delivery import Deliverer
 from core.store import Job, Store
 from core.store.wakeups import WakeUps
 
@@ -42,6 +43,7 @@ class Services:
         metrics: What Prometheus is told.
         readiness: Checks what the service needs.
         events: Wakes those who follow events.
+        deliverer: Sends events to webhooks.
         storage: What is stored, by kind.
     """
 
@@ -58,6 +60,7 @@ class Services:
     metrics: Metrics
     readiness: Readiness
     events: EventFeed
+    deliverer: Deliverer
     storage: StorageMeasurements
 
     def submitted(self, job: Job) -> None:

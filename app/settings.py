@@ -38,6 +38,7 @@ _OWN_PATHS = frozenset(
         *("rankings", "settings", "studies", "experiments", "schedules", "drift"),
     }
 )
+_LONGEST_RETRY_SECONDS = 7 * 24 * 3_600
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
 
@@ -129,6 +130,14 @@ class ApiSettings(StoreSettings):
     max_stored_bytes: int | None = Field(
         None, ge=0, description="Default limit of the bytes of a key's uploaded datasets"
     )
+    webhook_timeout_seconds: float = Field(
+        10, gt=0, le=60, description="Timeout of a request to a webhook's receiver"
+    )
+    webhook_retry_seconds: Annotated[list[float], NoDecode] = Field(
+        [5, 30, 120, 600, 3_600, 21_600, 86_400],
+        description="Seconds before each repeated attempt to deliver an event to a webhook, separated by"
+        " commas",
+    )
     min_free_bytes: int = Field(256 * MEBIBYTE, ge=0, description="Disk space that uploads keep free")
 
     @field_validator("root_path")
@@ -146,7 +155,15 @@ class ApiSettings(StoreSettings):
             )
         return path
 
-    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
+    @field_validator("webhook_retry_seconds", mode="after")
+    @classmethod
+    def _waits(cls, value: list[float]) -> list[float]:
+        """Refuse waits that are negative or longer than events are kept."""
+        if not all(0 <= seconds <= _LONGEST_RETRY_SECONDS for seconds in value):
+            raise ValueError(f"must be seconds from 0 to {_LONGEST_RETRY_SECONDS:,}")
+        return value
+
+    @field_validator("allowed_hosts", "trusted_proxies", "webhook_retry_seconds", mode="before")
     @classmethod
     def _parts(cls, value: Any) -> Any:
         """Split a comma-separated environment variable."""

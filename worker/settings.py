@@ -42,6 +42,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
     wake_seconds: float = Field(
         15.0, gt=0, description="Seconds until workers are notified again of a waiting job"
     )
+    events_days: float = Field(30.0, gt=0, le=36_500, description="Days that events are kept")
     attempts: int = Field(3, ge=1, description="Most attempts of a job whose workers are lost")
     retry_seconds: float = Field(
         5.0,

@@ -68,7 +68,15 @@ def _rule(
 
 RULES = (
     _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
-    _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit", "/v1/settings"], reading=ADMIN, writing=ADMIN),
+    _rule(
+        [
+            *("/v1/keys", "/v1/keys/{below:path}"),
+            *("/v1/webhooks", "/v1/webhooks/{below:path}"),
+            *("/v1/audit", "/v1/settings"),
+        ],
+        reading=ADMIN,
+        writing=ADMIN,
+    ),
     _rule(list(SCORING), reading=READ, writing=SCORE),
     # POST only because names of features are too many for an address.
     _rule(

@@ -94,9 +94,9 @@ class EventFeed:
                 await asyncio.sleep(POLL_SECONDS_OF_POSTGRESQL)
 
     @contextmanager
-    def followed(self) -> Iterator[Follower]:
-        """Wake a follower during the block."""
-        follower = Follower()
+    def followed(self, follower: Follower | None = None) -> Iterator[Follower]:
+        """Wake a follower during the block, a new one if none is given."""
+        follower = follower or Follower()
         self._followers.add(follower)
         self._wanted.set()
         try:

@@ -56,6 +56,8 @@ STRANGERS = ThreadPool("strangers", 2)
 AUDIT = ThreadPool("audit", 4)
 # Events read for streams and lists, and what they are waiting for.
 EVENTS = ThreadPool("events", 2)
+# Deliveries to webhooks: claimed, and recorded when they have ended.
+WEBHOOKS = ThreadPool("webhooks", 2)
 # What is written after a request was answered, such as the use of its key: writes that wait for each other as
 # it is, and for a locked database longer than those who would have the thread.
 NOTES = ThreadPool("notes", 1)

@@ -1,0 +1,234 @@
+"""Deliver events to webhooks, in the background of each API process."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from app.events.feed import EventFeed, Follower
+from app.events.schemas import Event
+from app.http.thread_pools import WEBHOOKS
+from app.settings import ApiSettings
+from app.webhooks.sending import Attempt, Message, open_sender, send
+from core.errors import RankeryError
+from core.outbound.guard import SsrfGuard
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.repositories.deliveries import ClaimedDelivery, Ending
+from core.store.tables import Webhook
+
+MOST_SENT = 16
+MOST_SENT_TO_ONE = 4
+# Waits are longer by up to this share, so that receivers that come back are not met by a crowd.
+JITTER = 0.2
+# Beyond the timeout, for what comes before and after the request.
+_LEASE_MARGIN_SECONDS = 5.0
+_LONGEST_REST_SECONDS = 30.0
+_SHORTEST_REST_SECONDS = 0.1  # where another process has locked what is due
+_REST_AFTER_FAILURE_SECONDS = 5.0
+_ROUNDS_APART_SECONDS = 0.02
+_LAST_ATTEMPTS_SECONDS = 2.0
+GONE = "The receiver answered 410 Gone."
+
+_log = structlog.stdlib.get_logger("rankery.webhooks")
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What a look at the database found.
+
+    Attributes:
+        enabled: Whether events are sent anywhere.
+        claimed: Deliveries to send now.
+        next_due: When the next one may be sent, None for none that waits.
+    """
+
+    enabled: bool
+    claimed: list[ClaimedDelivery]
+    next_due: datetime | None
+
+
+class Deliverer:
+    """Sends what waits, tries again what fails, and shares the work with other API processes by claims.
+
+    A delivery is claimed for as long as an attempt may take. What this process sends when it is killed is
+    sent again after that: each event is delivered at least once.
+
+    Args:
+        store: Where events, webhooks and deliveries are.
+        feed: Wakes it when something happens.
+        settings: Timeouts and retries.
+        version: Rankery's.
+    """
+
+    def __init__(self, store: Store, feed: EventFeed, settings: ApiSettings, version: str) -> None:
+        self._store = store
+        self._feed = feed
+        self._timeout_seconds = settings.webhook_timeout_seconds
+        self._retry_seconds = settings.webhook_retry_seconds
+        self._guard = SsrfGuard(settings.outbound_allowed)
+        self._client = open_sender(self._guard, self._timeout_seconds, version)
+        self._follower = Follower()
+        self._sending: dict[asyncio.Task[None], ClaimedDelivery] = {}
+
+    def wake(self) -> None:
+        """Look soon for what there is to send."""
+        self._follower.woken.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled; what is being sent then has a moment to end."""
+        with self._following() as follow:
+            try:
+                while True:
+                    self._follower.woken.clear()
+                    rest_seconds = await self._round(follow)
+                    await self._rest(rest_seconds)
+            finally:
+                await self._end()
+                await self._client.aclose()
+
+    async def test(self, webhook: Webhook, message: Message) -> Attempt:
+        """Send a message at once, and once."""
+        return await send(self._client, webhook, message, self._timeout_seconds)
+
+    def check_address(self, host: str, port: int) -> None:
+        """Refuse a host that leads to an address that may not be connected to; blocks.
+
+        Raises:
+            AddressRefused: It does at present. One that leads nowhere passes, for it may later.
+        """
+        with suppress(OSError):
+            self._guard.addresses_of(host, port)
+
+    async def _round(self, follow: "_Follow") -> float:
+        """Send what is due; returns the seconds until the next look."""
+        sending = Counter(claimed.webhook.id for claimed in self._sending.values())
+        try:
+            found = await WEBHOOKS.run(lambda: self._look(sending))
+        except RankeryError as error:
+            _log.warning("webhooks.database_away", reason=str(error))
+            return _REST_AFTER_FAILURE_SECONDS
+        except Exception:  # noqa: BLE001 - the next look tries again, whatever it was
+            _log.exception("webhooks.not_read")
+            return _REST_AFTER_FAILURE_SECONDS
+        follow.set(found.enabled)
+        for claimed in found.claimed:
+            task = asyncio.create_task(self._deliver(claimed))
+            self._sending[task] = claimed
+            task.add_done_callback(self._sent)
+        if found.next_due is None or len(self._sending) >= MOST_SENT:
+            return _LONGEST_REST_SECONDS
+        due_in_seconds = (found.next_due - utc_now()).total_seconds()
+        return min(max(due_in_seconds, _SHORTEST_REST_SECONDS), _LONGEST_REST_SECONDS)
+
+    async def _rest(self, seconds: float) -> None:
+        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # what comes together is looked for once
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._follower.woken.wait()
+
+    def _look(self, sending: Counter[str]) -> _Round:
+        free = MOST_SENT - sending.total()
+        with self._store.read() as tx:
+            if not tx.webhooks.any_enabled():
+                return _Round(False, [], None)
+            behind, due = tx.webhooks.are_behind(), tx.deliveries.next_due(_full(sending))
+        claimed: list[ClaimedDelivery] = []
+        if behind or (due is not None and due <= utc_now() and free):
+            with self._store.begin() as tx:
+                tx.webhooks.dispatch()
+                lease_seconds = self._timeout_seconds + _LEASE_MARGIN_SECONDS
+                claimed = tx.deliveries.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
+            sending.update(each.webhook.id for each in claimed)
+            with self._store.read() as tx:
+                due = tx.deliveries.next_due(_full(sending))
+        return _Round(True, claimed, due)
+
+    async def _deliver(self, claimed: ClaimedDelivery) -> None:
+        message = Message.of(claimed.id, Event.of(claimed.event))
+        attempt = await send(self._client, claimed.webhook, message, self._timeout_seconds)
+        ending = self._ending(claimed, attempt)
+        told = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
+        if attempt.delivered:
+            _log.debug("webhook.delivered", **told, status=attempt.status)
+        else:
+            state = "dead" if ending.retry_after_seconds is None else "failed"
+            _log.warning(f"webhook.{state}", **told, reason=attempt.error)
+        if ending.disabled_reason is not None:
+            _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=ending.disabled_reason)
+        try:
+            await WEBHOOKS.run(lambda: self._record(claimed, ending))
+        except RankeryError as error:  # it is sent again when its claim has ended
+            _log.warning("webhook.not_recorded", **told, reason=str(error))
+
+    def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
+        with self._store.begin() as tx:
+            tx.deliveries.record(claimed, ending)
+
+    def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
+        log = attempt.as_json()
+        if attempt.delivered:
+            return Ending(log, delivered=True)
+        if attempt.is_gone:
+            return Ending(log, delivered=False, disabled_reason=GONE)
+        if claimed.attempt > len(self._retry_seconds):
+            return Ending(log, delivered=False)
+        wait_seconds = self._retry_seconds[claimed.attempt - 1]
+        return Ending(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
+
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        del self._sending[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("webhook.not_sent", exc_info=error)
+        self.wake()
+
+    @contextmanager
+    def _following(self) -> Iterator["_Follow"]:
+        with ExitStack() as stack:
+            yield _Follow(self._feed, self._follower, stack)
+
+    async def _end(self) -> None:
+        sending = dict(self._sending)
+        if not sending:
+            return
+        await asyncio.wait(sending, timeout=_LAST_ATTEMPTS_SECONDS)
+        left = [claimed for task, claimed in sending.items() if not task.done()]
+        for task in sending:
+            task.cancel()
+        if left:
+            await WEBHOOKS.run(lambda: self._give_back(left))
+
+    def _give_back(self, left: list[ClaimedDelivery]) -> None:
+        try:
+            with self._store.begin() as tx:
+                tx.deliveries.give_back(left)
+        except RankeryError as error:
+            _log.warning("webhooks.not_given_back", reason=str(error))
+
+
+class _Follow:
+    """Follows the feed while there are webhooks; without any, the database need not be watched."""
+
+    def __init__(self, feed: EventFeed, follower: Follower, stack: ExitStack) -> None:
+        self._feed = feed
+        self._follower = follower
+        self._stack = stack
+        self._follows = False
+
+    def set(self, wanted: bool) -> None:
+        """Begin or end following."""
+        if wanted and not self._follows:
+            self._stack.enter_context(self._feed.followed(self._follower))
+        elif not wanted and self._follows:
+            self._stack.pop_all().close()
+        self._follows = wanted
+
+
+def _full(sending: Counter[str]) -> list[str]:
+    """Return the webhooks that take no further delivery at present."""
+    return [webhook_id for webhook_id, count in sending.items() if count >= MOST_SENT_TO_ONE]

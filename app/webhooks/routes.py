@@ -1,0 +1,198 @@
+"""Webhooks and their deliveries."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, Path, Query
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import Cursor, Limit
+from app.services import Services, UseServices
+from app.webhooks.schemas import (
+    Delivery,
+    DeliveryPage,
+    NewWebhook,
+    Webhook,
+    WebhookChange,
+    WebhookPage,
+    WebhookRequest,
+    WebhookTest,
+)
+from app.webhooks.sending import Message
+from core.outbound.urls import checked_url
+from core.store import Transaction
+from core.store.repositories import ids
+from core.store.tables import Webhook as StoredWebhook
+from rankery.webhooks import new_secret
+
+router = Router(prefix="/v1/webhooks", tags=["events"], route_class=JsonRoute)
+
+WebhookId = Annotated[str, Path(description="The webhook", examples=["whk_01k9x2m4q7c8v5n3b6r1"])]
+DeliveryId = Annotated[str, Path(description="The delivery", examples=["dlv_01k9x3a7d5f8g2h4j6k9"])]
+_EXAMPLES: Any = {
+    "jobs": {
+        "summary": "The end of each job, and refused promotions",
+        "value": {
+            "url": "https://ci.example.com/hooks/rankery",
+            "events": ["job.ended", "gate.refused"],
+            "description": "Starts the deployment",
+        },
+    },
+    "everything": {"summary": "All events", "value": {"url": "https://example.com/rankery"}},
+}
+_CHANGES: Any = {
+    "enable": {"summary": "Enable it again", "value": {"enabled": True}},
+    "events": {"summary": "Send other events", "value": {"events": ["worker.lost", "drift.found"]}},
+}
+
+
+@router.post("", summary="Make a webhook", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS))
+def create_webhook(
+    body: Annotated[WebhookRequest, Body(openapi_examples=_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    response: Response,
+) -> NewWebhook:
+    """Make a webhook and return its secret once: events are sent to its URL as they happen from now on.
+
+    The secret stays in the database, since each delivery is signed with it. The request takes no
+    `Idempotency-Key`, since the answer to repeat would have to be kept with the secret in it.
+    """
+    _check_url(services, body.url)
+    secret = new_secret()
+    with services.store.begin() as tx:
+        row = tx.webhooks.add(secret=secret, key_id=caller.key_id, **body.model_dump())
+    services.deliverer.wake()
+    response.headers["Location"] = f"/v1/webhooks/{row.id}"
+    response.headers["Cache-Control"] = "no-store"
+    return NewWebhook(**Webhook.of(row, 0).model_dump(), secret=secret)
+
+
+@router.get("", summary="List webhooks", responses={**NOT_MODIFIED, **problems(422)})
+def list_webhooks(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> WebhookPage:
+    """List webhooks, newest first."""
+    with services.store.read() as tx:
+        page = tx.webhooks.page(cursor, limit)
+        waiting = tx.webhooks.waiting([row.id for row in page.items])
+    return WebhookPage(
+        items=[Webhook.of(row, waiting[row.id]) for row in page.items], next_cursor=page.next_cursor
+    )
+
+
+@router.get("/{webhook_id}", summary="Show a webhook", responses={**NOT_MODIFIED, **problems(404)})
+def get_webhook(webhook_id: WebhookId, services: UseServices) -> Webhook:
+    """Show a webhook, without its secret."""
+    with services.store.read() as tx:
+        return _shown(tx, tx.webhooks.get(webhook_id))
+
+
+@router.patch("/{webhook_id}", summary="Change a webhook", responses=problems(404, *BODY_PROBLEMS))
+def change_webhook(
+    webhook_id: WebhookId,
+    body: Annotated[WebhookChange, Body(openapi_examples=_CHANGES)],
+    services: UseServices,
+) -> Webhook:
+    """Change a webhook.
+
+    One that is disabled is sent nothing, and what happens meanwhile is not sent later. Deliveries that wait
+    are sent when it is enabled again.
+    """
+    given = body.model_dump(exclude_unset=True)
+    values = {
+        name: value
+        for name, value in given.items()
+        if value is not None or name in ("description", "project")
+    }
+    if "url" in values:
+        _check_url(services, values["url"])
+    with services.store.begin() as tx:
+        changed = _shown(tx, tx.webhooks.change(webhook_id, values))
+    services.deliverer.wake()
+    return changed
+
+
+@router.delete(
+    "/{webhook_id}", summary="Delete a webhook", status_code=HTTPStatus.NO_CONTENT, responses=problems(404)
+)
+def delete_webhook(webhook_id: WebhookId, services: UseServices) -> None:
+    """Delete a webhook with its deliveries."""
+    with services.store.begin() as tx:
+        tx.webhooks.delete(webhook_id)
+
+
+@router.post("/{webhook_id}/rotate", summary="Rotate the secret", responses=problems(404))
+def rotate_webhook_secret(webhook_id: WebhookId, services: UseServices, response: Response) -> NewWebhook:
+    """Give a webhook a new secret, shown once; for 24 hours deliveries have a signature of each."""
+    secret = new_secret()
+    with services.store.begin() as tx:
+        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, secret))
+    response.headers["Cache-Control"] = "no-store"
+    return NewWebhook(**webhook.model_dump(), secret=secret)
+
+
+@router.post("/{webhook_id}/test", summary="Test a webhook", responses=problems(404))
+async def test_webhook(webhook_id: WebhookId, services: UseServices) -> WebhookTest:
+    """Send an event of the kind `webhook.test` now and once, and return what came back.
+
+    It is signed like any other, sent to a disabled webhook as well, and listed nowhere.
+    """
+
+    def read() -> StoredWebhook:
+        with services.store.read() as tx:
+            return tx.webhooks.get(webhook_id)
+
+    webhook = await run_in_threadpool(read)
+    message = Message.test(ids.new_id(ids.DELIVERY), webhook_id)
+    attempt = await services.deliverer.test(webhook, message)
+    told = attempt.as_json()
+    return WebhookTest(delivered=attempt.delivered, **{name: told[name] for name in told if name != "at"})
+
+
+@router.get(
+    "/{webhook_id}/deliveries", summary="List deliveries", responses={**NOT_MODIFIED, **problems(404, 422)}
+)
+def list_deliveries(
+    webhook_id: WebhookId,
+    services: UseServices,
+    state: Annotated[
+        Literal["waiting", "delivered", "dead"] | None, Query(description="Only deliveries in it")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> DeliveryPage:
+    """List the deliveries of a webhook, newest first, with their attempts, as long as events are kept."""
+    with services.store.read() as tx:
+        tx.webhooks.get(webhook_id)
+        page, events = tx.deliveries.page(webhook_id, cursor, limit, state)
+    return DeliveryPage(
+        items=[Delivery.of(row, events[row.event_id]) for row in page.items], next_cursor=page.next_cursor
+    )
+
+
+@router.post(
+    "/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    summary="Deliver again",
+    status_code=HTTPStatus.ACCEPTED,
+    responses=problems(404, 409),
+)
+def redeliver(webhook_id: WebhookId, delivery_id: DeliveryId, services: UseServices) -> Delivery:
+    """Send an event again, delivered or not, under the same `webhook-id` and with all attempts anew."""
+    with services.store.begin() as tx:
+        row = tx.deliveries.redeliver(tx.webhooks.get(webhook_id), delivery_id)
+        again = Delivery.of(row, tx.deliveries.events_of([row])[row.event_id])
+    services.deliverer.wake()
+    return again
+
+
+def _shown(tx: Transaction, row: StoredWebhook) -> Webhook:
+    return Webhook.of(row, tx.webhooks.waiting([row.id])[row.id])
+
+
+def _check_url(services: Services, text: str) -> None:
+    """Refuse what is no URL, and a host that leads to an address which is not allowed, before it is kept."""
+    url = checked_url(text, "/url")
+    services.deliverer.check_address(url.host, url.port or (443 if url.scheme == "https" else 80))

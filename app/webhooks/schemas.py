@@ -1,0 +1,217 @@
+"""Requests and responses of webhooks."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from app.events.schemas import EventKind
+from app.http.labels import TAG_LINE, ProjectName
+from app.http.schemas import NextCursor, RequestModel, ResponseModel
+from core.outbound.urls import MAX_CHARACTERS
+from core.store.tables import Event, WebhookDelivery
+from core.store.tables import Webhook as StoredWebhook
+
+MAX_DESCRIPTION = 1_000
+
+
+def _distinct(kinds: list[EventKind]) -> list[EventKind]:
+    if len(set(kinds)) < len(kinds):
+        raise ValueError("must name each kind once")
+    return kinds
+
+
+Url = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_CHARACTERS,
+        description="Where events are sent: `https://` or `http://`, without a user name. Its host must be on"
+        " the public internet, or in `RANKERY_OUTBOUND_ALLOWED`",
+        examples=["https://ci.example.com/hooks/rankery"],
+    ),
+]
+Kinds = Annotated[
+    list[EventKind],
+    Field(
+        max_length=20,
+        description="The kinds that are sent; empty for all",
+        json_schema_extra={"uniqueItems": True},
+    ),
+    AfterValidator(_distinct),
+]
+Description = Annotated[
+    str | None,
+    Field(max_length=MAX_DESCRIPTION, pattern=f"^{TAG_LINE}$", description="For people"),
+]
+OfProject = Annotated[
+    ProjectName | None, Field(description="Only events of this project are sent; null for all")
+]
+
+
+class WebhookRequest(RequestModel):
+    """A request to make a webhook."""
+
+    url: Url
+    events: Kinds = Field(default_factory=list)
+    description: Description = None
+    project: OfProject = None
+    enabled: bool = Field(True, description="Whether events are sent")
+
+
+class WebhookChange(RequestModel):
+    """A request to change a webhook; what is left out stays."""
+
+    url: Url | None = None
+    events: Kinds | None = None
+    description: Description = None
+    project: OfProject = None
+    enabled: bool | None = Field(None, description="Whether events are sent")
+
+
+_WEBHOOK: dict[str, Any] = {
+    "id": "whk_01k9x2m4q7c8v5n3b6r1",
+    "url": "https://ci.example.com/hooks/rankery",
+    "events": ["job.ended", "gate.refused"],
+    "description": "Starts the deployment",
+    "project": None,
+    "enabled": True,
+    "disabled_reason": None,
+    "failing_since": None,
+    "last_delivered_at": "2026-01-05T10:02:12Z",
+    "waiting": 0,
+    "created_at": "2026-01-05T09:30:00Z",
+    "updated_at": "2026-01-05T09:30:00Z",
+    "created_by": "key_01k9x2m4q7c8v5n3b6r9",
+}
+
+
+class Webhook(ResponseModel):
+    """A webhook without its secret."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_WEBHOOK]})
+
+    id: str
+    url: str
+    events: list[EventKind] = Field(description="The kinds that are sent; empty for all")
+    description: str | None
+    project: str | None = Field(description="Only events of this project are sent; null for all")
+    enabled: bool
+    disabled_reason: str | None = Field(description="Why the service disabled it; null where it did not")
+    failing_since: datetime | None = Field(description="When attempts began to fail; null while they succeed")
+    last_delivered_at: datetime | None
+    waiting: int = Field(description="Deliveries that are not yet delivered or dead")
+    created_at: datetime
+    updated_at: datetime
+    created_by: str | None = Field(description="The API key that made it")
+
+    @classmethod
+    def of(cls, row: StoredWebhook, waiting: int) -> "Webhook":
+        """Return the response of a stored webhook."""
+        return cls.model_validate({**_columns(row), "waiting": waiting})
+
+
+class NewWebhook(Webhook):
+    """A webhook with a new secret, which is shown only once."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [{**_WEBHOOK, "secret": "whsec_Z3Vlc3MgYWdhaW4sIHRoaXMgaXMgYW4gZXhhbXBsZSE="}]
+        },
+    )
+
+    secret: str = Field(description="The key of its signatures; keep it where the receiver runs")
+
+
+class WebhookPage(ResponseModel):
+    """A page of webhooks, newest first."""
+
+    items: list[Webhook]
+    next_cursor: NextCursor
+
+
+class DeliveryAttempt(ResponseModel):
+    """One attempt to send an event."""
+
+    at: datetime
+    status: int | None = Field(description="HTTP status of the answer; null where there was none")
+    took_seconds: float
+    error: str | None = Field(description="Why it failed; null where it was delivered")
+    answer: str | None = Field(description="The first 1,024 bytes of the answer's body")
+
+
+_DELIVERY: dict[str, Any] = {
+    "id": "dlv_01k9x3a7d5f8g2h4j6k9",
+    "event_id": 1234,
+    "event_kind": "job.ended",
+    "object_id": "job_01k9x2z4q7c8v5n3b6r1",
+    "state": "delivered",
+    "attempts": 2,
+    "next_attempt_at": None,
+    "created_at": "2026-01-05T10:02:11Z",
+    "delivered_at": "2026-01-05T10:02:17Z",
+    "log": [
+        {
+            "at": "2026-01-05T10:02:11Z",
+            "status": 503,
+            "took_seconds": 0.12,
+            "error": "the receiver answered 503",
+            "answer": "starting",
+        },
+        {"at": "2026-01-05T10:02:17Z", "status": 204, "took_seconds": 0.08, "error": None, "answer": ""},
+    ],
+}
+
+
+class Delivery(ResponseModel):
+    """An event on its way to a webhook."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_DELIVERY]})
+
+    id: str = Field(description="The `webhook-id` of all its attempts")
+    event_id: int
+    event_kind: EventKind
+    object_id: str
+    state: Literal["waiting", "delivered", "dead"] = Field(description="`dead` after the last attempt failed")
+    attempts: int
+    next_attempt_at: datetime | None = Field(
+        description="Of a waiting one, which also waits for earlier events of the same object"
+    )
+    created_at: datetime
+    delivered_at: datetime | None
+    log: list[DeliveryAttempt] = Field(description="The latest attempts, the oldest first")
+
+    @classmethod
+    def of(cls, row: WebhookDelivery, event: Event) -> "Delivery":
+        """Return the response of a stored delivery."""
+        return cls.model_validate({**_columns(row), "event_kind": event.kind})
+
+
+class DeliveryPage(ResponseModel):
+    """A page of deliveries, newest first."""
+
+    items: list[Delivery]
+    next_cursor: NextCursor
+
+
+class WebhookTest(ResponseModel):
+    """What came of a test."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"delivered": True, "status": 204, "took_seconds": 0.08, "error": None, "answer": ""}
+            ]
+        }
+    )
+
+    delivered: bool
+    status: int | None = Field(description="HTTP status of the answer; null where there was none")
+    took_seconds: float
+    error: str | None = Field(description="Why it failed; null where it was delivered")
+    answer: str | None = Field(description="The first 1,024 bytes of the answer's body")
+
+
+def _columns(row: StoredWebhook | WebhookDelivery) -> dict[str, Any]:
+    return {column.key: getattr(row, column.key) for column in row.__table__.columns}

@@ -1,0 +1,176 @@
+"""Send one event to one webhook."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from app.events.schemas import Event
+from core.errors import AddressRefused
+from core.events import WEBHOOK_TEST
+from core.outbound.clients import open_async_client
+from core.outbound.guard import SsrfGuard
+from core.store.clock import utc_now
+from core.store.tables import Webhook
+from rankery.webhooks import sign
+
+# Of an answer, the first of which is kept in the log.
+ANSWER_BYTES = 1_024
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a receiver is sent.
+
+    Attributes:
+        id: The same in all attempts.
+        body: JSON.
+    """
+
+    id: str
+    body: bytes
+
+    @classmethod
+    def of(cls, delivery_id: str, event: Event) -> "Message":
+        """Return the message of an event."""
+        content = event.model_dump(mode="json")
+        return cls(delivery_id, _json({"type": event.kind, "timestamp": content["at"], "data": content}))
+
+    @classmethod
+    def test(cls, message_id: str, webhook_id: str) -> "Message":
+        """Return the message of a test."""
+        at = _rfc3339(utc_now())
+        content = {"id": 0, "kind": WEBHOOK_TEST, "at": at, "object": {"kind": "webhook", "id": webhook_id}}
+        content |= {"project": None, "key_id": None, "data": {}}
+        return cls(message_id, _json({"type": WEBHOOK_TEST, "timestamp": at, "data": content}))
+
+    def headers(self, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
+        """Return the headers of an attempt, with a signature for each secret."""
+        signatures = [sign(secret, self.id, timestamp, self.body) for secret in secrets]
+        return {
+            "Content-Type": "application/json",
+            "webhook-id": self.id,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": " ".join(signatures),
+        }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How sending a message went.
+
+    Attributes:
+        at: When it was sent.
+        status: Of the answer, None where there was none.
+        took_seconds: Until the answer.
+        error: Why it does not count as delivered, None where it does.
+        answer: The beginning of the answer's body, None where there was no answer.
+    """
+
+    at: datetime
+    status: int | None
+    took_seconds: float
+    error: str | None
+    answer: str | None
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the receiver took the message."""
+        return self.error is None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the receiver wants no further messages."""
+        return self.status == HTTPStatus.GONE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry of the log."""
+        return {
+            "at": _rfc3339(self.at),
+            "status": self.status,
+            "took_seconds": round(self.took_seconds, 3),
+            "error": self.error,
+            "answer": self.answer,
+        }
+
+
+def open_sender(guard: SsrfGuard, timeout_seconds: float, version: str) -> httpx.AsyncClient:
+    """Open the client that sends messages; it follows no redirects."""
+    # No compression: a kilobyte of it may unpack to a gigabyte.
+    headers = {"User-Agent": f"Rankery/{version}", "Accept-Encoding": "identity"}
+    return open_async_client(guard, timeout=timeout_seconds, headers=headers)
+
+
+async def send(
+    client: httpx.AsyncClient, webhook: Webhook, message: Message, timeout_seconds: float
+) -> Attempt:
+    """Send a message once.
+
+    Args:
+        client: Of `open_sender`.
+        webhook: Where to.
+        message: What.
+        timeout_seconds: Until the whole answer.
+    """
+    at, started = utc_now(), time.monotonic()
+    status, answer = None, None
+    headers = message.headers(_secrets(webhook, at), int(at.timestamp()))
+    try:
+        async with (
+            asyncio.timeout(timeout_seconds),
+            client.stream("POST", webhook.url, content=message.body, headers=headers) as response,
+        ):
+            status = response.status_code
+            answer = await _beginning(response)
+            error = _refusal(response)
+    except (TimeoutError, httpx.TimeoutException):
+        # The status decides, even if the body is late.
+        arrived = status is not None and _is_success(status)
+        error = None if arrived else f"no answer within {timeout_seconds:g} s"
+    except AddressRefused as refused:
+        error = str(refused)
+    except httpx.HTTPError as failed:
+        arrived = status is not None and _is_success(status)
+        error = None if arrived else f"the connection failed: {failed or type(failed).__name__}"
+    return Attempt(at, status, time.monotonic() - started, error, answer)
+
+
+def _is_success(status: int) -> bool:
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _refusal(response: httpx.Response) -> str | None:
+    if _is_success(response.status_code):
+        return None
+    if response.is_redirect:
+        return f"the receiver answered {response.status_code}, and redirects are not followed"
+    return f"the receiver answered {response.status_code}"
+
+
+async def _beginning(response: httpx.Response) -> str:
+    found = b""
+    async for part in response.aiter_raw(ANSWER_BYTES):
+        found += part
+        if len(found) >= ANSWER_BYTES:
+            break
+    return found[:ANSWER_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+
+
+def _secrets(webhook: Webhook, at: datetime) -> list[str]:
+    former = webhook.former_secret
+    is_valid = former is not None and webhook.former_until is not None and at < webhook.former_until
+    return [webhook.secret, *([former] if is_valid and former is not None else [])]
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _rfc3339(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
