@@ -30,7 +30,7 @@ PATHS = {
     "/v1/datasets/delete": {"post"},
     "/v1/datasets/synthetic": {"post"},
     "/v1/datasets/folders": {"get", "post"},
-    "/v1/datasets/{dataset_id}": {"get", "delete"},
+    "/v1/datasets/{dataset_id}": {"get", "patch", "delete"},
     "/v1/datasets/{dataset_id}/features": {"get"},
     "/v1/datasets/{dataset_id}/corpus": {"get"},
     "/v1/datasets/{dataset_id}/queries": {"get"},
@@ -38,6 +38,7 @@ PATHS = {
     "/v1/datasets/{dataset_id}/qrels": {"get"},
     "/v1/workers": {"get"},
     "/v1/counts": {"get"},
+    "/v1/projects": {"get"},
     "/v1/search": {"get"},
     "/v1/settings": {"get"},
     "/v1/aliases": {"get"},
@@ -48,7 +49,7 @@ PATHS = {
     "/v1/trainings": {"get"},
     "/v1/jobs/cancel": {"post"},
     "/v1/jobs/histories": {"get"},
-    "/v1/jobs/{job_id}": {"get", "delete"},
+    "/v1/jobs/{job_id}": {"get", "patch", "delete"},
     "/v1/jobs/delete": {"post"},
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
@@ -179,7 +180,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 34
+    assert len(bodies) == 36
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [
@@ -227,7 +228,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 58
+    assert len(polled) == 59
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
