@@ -29,6 +29,7 @@ from core.store.repositories.audit import Audit
 from core.store.repositories.comparisons import Comparisons
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.deliveries import Deliveries
+from core.store.repositories.drift import DriftReports, SampledScores
 from core.store.repositories.evaluations import Evaluations
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
@@ -73,6 +74,8 @@ class Transaction:
         uploads: The resumable uploads.
         experiments: The experiments and their trainings.
         schedules: The schedules and their runs.
+        drift_reports: The reports of drift.
+        score_samples: The artifacts with scoring requests.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
         api_keys: What lets callers in.
@@ -114,6 +117,8 @@ class Transaction:
         self.experiments = Experiments(session, self.jobs)
         self.uploads = Uploads(session)
         self.schedules = Schedules(session)
+        self.drift_reports = DriftReports(session)
+        self.score_samples = SampledScores(session)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)

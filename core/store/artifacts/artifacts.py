@@ -19,8 +19,7 @@ from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
-# Deletions that are under way at a time.
-_REQUESTS = 8
+_DELETIONS = 8  # under way at a time: each waits for the disk or for a server
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -192,13 +191,9 @@ class Artifacts:
             self._files.run(lambda files: files.rm(path, recursive=True))
 
     def delete_all(self, folders: Iterable[str]) -> None:
-        """Remove some artifacts or folders, several at a time where each takes a request."""
-        if self.is_local:
-            for folder in folders:
-                self.delete(folder)
-            return
-        with ThreadPoolExecutor(_REQUESTS, "deletions") as requests:
-            for _ in requests.map(self.delete, folders):
+        """Remove some artifacts or folders, several at a time."""
+        with ThreadPoolExecutor(_DELETIONS, "deletions") as deletions:
+            for _ in deletions.map(self.delete, folders):
                 pass
 
     def free_bytes(self) -> int:

@@ -19,6 +19,7 @@ from core.store.artifacts.keys import (
     model_key,
     ranking_key,
     resumable_folder,
+    samples_key,
 )
 from core.store.clock import utc_now
 from core.store.repositories.job_states import ACTIVE
@@ -31,6 +32,7 @@ from core.store.tables import (
     Model,
     PendingDeletion,
     Ranking,
+    ScoreSamples,
     Upload,
 )
 from core.store.visibility import with_trash
@@ -61,6 +63,7 @@ class NeededArtifacts:
             (select(Evaluation.id), evaluation_key),
             (select(Ranking.id), ranking_key),
             (select(Comparison.id), comparison_key),
+            (select(ScoreSamples.id), samples_key),
         ):
             keys |= set(map(key_of, self._session.scalars(ids)))
         return keys

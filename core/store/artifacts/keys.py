@@ -73,6 +73,16 @@ def experiment_report_key(experiment_id: str, job_id: str, token: int) -> str:
     return f"experiments/{experiment_id}/{job_id}-{token}/report.json"
 
 
+def samples_folder(samples_id: str) -> str:
+    """Return the folder of an artifact with scoring requests."""
+    return f"scored/{samples_id}"
+
+
+def samples_key(samples_id: str) -> str:
+    """Return the key of scoring requests and their scores, as compressed JSON lines."""
+    return f"{samples_folder(samples_id)}/samples.jsonl.gz"
+
+
 def run_key(upload_id: str) -> str:
     """Return the key of an uploaded run."""
     return f"{run_folder(upload_id)}/upload"

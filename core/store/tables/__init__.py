@@ -4,6 +4,7 @@ from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, Idempot
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
 from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.datasets import Dataset
+from core.store.tables.drift import DriftReport, ScoreSamples
 from core.store.tables.events import Event, Webhook, WebhookDelivery
 from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
@@ -29,6 +30,7 @@ __all__ = [
     "ComparedSystem",
     "Comparison",
     "Dataset",
+    "DriftReport",
     "Evaluation",
     "Event",
     "Experiment",
@@ -48,6 +50,7 @@ __all__ = [
     "Ranking",
     "Schedule",
     "ScheduleRun",
+    "ScoreSamples",
     "Study",
     "Tally",
     "Trashable",

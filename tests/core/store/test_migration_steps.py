@@ -158,6 +158,18 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"status": "promoted", "datasets": {"train": "ds_ready"}, "created_at": MOMENT}
         ],
     },
+    "0026": {
+        "score_samples": [
+            {"id": "smp_1", "models": ["web"], "requests": 3, "size_bytes": 2**40, "first_at": MOMENT}
+            | {"last_at": MOMENT}
+        ],
+        "drift_reports": [
+            {"id": "drf_1", "job_id": "job_1", "model_id": "mdl_1", "model": "web:3", "name": "web"}
+            | {"days": 7.0, "since": MOMENT, "until": MOMENT, "verdict": "drift", "sentence": "s"}
+            | {"requests": 3, "queries": 3, "documents": 9, "drifted_features": ["bm25"]}
+            | {"thresholds": {"psi": 0.2}, "comparisons": [], "created_at": MOMENT}
+        ],
+    },
     "0027": {
         "uploads": [
             {"id": "upl_1", "metadata_header": "", "size_bytes": 2**40, "received_bytes": 2**33}
