@@ -4,25 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal
 
+from core.drift import Thresholds
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
 from core.jobs.stored import Json, Stored, required
 from core.jobs.systems import SYSTEM, System
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """How much must differ to count as drift.
-
-    Attributes:
-        p: Greatest probability that a report without drift finds any.
-        psi: Least population stability index.
-        missing: Least difference of the shares of documents without a value.
-    """
-
-    p: float = 0.01
-    psi: float = 0.2
-    missing: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)

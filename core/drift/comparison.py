@@ -1,0 +1,281 @@
+"""Compare two samples of queries, feature by feature and by their scores."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from core.drift.permutation import adjusted_p_values, distances, memberships
+from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
+from core.names import first_names
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+# Of fewer queries nothing is said: ten documents of one query are not ten observations.
+LEAST_QUERIES = 30
+PERMUTATIONS = 999
+# Bins of the distance between distribution functions.
+_FINE_BINS = 100
+SCORES = "scores"
+
+Verdict = Literal["drift", "shift", "none", "too_few"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """How much a column must differ to count as drift: surely, and by enough.
+
+    Attributes:
+        p: Greatest probability that a comparison of equal populations finds any drift.
+        psi: Least population stability index.
+        missing: Least difference of the shares of documents without a value.
+    """
+
+    p: float = 0.01
+    psi: float = 0.2
+    missing: float = 0.1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature, or the scores.
+
+    Attributes:
+        name: Its name.
+        categories: The texts of its codes from 0 on, None of a number.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySample:
+    """Documents of some queries.
+
+    Attributes:
+        features: (n_documents, n_features) float32, NaN where missing; codes of categories.
+        scores: (n_documents,) of the model.
+        query_boundaries: (n_queries + 1,) offsets.
+    """
+
+    features: Float32Array
+    scores: Float64Array
+    query_boundaries: Int64Array
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_boundaries) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.features)
+
+    @property
+    def query_of_document(self) -> Int64Array:
+        """Return (n_documents,) places of the queries."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.query_boundaries))
+
+
+@dataclass(frozen=True)
+class FeatureDrift:
+    """How a column differs between two samples.
+
+    Attributes:
+        name: The column.
+        kind: `number` or `category`.
+        psi: Population stability index, on ten quantile bins of the earlier sample and one of missing values.
+        distance: Kolmogorov-Smirnov distance of numbers, total variation of categories; missing values count
+            as a value below all others.
+        p: Probability of such a distance in any column where nothing differs, see `adjusted_p_values`.
+        missing_before: Share of documents without a value.
+        missing_after: The same of the later sample.
+        verdict: `drift`, `shift` where it differs surely but by little, or `none`.
+        sentence: The same in words.
+        profile: Shares of documents in the bins, for a picture.
+    """
+
+    name: str
+    kind: Literal["number", "category"]
+    psi: float
+    distance: float
+    p: float
+    missing_before: float
+    missing_after: float
+    verdict: Verdict
+    sentence: str
+    profile: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON to store."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two samples of queries differ.
+
+    Attributes:
+        verdict: `drift` where any column drifts, `too_few` where a sample has too few queries to tell.
+        sentence: The same in words.
+        features: One a feature, those that drift first, then by their index; empty where there are too few.
+        scores: Of the scores, None where there are too few.
+    """
+
+    verdict: Verdict
+    sentence: str
+    features: tuple[FeatureDrift, ...]
+    scores: FeatureDrift | None
+
+
+def compare(
+    before: QuerySample,
+    after: QuerySample,
+    columns: Sequence[Column],
+    thresholds: Thresholds,
+    seed: int,
+    permutations: int = PERMUTATIONS,
+) -> Comparison:
+    """Compare two samples of queries.
+
+    Documents of a query depend on each other, so that queries are what is permuted. A column drifts where its
+    distance is significant among all columns, and its index or its share of missing values has changed by
+    enough: many queries make the smallest change significant, and few make large ones by chance.
+
+    Args:
+        before: The reference.
+        after: What may have drifted.
+        columns: One a feature.
+        thresholds: What counts as drift.
+        seed: Of the permutations.
+        permutations: Number of them.
+    """
+    fewest = min(before.n_queries, after.n_queries)
+    if fewest < LEAST_QUERIES:
+        sentence = f"Too few queries to tell: {fewest}, and at least {LEAST_QUERIES} are needed."
+        return Comparison("too_few", sentence, (), None)
+    later = memberships(before.n_queries, after.n_queries, permutations, seed)
+    query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
+    found, permuted = [], []
+    for column, earlier_values, later_values in _values(before, after, columns):
+        values = np.concatenate([earlier_values, later_values])
+        fine = _bins(values, values, column, _FINE_BINS)[0]
+        by_query = _counts(query, fine, before.n_queries + after.n_queries)
+        permuted.append(distances(by_query, later, ordered=column.categories is None))
+        found.append(_described(column, earlier_values, later_values, float(permuted[-1][0])))
+    judged = [
+        _judged(each, float(p), thresholds)
+        for each, p in zip(found, adjusted_p_values(permuted), strict=True)
+    ]
+    *features, scores = judged
+    features.sort(key=lambda each: (_ORDER[each.verdict], -each.psi, each.name))
+    drifted = [each.name for each in (scores, *features) if each.verdict == "drift"]
+    sentence = f"Drift in {first_names(drifted)}." if drifted else "No drift found."
+    return Comparison("drift" if drifted else "none", sentence, tuple(features), scores)
+
+
+_ORDER = {"drift": 0, "shift": 1, "none": 2, "too_few": 3}
+
+
+def _values(
+    before: QuerySample, after: QuerySample, columns: Sequence[Column]
+) -> list[tuple[Column, FloatArray, FloatArray]]:
+    features = [
+        (column, before.features[:, place], after.features[:, place]) for place, column in enumerate(columns)
+    ]
+    return [*features, (Column(SCORES), before.scores, after.scores)]
+
+
+def _bins(
+    values: FloatArray, reference: FloatArray, column: Column, most: int
+) -> tuple[Int64Array, Float64Array]:
+    """Return the bin of each value, that of missing ones first, and the edges of numbers."""
+    if column.categories is not None:
+        codes = np.where(np.isnan(values) | (values < 0), -1, values).astype(np.int64)
+        return codes + 1, np.zeros(0)
+    edges = quantile_edges(reference[~np.isnan(reference)], most)
+    return bin_numbers(values, edges), edges
+
+
+def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Float32Array:
+    _, bins = np.unique(bins, return_inverse=True)  # categories may be many, of which few occur
+    n_bins = int(bins.max(initial=0)) + 1
+    counts = np.bincount(query * n_bins + bins, minlength=n_queries * n_bins)
+    return counts.reshape(n_queries, n_bins).astype(np.float32)
+
+
+def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> FeatureDrift:
+    """Describe a column without a judgment."""
+    is_number = column.categories is None
+    bins_before, edges = _bins(earlier, earlier, column, BINS)
+    bins_after, _ = _bins(later, earlier, column, BINS)
+    if is_number:
+        n_bins = len(edges) + 2
+        names: dict[str, Any] = {"edges": edges.tolist()}
+    else:
+        bins_before, bins_after, kept = _largest(bins_before, bins_after)
+        n_bins = len(kept) + 2
+        texts = column.categories or ()
+        names = {
+            "categories": [
+                *(texts[code - 1] if code <= len(texts) else str(code - 1) for code in kept),
+                "others",
+            ]
+        }
+    counts = [np.bincount(bins, minlength=n_bins).astype(np.float64) for bins in (bins_before, bins_after)]
+    shares = [each / max(1.0, float(np.sum(each))) for each in counts]
+    return FeatureDrift(
+        name=column.name,
+        kind="number" if is_number else "category",
+        psi=population_stability_index(*_used(*counts)),
+        distance=distance,
+        p=1.0,
+        missing_before=float(shares[0][0]),
+        missing_after=float(shares[1][0]),
+        verdict="none",
+        sentence="",
+        profile={**names, "before": shares[0].tolist(), "after": shares[1].tolist()},
+    )
+
+
+def _largest(before: Int64Array, after: Int64Array) -> tuple[Int64Array, Int64Array, list[int]]:
+    """Put all but the largest categories of the earlier sample into one bin, the last."""
+    codes, counts = np.unique(before[before > 0], return_counts=True)
+    kept = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
+    places = {code: place for place, code in enumerate(kept, 1)}
+
+    def place(bins: Int64Array) -> Int64Array:
+        return np.array(
+            [0 if code == 0 else places.get(code, len(kept) + 1) for code in bins.tolist()], np.int64
+        )
+
+    return place(before), place(after), kept
+
+
+def _used(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Leave out the bins that are empty in both, such as that of missing values where none is missing."""
+    used = (before + after) > 0
+    return before[used], after[used]
+
+
+def _judged(found: FeatureDrift, p: float, thresholds: Thresholds) -> FeatureDrift:
+    missing = abs(found.missing_after - found.missing_before)
+    is_sure = p <= thresholds.p
+    reasons = []
+    if found.psi >= thresholds.psi:
+        reasons.append(f"its stability index is {found.psi:.2f}")
+    if missing >= thresholds.missing:
+        reasons.append(
+            f"{found.missing_after:.0%} of its values are missing, {found.missing_before:.0%} before"
+        )
+    if is_sure and reasons:
+        verdict: Verdict = "drift"
+        sentence = f"{found.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
+    elif is_sure:
+        verdict = "shift"
+        sentence = f"{found.name} differs surely, but by little (index {found.psi:.2f}, p = {p:.3f})."
+    else:
+        verdict, sentence = "none", f"{found.name} does not differ beyond chance (p = {p:.2f})."
+    return replace(found, p=p, verdict=verdict, sentence=sentence)

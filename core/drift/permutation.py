@@ -1,0 +1,70 @@
+"""Permutation tests of two samples of queries, for many columns together."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from core.types import Float32Array, Float64Array
+
+
+def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:
+    """Return (permutations + 1, n_queries) ones where a query belongs to the later sample.
+
+    The first row is how the samples are; each other one deals the queries out anew, in samples of the same
+    sizes.
+    """
+    rng = np.random.default_rng(seed)
+    found = np.zeros((permutations + 1, n_before + n_after), np.float32)
+    found[:, n_before:] = 1
+    rng.permuted(found[1:], axis=1, out=found[1:])
+    return found
+
+
+def distances(counts: Float32Array, later: Float32Array, *, ordered: bool) -> Float64Array:
+    """Return the distance of the two samples by each membership.
+
+    Of ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; of
+    categories the total variation, `1/2 Σ |a_i - b_i|`.
+
+    Args:
+        counts: (n_queries, n_bins) documents of each query in each bin.
+        later: (n_memberships, n_queries), see `memberships`.
+        ordered: Whether the bins have an order.
+    """
+    in_later = (later @ counts).astype(np.float64)
+    in_earlier = np.sum(counts, axis=0, dtype=np.float64) - in_later
+    gaps = _shares(in_later) - _shares(in_earlier)
+    if ordered:
+        return np.asarray(np.max(np.abs(np.cumsum(gaps, axis=1)), axis=1))
+    return np.asarray(np.sum(np.abs(gaps), axis=1) / 2)
+
+
+def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
+    """Return a p value for each of several columns, adjusted for testing all of them.
+
+    With the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing, 1993, section
+    2.6): each distance is standardised by its permutations, and the adjusted p value is the share of
+    permutations whose largest standardised distance of any column is at least as large. The probability of
+    any p value at or below a level is at most this level where nothing differs, however the columns depend on
+    each other. The samples as they are count as one of the permutations (Phipson and Smyth, 2010, equation
+    2), so that none is 0.
+
+    Args:
+        by_column: For each column the (n_memberships,) distances, that of the samples as they are first.
+
+    Returns:
+        (n_columns,)
+    """
+    standardised = np.stack([_standardised(each) for each in by_column])
+    largest = np.max(standardised, axis=0)
+    # Rounding must not make the largest smaller than itself.
+    return np.mean(largest >= standardised[:, :1] - 1e-9, axis=1)
+
+
+def _standardised(distance: Float64Array) -> Float64Array:
+    spread = float(np.std(distance))
+    return (distance - np.mean(distance)) / spread if spread > 0 else np.zeros_like(distance)
+
+
+def _shares(counts: Float64Array) -> Float64Array:
+    return counts / np.maximum(np.sum(counts, axis=1, keepdims=True), 1)
