@@ -159,12 +159,14 @@ def test_the_key_of_the_last_change_runs_the_schedule(client: TestClient, store:
 
 def test_a_key_of_a_project_sees_its_schedules_alone(client: TestClient, store: Store) -> None:
     """Those of others are not there for it."""
-    other = create(client)
     with store.begin() as tx:
-        _, secret = tx.api_keys.create("bound", ["write"], projects=["search"])
+        _, unbound = tx.api_keys.create("unbound", ["write"])
+        _, bound = tx.api_keys.create("bound", ["write"], projects=["search"])
         dataset = tx.datasets.add("judged", {"kind": "upload"}, project="search")
         tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9, "features": 3})
-    client.headers["Authorization"] = f"Bearer {secret}"
+    client.headers["Authorization"] = f"Bearer {unbound}"
+    other = create(client)
+    client.headers["Authorization"] = f"Bearer {bound}"
     own = create(client)
     assert own["project"] == "search"
     assert [each["id"] for each in client.get("/v1/schedules").json()["items"]] == [own["id"]]
