@@ -68,3 +68,29 @@ def test_an_unknown_job_is_told(visit: Visit) -> None:
     page = visit.open("/jobs/job_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
     expect(page.get_by_role("link", name="All jobs")).to_be_visible()
+
+
+def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
+    """A list follows the stream of events, also where no timer fires."""
+    page = visit.page
+    page.clock.install()
+    with page.expect_response("**/v1/events") as stream:
+        visit.open("/jobs")
+    assert stream.value.headers["content-type"].startswith("text/event-stream")
+    page.locator("#jobs:not([aria-busy])").wait_for()
+    page.clock.pause_at("2099-01-01")
+    made = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "streamed", "queries": 5})
+    assert made.ok, made.text()
+    expect(page.locator("[data-job]").filter(has_text="streamed")).to_have_attribute("data-status", "succeeded")
+
+
+def test_a_list_is_polled_where_there_is_no_stream(visit: Visit) -> None:
+    """A proxy that lets no stream through takes nothing but time."""
+    visit.refusals_expected = True
+    page = visit.page
+    page.route("**/v1/events", lambda route: route.fulfill(status=502, body="no streams here"))
+    visit.open("/jobs")
+    page.locator("#jobs:not([aria-busy])").wait_for()
+    made = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "polled", "queries": 5})
+    assert made.ok, made.text()
+    expect(page.locator("[data-job]").filter(has_text="polled")).to_have_attribute("data-status", "succeeded")

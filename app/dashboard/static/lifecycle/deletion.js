@@ -121,7 +121,7 @@ function summary(deletion) {
   const nodes = [];
   if (Object.keys(deleted).length > 0) {
     const until = purge
-      ? h("span", {}, "They stay in the trash until ", timeElement(purge), ".")
+      ? h("span", {}, "They stay in the trash, and go for good ", timeElement(purge), ".")
       : "They cannot be restored.";
     nodes.push(h("p", {}, h("strong", {}, deletedWords(deletion)), ` will go, ${size(bytes)}. `, until));
   }

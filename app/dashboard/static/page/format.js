@@ -111,7 +111,7 @@ export function milliseconds(value) {
 }
 
 /**
- * Return a time that reads "3 min ago", stays current, and has the exact moment as its title.
+ * Return a time that reads "3 min ago" or "in 3 min", stays current, and has the exact moment as its title.
  *
  * @param {string} iso
  */
@@ -120,9 +120,13 @@ export function timeElement(iso) {
   return h("time", { datetime: iso, title: MOMENT.format(moment) }, ago(moment));
 }
 
+const MOST_AHEAD_SECONDS = 30;
+
 /** @param {Date} moment */
 function ago(moment) {
   const seconds = (Date.now() - moment.getTime()) / 1000;
+  // The clock of the service may be ahead of the browser's by some seconds.
+  if (seconds < -MOST_AHEAD_SECONDS) return `in ${duration(Math.ceil(-seconds / 60) * 60)}`;
   return seconds < 5 ? "just now" : `${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)} ago`;
 }
 

@@ -36,7 +36,7 @@ function showBack() {
 const BUSY_SECONDS = 1;
 const IDLE_SECONDS = 5;
 /** While changes are told. */
-const TOLD_SECONDS = 30;
+const TOLD_SECONDS = 15;
 const LONGEST_WAIT_SECONDS = 15;
 
 /**

@@ -33,7 +33,6 @@ function showAll() {
 function showStorage(measured) {
   loaded(storage, async () => {
     const found = await get(`/v1/storage${measured ? "?refresh=true" : ""}`);
-    empty.disabled = found.kinds.every(({ trash_objects: objects }) => objects === 0);
     return [facts(found), table(found)];
   });
 }
@@ -69,7 +68,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
 
 /** @param {Storage} found */
 function table({ kinds, total_bytes: total }) {
-  const heads = ["Kind", "Objects", "Bytes", "", "In the trash", "Kept for", "Retention would free"];
+  const heads = ["Kind", "Objects", "Bytes", "", "In the trash", "Kept", "Retention would free"];
   /** @param {string} words */
   const number = (words) => h("td", { class: "number" }, words);
   /** @param {KindOfStorage} kind */
@@ -77,12 +76,12 @@ function table({ kinds, total_bytes: total }) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, kind.label),
+      h("th", { scope: "row", class: "wrap" }, kind.label),
       number(count(kind.objects)),
       number(size(kind.size_bytes)),
       h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
       number(kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–"),
-      number(kind.retention_days === null ? "ever" : counted(kind.retention_days, "day")),
+      number(kind.retention_days === null ? "for ever" : counted(kind.retention_days, "day")),
       number(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
     );
   const head = heads.map((words, index) =>
@@ -97,7 +96,9 @@ function table({ kinds, total_bytes: total }) {
 
 function showTrash() {
   const heads = ["Name", "Kind", "Bytes", "Deleted", "By", "Freed", ""];
-  const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
+  const cells = heads.map((words) =>
+    h(words ? "th" : "td", { scope: words && "col", class: words === "Bytes" && "number" }, words),
+  );
   replace(trash, ...longerTable("Trash", cells, `/v1/trash?limit=${PAGE}`, trashRow));
 }
 
