@@ -68,7 +68,7 @@ serve: install ## start the embedded service: Valkey, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: develop ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
+test: develop .venv-mlflow/.installed ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
 	$(PYTEST)
 
 .PHONY: test-fast
@@ -156,6 +156,10 @@ bench-evaluation: develop ## all metrics beside ranx and pytrec_eval, the random
 bench-polling: develop ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling
 
+.PHONY: bench-lifecycle
+bench-lifecycle: develop ## deletion of 10,000 jobs and 1,000 models beside pollers, and deletions killed at ten moments
+	$(BIN)/python -m benchmarks.lifecycle
+
 .PHONY: bench-dashboard
 bench-dashboard: develop ## seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
 	$(BIN)/python -m benchmarks.dashboard
@@ -176,10 +180,10 @@ bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 doc
 bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, each in turn
 	$(BIN)/python -m benchmarks.attacks
 
-# In an environment of its own: it wants other versions of what the service is made of.
-.venv-mlserver/.installed: requirements/mlserver.lock
-	$(PYTHON) -m venv .venv-mlserver
-	.venv-mlserver/bin/pip install --quiet --require-hashes --requirement requirements/mlserver.lock
+# In environments of their own: they want other versions of what the service is made of.
+.venv-%/.installed: requirements/%.lock
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet --require-hashes --requirement requirements/$*.lock
 	@touch $@
 
 .PHONY: bench-coherency
@@ -225,6 +229,7 @@ lock: develop ## pin the newest versions that pyproject.toml allows, with hashes
 	$(BIN)/uv pip compile $(LOCK) $(SERVER) --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
 	$(BIN)/uv pip compile $(LOCK) --group build --constraints requirements/runtime.lock --output-file requirements/build.lock
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
+	$(BIN)/uv pip compile $(LOCK) requirements/mlflow.in --output-file requirements/mlflow.lock
 	$(NPM) update
 
 SERVER := server/pyproject.toml --extra distributed --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry --no-emit-package rankery --no-emit-package rankery-server
@@ -232,5 +237,5 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(GENERATED) $(API_TYPES)
+	rm -rf .venv .venv-mlflow .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(GENERATED) $(API_TYPES)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ from rankery.cli.evaluate import evaluate
 from rankery.cli.export import export
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
+from rankery.cli.mlflow import mlflow
 from rankery.cli.models import models
 from rankery.cli.papers import papers
 from rankery.cli.probes import health, warm_up
@@ -63,5 +64,6 @@ for _command in (train, tune, rank, evaluate, compare, export):
 app.add_typer(models, rich_help_panel=_MODELS, name="models")
 app.add_typer(jobs, rich_help_panel=_MODELS, name="jobs")
 app.add_typer(papers, rich_help_panel=_MODELS, name="papers")
+app.add_typer(mlflow, rich_help_panel=_MODELS, name="mlflow")
 app.add_typer(datasets, rich_help_panel=_DATA, name="datasets")
 app.command(rich_help_panel=_DATA)(doctor)

@@ -24,15 +24,16 @@ def completed(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
-    """Return a completer of what a running service has: `datasets`, `jobs` or `models`."""
+    """Return a completer of what a running service has: one of `_OFFERS`."""
 
     def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         # Nothing that goes wrong may appear between the letters that a person types.
+        method, offers = _OFFERS[noun]
         try:
-            items = _newest(context.params, noun)
+            items = _newest(context.params, method)
         except Exception:  # noqa: BLE001
             return []
-        offered = (offer for item in items for offer in _OFFERS[noun](item))
+        offered = dict(offer for item in items for offer in offers(item)).items()
         return [
             (name, visible(told, one_line=True))
             for name, told in offered
@@ -42,7 +43,7 @@ def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]
     return complete
 
 
-def _newest(given: dict[str, Any], noun: str) -> Iterable[Any]:
+def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
     """Ask the service that the command line means; none is started."""
     from rankery.client import Client
     from rankery.embedded.lock import DataFolderLock
@@ -52,14 +53,23 @@ def _newest(given: dict[str, Any], noun: str) -> Iterable[Any]:
     if url is None:
         return []
     with Client(url, api_key=given.get("api_key"), timeout_seconds=_PATIENCE_SECONDS, retries=0) as client:
-        return list(getattr(client, noun)().first(_MOST))
+        return list(getattr(client, method)().first(_MOST))
 
 
-_OFFERS: dict[str, Callable[[Any], list[tuple[str, str]]]] = {
-    "datasets": lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)],
-    "jobs": lambda job: [(job.id, f"{job.kind}, {job.status}")],
-    "models": lambda model: [
-        (f"{model.name}:{model.version}", model.id),
-        *((f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases),
-    ],
+# By noun: the client's list, and what to offer of an item, each with a word about it.
+_OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
+    "datasets": ("datasets", lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)]),
+    "jobs": ("jobs", lambda job: [(job.id, f"{job.kind}, {job.status}")]),
+    "models": (
+        "models",
+        lambda model: [
+            (f"{model.name}:{model.version}", model.id),
+            *((f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases),
+        ],
+    ),
+    "model names": ("models", lambda model: [(model.name, "")]),
+    "aliases": (
+        "models",
+        lambda model: [(f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases],
+    ),
 }

@@ -71,7 +71,7 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
     Example: `rankery models show web@champion`
     """
     found = session.client.model(model)
-    session.show(found, facts(_properties(found)))
+    session.show(found, facts(model_facts(found)))
 
 
 @models.command("aliases")
@@ -166,7 +166,7 @@ def import_model(
     )
     model = session.wait(job).model()
     say(f"{file.name} is {model.name}:{model.version}")
-    session.show(model, facts(_properties(model)))
+    session.show(model, facts(model_facts(model)))
 
 
 @models.command("reproduce")
@@ -198,7 +198,8 @@ def _settings(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
-def _properties(model: "Model") -> Iterator[tuple[str, Any]]:
+def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
+    """Return the properties of a model, for `facts`."""
     yield "model", f"{model.name}:{model.version}"
     yield "id", model.id
     yield "aliases", ", ".join(model.aliases) or None

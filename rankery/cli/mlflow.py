@@ -1,0 +1,101 @@
+"""`rankery mlflow`: models as MLflow model directories, and back."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
+from rankery.cli.models import Reference, model_facts
+from rankery.cli.printing import facts, say
+from rankery.cli.service_options import on_service
+from rankery.cli.texts import assigned
+
+mlflow = typer.Typer(
+    help="Exchange models with MLflow; needs `pip install 'rankery[mlflow]'`.", no_args_is_help=True
+)
+
+
+@mlflow.command("export")
+@on_service
+def export_model(
+    session: ServiceConnection,
+    model: Reference,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The directory, which must not exist.", show_default="NAME-VERSION-mlflow"
+        ),
+    ] = None,
+) -> None:
+    """Write a model as an MLflow model directory, which scores as the service does.
+
+    The loaded model (python_function) takes a data frame with the feature columns, categories as texts and
+    NaN where missing, and returns a score a row. Signature, input example, requirements, metrics, parameters
+    and tags are in the directory. Scores are compared with the service's before it appears.
+
+    Example: `rankery mlflow export web@champion --output web-mlflow`
+    """
+    from rankery.mlflow.package import imported_mlflow
+
+    imported_mlflow()
+    from rankery.mlflow.exporting import export_model as export
+
+    found = session.client.model(model)
+    made = export(session.client, found.id, output or Path(f"{found.name}-{found.version}-mlflow"))
+    say(f"wrote {made.model} to {made.path}; {made.golden_vectors} documents score as on the service")
+    session.show(
+        asdict(made),
+        facts(
+            [
+                ("directory", made.path),
+                ("model", made.model),
+                ("requirements", ", ".join(made.requirements)),
+                ("load it by", f'mlflow.pyfunc.load_model("{made.path}").predict(frame)'),
+            ]
+        ),
+    )
+
+
+@mlflow.command("import")
+@on_service
+def import_model(
+    session: ServiceConnection,
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="The MLflow model directory, with MLmodel.")
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="The name that it becomes a version of.",
+            show_default="that of an export of Rankery",
+            autocompletion=of_service("model names"),
+        ),
+    ] = None,
+    description: Annotated[
+        str | None, typer.Option(help="What there is to say of it, in place of its metrics and parameters.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
+) -> None:
+    """Register the model of an MLflow directory: a LightGBM booster, or what `rankery mlflow export` wrote.
+
+    Metrics and parameters go into the description, tags stay tags. Nothing in the directory is run.
+
+    Example: `rankery mlflow import web-mlflow --name web --tag team=search`
+    """
+    from rankery.mlflow.importing import find_model
+
+    found = find_model(folder)
+    known = name or found.name
+    if known is None:
+        raise WrongUsage(f"{folder} does not say what its model is called; give --name")
+    tags = {**found.tags, **assigned(tag, "--tag")}
+    job = session.client.import_model(
+        found.file, known, description=description or found.description, tags=tags or None, progress=False
+    )
+    model = session.wait(job).model()
+    say(f"{folder} is {model.name}:{model.version}")
+    session.show(model, facts(model_facts(model)))

@@ -1,0 +1,1 @@
+"""Models as MLflow model directories, and back; needs the extra `rankery[mlflow]`."""

@@ -1,0 +1,234 @@
+"""Write a model as an MLflow model directory.
+
+Import it after `imported_mlflow`, which says what is not installed.
+"""
+
+import json
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rankery.errors import FileUnusable, PackageMissing, RankeryApiError, UserError
+from rankery.mlflow import rankery_pyfunc
+from rankery.mlflow.nodes import nodes_of
+from rankery.mlflow.package import imported_mlflow
+
+if TYPE_CHECKING:
+    from rankery.client import Client, Model
+
+LOADER = "rankery_pyfunc"
+_NETWORKS = ("linear", "mlp")
+_FORMATS = {"model.txt": "lightgbm", "model.safetensors": "safetensors"}
+_EXAMPLES = 5
+_ROUNDING = 1e-9  # relative, of networks: their sums have another order than the service's
+_CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
+_CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
+_REFUSED = (409, 422, 501)
+
+
+class NotReproduced(UserError):
+    """The exported model does not give the scores that the service gives."""
+
+
+@dataclass(frozen=True)
+class MlflowExport:
+    """An MLflow model directory that was written.
+
+    Attributes:
+        path: The directory.
+        model: The model's name and version.
+        golden_vectors: Documents whose scores were compared with the service's.
+        largest_difference: Between the scores, relative to those above 1; 0 for trees.
+        requirements: What the loaded model needs beside MLflow.
+    """
+
+    path: str
+    model: str
+    golden_vectors: int
+    largest_difference: float
+    requirements: list[str]
+
+
+def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport:
+    """Write a model as an MLflow model directory, once it has given the service's scores.
+
+    Args:
+        client: Of the service.
+        reference: Id, name, `name:version` or `name@alias`.
+        folder: The directory, which must not exist.
+
+    Raises:
+        PackageMissing: MLflow is not installed, or LightGBM, which this model needs.
+        FileUnusable: The directory exists, or cannot be written.
+        RankeryApiError: There is no such model, or it cannot be exported.
+        NotReproduced: The scores of the golden vectors differ.
+    """
+    mlflow = imported_mlflow()
+    if folder.exists():
+        raise FileUnusable(f"{folder} exists; choose another directory with --output, or remove it")
+    model = client.model(reference)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".rankery-mlflow-") as made:
+            data = Path(made) / "model"
+            data.mkdir()
+            categories = _write_data(client, model, data)
+            golden = [json.loads(line) for line in (data / "golden.jsonl").read_text("utf-8").splitlines()]
+            difference = _checked(model, data, golden)
+            requirements = _requirements(data)
+            target = Path(made) / "mlflow"
+            mlflow.pyfunc.save_model(
+                path=str(target),
+                loader_module=LOADER,
+                data_path=str(data),
+                code_paths=[rankery_pyfunc.__file__],
+                signature=_signature(mlflow, model, categories),
+                input_example=_frame(golden[:_EXAMPLES], model.feature_names, categories),
+                pip_requirements=requirements,
+                metadata={"rankery": about(model)},
+            )
+            target.rename(folder)
+    except OSError as error:
+        raise FileUnusable(f"{folder} cannot be written: {error.strerror or error}") from error
+    return MlflowExport(str(folder), f"{model.name}:{model.version}", len(golden), difference, requirements)
+
+
+def about(model: "Model") -> dict[str, Any]:
+    """Return what is kept of a model beside its scores: metrics, parameters, tags and lineage."""
+    document = model.model_dump(mode="json")
+    kept = (
+        *("id", "name", "version", "kind", "description", "tags", "metrics", "loss", "scorer"),
+        *("hyperparameters", "best_iteration", "source", "job_id", "dataset_id", "sha256", "created_at"),
+    )
+    found = {name: document[name] for name in kept if document.get(name) not in (None, {}, [])}
+    if model.lineage is not None:
+        found["rankery"], found["libraries"] = model.lineage.rankery, dict(model.lineage.libraries)
+    return found
+
+
+def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[str]]:
+    """Write what the loaded model reads, and golden vectors; return the categories by feature."""
+    stored = "model.safetensors" if model.kind in _NETWORKS else "model.txt"
+    packed = data / "packed.zip"
+    client.export(model, _FORMATS[stored], packed, archive=True, progress=False)
+    with zipfile.ZipFile(packed) as archive:
+        for name in ("golden.jsonl", stored):
+            (data / name).write_bytes(archive.read(name))
+    packed.unlink()
+    categories: dict[str, list[str]] = {}
+    if stored == "model.txt":
+        text = (data / "model.txt").read_text("utf-8")
+        categories = _categories(text, model.feature_names)
+        _write_nodes(client, model, data)
+    described = {
+        "format": 1,
+        "kind": model.kind,
+        "model": f"{model.name}:{model.version}",
+        "feature_names": list(model.feature_names),
+        "categories": categories,
+    }
+    (data / "model.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return categories
+
+
+def _write_nodes(client: "Client", model: "Model", data: Path) -> None:
+    """Write the nodes of plain trees; what is not plain is left to LightGBM."""
+    module = data / "module.py"
+    try:
+        client.export(model, "python", module, progress=False)
+    except RankeryApiError as refused:
+        if refused.status not in _REFUSED:
+            raise
+        return
+    np.savez_compressed(data / "nodes.npz", **nodes_of(module.read_text("utf-8")))
+    module.unlink()
+
+
+def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each categorical feature, which LightGBM's text has in its last line."""
+    lists, columns = _CATEGORIES.search(text), _CATEGORICAL.search(text)
+    values = json.loads(lists[1]) if lists else None
+    if not values or columns is None:
+        return {}
+    places = sorted({int(column) for column in columns[1].split(",")})
+    if len(places) != len(values):
+        return {}
+    return {
+        feature_names[place]: [str(value) for value in each]
+        for place, each in zip(places, values, strict=True)
+    }
+
+
+def _checked(model: "Model", data: Path, golden: Sequence[Mapping[str, Any]]) -> float:
+    """Score the golden vectors; return the largest difference, 0 for trees.
+
+    Raises:
+        PackageMissing: LightGBM is needed and not installed.
+        NotReproduced: A score differs.
+    """
+    try:
+        loaded = rankery_pyfunc._load_pyfunc(str(data))
+    except ImportError as missing:
+        raise PackageMissing(
+            f"{model.name}:{model.version} has categories, linear trees or averaged trees, which need"
+            f" {missing.name}: pip install 'rankery[mlflow]'"
+        ) from missing
+    rows = [[np.nan if value is None else value for value in one["features"].values()] for one in golden]
+    own = np.array([one.get("lightgbm", one.get("rankery")) for one in golden], np.float64)
+    found = loaded.score(np.array(rows, np.float64))
+    difference = float(np.max(np.abs(found - own) / np.maximum(1.0, np.abs(own))))
+    if not difference <= (_ROUNDING if model.kind in _NETWORKS else 0.0):
+        raise NotReproduced(
+            f"the exported model differs from {model.name}:{model.version} by {difference:g} on golden"
+            " vectors; install the version of rankery that the service has"
+        )
+    return difference
+
+
+def _requirements(data: Path) -> list[str]:
+    needed = ["numpy", "pandas"]
+    if not any((data / name).exists() for name in ("nodes.npz", "model.safetensors")):
+        needed.append("lightgbm")
+    return [f"{name}=={version(name)}" for name in needed]
+
+
+def _signature(mlflow: Any, model: "Model", categories: Mapping[str, Sequence[str]]) -> Any:
+    schema = mlflow.types.schema
+    # Categories come as texts, whole numbers or pandas' categories; MLflow has no type for all three.
+    inputs = [
+        schema.ColSpec(schema.AnyType() if name in categories else "double", name, required=True)
+        for name in model.feature_names
+    ]
+    scores = schema.Schema([schema.TensorSpec(np.dtype(np.float64), (-1,))])
+    return mlflow.models.ModelSignature(inputs=schema.Schema(inputs), outputs=scores)
+
+
+def _frame(
+    golden: Sequence[Mapping[str, Any]],
+    feature_names: Sequence[str],
+    categories: Mapping[str, Sequence[str]],
+) -> Any:
+    """Return golden vectors as a caller would send them, categories as texts."""
+    columns = {}
+    for place, name in enumerate(feature_names):
+        cells = [list(one["features"].values())[place] for one in golden]
+        if name in categories:
+            values = categories[name]
+            columns[name] = pd.Series(
+                [
+                    None if code is None or not 0 <= code < len(values) else values[int(code)]
+                    for code in cells
+                ],
+                dtype=object,
+            )
+        else:
+            columns[name] = pd.Series(cells, dtype="float64")
+    return pd.DataFrame(columns)

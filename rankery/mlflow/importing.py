@@ -1,0 +1,109 @@
+"""Read the model of an MLflow model directory, to register it with a service."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankery.errors import FileUnusable
+from rankery.mlflow.package import imported_mlflow
+
+_OURS = "rankery_pyfunc"
+_FILES = ("model.safetensors", "model.txt")
+_SUFFIXES = (".lgb", ".txt", ".safetensors")
+_MAX_DESCRIPTION = 4000
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model that a service can import.
+
+    Attributes:
+        file: LightGBM's text, or a network's safetensors.
+        name: What it was called, if that is known.
+        description: What was said of it, with its metrics and parameters.
+        tags: What it was marked with, and where it comes from.
+    """
+
+    file: Path
+    name: str | None
+    description: str
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def find_model(folder: Path) -> FoundModel:
+    """Find the model in an MLflow model directory; nothing in it is run or unpickled.
+
+    Args:
+        folder: The directory, which holds `MLmodel`.
+
+    Raises:
+        PackageMissing: MLflow is not installed.
+        FileUnusable: It is no such directory, or holds neither an export of Rankery nor a LightGBM booster.
+    """
+    mlflow = imported_mlflow()
+    if not (folder / "MLmodel").is_file():
+        raise FileUnusable(f"{folder} is no MLflow model directory: it has no file MLmodel")
+    try:
+        described = mlflow.models.Model.load(str(folder))
+    except Exception as error:
+        raise FileUnusable(f"{folder / 'MLmodel'} cannot be read: {error}") from error
+    kept = (described.metadata or {}).get("rankery")
+    about: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
+    return FoundModel(
+        file=_file(folder, described.flavors),
+        name=about.get("name"),
+        description=_description(folder, about, described)[:_MAX_DESCRIPTION],
+        tags={**about.get("tags", {}), **_origin(described)},
+    )
+
+
+def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
+    ours, lightgbm = flavors.get("python_function", {}), flavors.get("lightgbm")
+    if ours.get("loader_module") == _OURS:
+        candidates = [folder / str(ours.get("data")) / name for name in _FILES]
+    elif lightgbm is not None:
+        candidates = [folder / str(lightgbm.get("data"))]
+    else:
+        found = ", ".join(sorted(flavors)) or "none"
+        raise FileUnusable(
+            f"{folder} holds no model that can be imported: its flavors are {found}; a service imports"
+            " LightGBM boosters and what `rankery mlflow export` wrote"
+        )
+    file = next((one for one in candidates if one.is_file()), candidates[0])
+    if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+        raise FileUnusable(f"{folder} lacks the file of its model, {file.relative_to(folder)}")
+    if file.suffix not in _SUFFIXES:
+        raise FileUnusable(
+            f"{file} is an estimator, which is not opened, since that runs code: save its booster instead,"
+            " mlflow.lightgbm.save_model(ranker.booster_, path)"
+        )
+    return file
+
+
+def _description(folder: Path, about: Mapping[str, Any], described: Any) -> str:
+    lines = [str(about["description"])] if about.get("description") else []
+    if about:
+        lines.append(f"Exported to MLflow as {about.get('name')}:{about.get('version')}.")
+    else:
+        lines.append(f"Imported from the MLflow model {folder.resolve().name}.")
+    for title, name in (
+        ("Test metrics", "metrics"),
+        ("Loss", "loss"),
+        ("Hyperparameters", "hyperparameters"),
+    ):
+        values = about.get(name)
+        if isinstance(values, dict) and values:
+            shown = ", ".join(f"{key} {_text(value)}" for key, value in values.items() if value is not None)
+            lines.append(f"{title}: {shown}.")
+    return " ".join(lines)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _origin(described: Any) -> dict[str, str]:
+    """Return where the model comes from, as tags."""
+    origin = {"mlflow.run-id": described.run_id, "mlflow.model-uuid": described.model_uuid}
+    return {name: str(value) for name, value in origin.items() if value}

@@ -1,0 +1,28 @@
+"""MLflow itself, imported when it is needed."""
+
+import logging
+import os
+from typing import Any
+
+from rankery.errors import PackageMissing
+
+# MLflow reports each use to its makers unless told otherwise; a model's name is nobody else's business.
+_NO_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
+
+
+def imported_mlflow() -> Any:
+    """Return the package `mlflow`.
+
+    Raises:
+        PackageMissing: It, or numpy or pandas, is not installed.
+    """
+    os.environ.setdefault(_NO_TELEMETRY, "true")
+    try:
+        import mlflow
+        import mlflow.pyfunc
+        import mlflow.types.schema
+        import pandas  # noqa: F401 - MLflow can do without, in its small edition
+    except ImportError as missing:
+        raise PackageMissing(f"{missing.name} is not installed: pip install 'rankery[mlflow]'") from missing
+    logging.getLogger("mlflow").setLevel(logging.ERROR)
+    return mlflow

@@ -1,0 +1,257 @@
+"""Score documents by an exported model of Rankery, as its service does.
+
+`rankery mlflow export` copies this file into the MLflow model directory, where MLflow imports it. So it
+imports nothing of Rankery: numpy and pandas, and LightGBM for models that have categorical splits, linear
+trees or averaged trees. The directory that it loads holds:
+
+- `model.json`: `kind`, `feature_names`, and `categories`, the values of each categorical feature by name.
+- Of trees, `model.txt`, LightGBM's text; of plain ones `nodes.npz`, too: arrays `features`, `values`,
+  `missing`, `right` and `roots`.
+- Of linear scorers and networks, `model.safetensors`.
+"""
+
+import json
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+_ZERO = 1e-35  # float32, as LightGBM has it: what is no farther from 0 counts as 0
+_ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # where a split sends what is missing; 4 sends NaN right
+_EPSILON = 1e-5  # added to the variance by a layer norm
+_LARGEST = float(np.finfo(np.float32).max)
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+
+Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+class ScoringModel:
+    """A model as MLflow calls it.
+
+    Attributes:
+        feature_names: In the model's order.
+        categories: The values of each categorical feature by its name; the code of a value is its position.
+        score: From features, (n_documents, n_features) with categories as codes, to scores.
+    """
+
+    def __init__(
+        self, feature_names: Sequence[str], categories: Mapping[str, Sequence[str]], score: Score
+    ) -> None:
+        self.feature_names = list(feature_names)
+        self.categories = dict(categories)
+        self.score = score
+
+    def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> NDArray[np.float64]:
+        """Return a score for each row; the higher it is, the better the document ranks.
+
+        Args:
+            model_input: A data frame with the feature columns, in any order and beside others; or an array
+                (n_documents, n_features) in the model's order. NaN and None are missing.
+            params: Not used.
+
+        Raises:
+            ValueError: Columns are missing, or a cell of a numeric feature is no number or too large.
+        """
+        return self.score(self.matrix(model_input))
+
+    def matrix(self, model_input: Any) -> NDArray[np.float64]:
+        """Return features in the model's order, categories as codes, rounded to float32 as in training."""
+        if not isinstance(model_input, pd.DataFrame):
+            model_input = pd.DataFrame(np.atleast_2d(model_input), columns=self.feature_names)
+        lacking = [name for name in self.feature_names if name not in model_input.columns]
+        if lacking:
+            shown = ", ".join(lacking[:10]) + (", …" if len(lacking) > 10 else "")
+            raise ValueError(f"the model needs the columns {shown}; set them to NaN where they are missing")
+        found = np.empty((len(model_input), len(self.feature_names)))
+        for place, name in enumerate(self.feature_names):
+            column = self._column(name, model_input[name])
+            with np.errstate(over="ignore"):
+                found[:, place] = column.astype(np.float32)
+            if (np.isinf(found[:, place]) & np.isfinite(column)).any():
+                raise ValueError(f"the column {name} has a value beyond the range of float32")
+        return found
+
+    def _column(self, name: str, values: Any) -> NDArray[np.float64]:
+        if name in self.categories:
+            codes = _codes(self.categories[name])
+            return np.array([codes(value) for value in values.tolist()], np.float64)
+        try:
+            return np.asarray(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"the column {name} must hold numbers: {error}") from error
+
+
+def _load_pyfunc(data_path: str) -> ScoringModel:
+    """Load the model of a directory; MLflow calls this."""
+    folder = Path(data_path)
+    described = json.loads((folder / "model.json").read_text("utf-8"))
+    return ScoringModel(described["feature_names"], described["categories"], _score_of(folder))
+
+
+def _score_of(folder: Path) -> Score:
+    if (folder / "model.safetensors").exists():
+        return network_score((folder / "model.safetensors").read_bytes())
+    if (folder / "nodes.npz").exists():
+        with np.load(folder / "nodes.npz", allow_pickle=False) as arrays:
+            return nodes_score({name: arrays[name] for name in arrays.files})
+    import lightgbm
+
+    booster = lightgbm.Booster(model_file=str(folder / "model.txt"))
+    return lambda features: np.asarray(booster.predict(features, raw_score=True), np.float64)
+
+
+def are_numbers(values: Sequence[str]) -> bool:
+    """Return whether all categories are whole numbers."""
+    return bool(values) and all(map(_WHOLE_NUMBER.fullmatch, values))
+
+
+def _codes(values: Sequence[str]) -> Callable[[Any], float]:
+    """Return a function from a cell to its code, NaN where the model has not seen the value.
+
+    Whole numbers are looked up by number, too; beside texts, a number is a code.
+    """
+    positions = {value: float(code) for code, value in enumerate(values)}
+    by_number = are_numbers(values)
+
+    def code(cell: Any) -> float:
+        if isinstance(cell, str):
+            return positions.get(cell, math.nan)
+        if isinstance(cell, Real):  # those of numpy as well
+            number = float(cell)
+            if not by_number or not math.isfinite(number):
+                return number
+            return positions.get(str(int(number)), math.nan) if number.is_integer() else math.nan
+        return math.nan
+
+    return code
+
+
+def nodes_score(nodes: Mapping[str, NDArray[Any]]) -> Score:
+    """Return a function that scores documents by the nodes of trees.
+
+    A split's left child is the next node; the feature of a leaf is -1. Trees are added up in their order, in
+    float64, so that the sum is LightGBM's to the bit.
+    """
+    features, values, missing, right, roots = (
+        nodes[name] for name in ("features", "values", "missing", "right", "roots")
+    )
+
+    def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows, totals = np.arange(len(matrix)), np.zeros(len(matrix))
+        for root in roots.tolist():
+            places = np.full(len(matrix), root)
+            while (is_split := features[places] >= 0).any():
+                cells = matrix[rows, np.where(is_split, features[places], 0)]
+                left = _goes_left(cells, values[places], missing[places])
+                places = np.where(is_split, np.where(left, places + 1, right[places]), places)
+            totals += values[places]
+        return totals
+
+    return score
+
+
+def _goes_left(
+    cells: NDArray[np.float64], thresholds: NDArray[np.float64], missing: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    is_nan = np.isnan(cells)
+    numbers = np.where(is_nan, 0.0, cells)
+    is_zero = np.abs(numbers) <= np.float64(np.float32(_ZERO))
+    left = np.where(is_zero, 0.0, numbers) <= thresholds
+    zero_is_missing = (missing == _ZERO_LEFT) | (missing == _ZERO_RIGHT)
+    left = np.where(is_zero & zero_is_missing, missing == _ZERO_LEFT, left)
+    return np.where(is_nan & (missing >= _NAN_LEFT), missing == _NAN_LEFT, left)
+
+
+def network_score(content: bytes) -> Score:
+    """Return a function that scores documents by a linear scorer or a network.
+
+    All is float64, as on the service, but for the order of the sums.
+    """
+    tensors, described = _tensors(content)
+    layers: list[dict[str, Any]] = [
+        {
+            name: tensors.get(f"layers.{place}.{name}")
+            for name in ("weights", "bias", "norm_scales", "norm_shifts")
+        }
+        for place in range(described["layers"])
+    ]
+
+    def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        units = _inputs(matrix, described["inputs"], tensors)
+        for place, layer in enumerate(layers):
+            units = units @ layer["weights"] + layer["bias"]
+            if place < len(layers) - 1:
+                if layer["norm_scales"] is not None:
+                    units = _normalised(units) * layer["norm_scales"] + layer["norm_shifts"]
+                units = _ACTIVATIONS[described["activation"]](units)
+        return np.asarray(units[:, 0])
+
+    return score
+
+
+def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read a safetensors file: its arrays, float32 as float64, and what Rankery says of them."""
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + size])
+    described = json.loads(header.pop("__metadata__")["rankery"])
+    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
+    found = {}
+    for name, tensor in header.items():
+        first, last = tensor["data_offsets"]
+        flat = np.frombuffer(content[8 + size + first : 8 + size + last], types[tensor["dtype"]])
+        array = flat.reshape(tensor["shape"])
+        found[name] = array.astype(np.float64) if tensor["dtype"] == "F32" else array
+    return found, described
+
+
+def _inputs(
+    matrix: NDArray[np.float64], described: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
+) -> NDArray[np.float64]:
+    values = matrix.copy()
+    is_missing = ~(np.abs(values) <= _LARGEST)
+    values[is_missing] = 0.0
+    if described["log1p"]:
+        values = np.copysign(np.log1p(np.abs(values)), values)
+    if described["kind"] == "standard":
+        values = (values - tensors["inputs.means"]) / tensors["inputs.deviations"]
+    elif described["kind"] == "rank-gauss":
+        knots, targets = tensors["inputs.knots"], tensors["inputs.targets"]
+        for place in range(values.shape[1]):
+            values[:, place] = _interpolated(values[:, place], knots[place], targets[place])
+    values[is_missing] = 0.0
+    return np.hstack([values, is_missing[:, tensors["inputs.indicators"]].astype(np.float64)])
+
+
+def _interpolated(
+    values: NDArray[np.float64], knots: NDArray[np.float64], targets: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Interpolate between knots; those at the end may be equal."""
+    low = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
+    width = knots[low + 1] - knots[low]
+    share = (values - knots[low]) / np.where(width > 0, width, 1.0)
+    between = targets[low] + share * (targets[low + 1] - targets[low])
+    return np.where(values <= knots[0], targets[0], np.where(values >= knots[-1], targets[-1], between))
+
+
+def _normalised(units: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = units - units.mean(axis=1, keepdims=True)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + _EPSILON))
+
+
+def _sigmoid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    falling = np.exp(-np.abs(values))
+    return np.where(values >= 0, 1.0, falling) / (1.0 + falling)
+
+
+_ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "relu": lambda values: np.maximum(values, 0.0),
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+}

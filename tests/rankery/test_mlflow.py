@@ -1,0 +1,271 @@
+"""`rankery mlflow` with the real MLflow, which has an environment of its own: its pins exclude ours."""
+
+import csv
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankery.client import Client
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import AnswerNotUnderstood
+from rankery.mlflow.nodes import nodes_of
+from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
+from tests.rankery.cli.commands import run
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-mlflow" / "bin" / "python"
+ABSENT = f"no MLflow in {PYTHON.parents[1].name}; `make .venv-mlflow/.installed` makes it"
+MARKETS = ("de", "ch", "fr", "uk")
+COLUMNS: Any = {"label": "grade", "query": "search", "document": "doc", "categorical_features": ["market"]}
+# Prints the scores of a CSV file by an MLflow model, and the packages that it needed.
+SCORE = """
+import json, sys
+import mlflow.pyfunc, pandas
+model = mlflow.pyfunc.load_model(sys.argv[1])
+frame = pandas.read_csv(sys.argv[2], dtype={"shop": "Int64"})
+if "categories" in sys.argv[3:]:
+    frame["market"] = frame["market"].astype("category")
+scores = model.predict(frame)
+signature = {one.name: str(one.type) for one in model.metadata.signature.inputs}
+print(json.dumps({"scores": scores.tolist(), "lightgbm": "lightgbm" in sys.modules, "signature": signature,
+    "rankery": "rankery" in sys.modules, "metadata": model.metadata.metadata["rankery"]}))
+"""
+# Saves a booster, and the estimator around it, as MLflow does by itself.
+SAVE = """
+import sys
+import lightgbm, mlflow.lightgbm, numpy
+random = numpy.random.default_rng(0)
+features = random.random((200, 2))
+ranker = lightgbm.LGBMRanker(n_estimators=5, min_child_samples=2, verbose=-1)
+ranker.fit(features, (features[:, 0] * 3).astype(int), group=[10] * 20)
+mlflow.lightgbm.save_model(ranker.booster_, sys.argv[1])
+mlflow.lightgbm.save_model(ranker, sys.argv[2], serialization_format="cloudpickle")
+"""
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A service; without MLflow these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
+    if not PYTHON.exists():
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(ABSENT)
+        pytest.skip(ABSENT)
+    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with missing values, a category of texts and one of whole numbers."""
+    random = np.random.default_rng(7)
+    path = tmp_path_factory.mktemp("files") / "judged.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["search", "doc", "grade", "bm25", "freshness", "market", "shop"])
+        for query in range(60):
+            for document in range(10):
+                bm25, freshness, market = random.normal(10, 4), random.random(), random.integers(4)
+                value = bm25 / 4 + 2 * freshness + (market == 1) + random.normal(0, 0.5)
+                cells = [f"{bm25:.5f}", f"{freshness:.5f}", MARKETS[market], str(7 * random.integers(5))]
+                shown = ["" if random.random() < 0.1 else cell for cell in cells]
+                rows.writerow([f"q{query}", f"d{document}", int(np.clip(value - 2, 0, 4)), *shown])
+    return path
+
+
+@pytest.fixture(scope="module")
+def client(stack: EmbeddedStack, judged: Path) -> Iterator[Client]:
+    """Models: trees with categories, plain trees, linear trees, a network and its sum with trees."""
+    with Client(stack.url) as client:
+        mixed: Any = {**COLUMNS, "categorical_features": ["market", "shop"]}
+        numbers: Any = {"label": "grade", "query": "search", "document": "doc", "ignore": ["market", "shop"]}
+        with_categories = client.upload_dataset(judged, "judged", columns=mixed).wait()
+        plain = client.upload_dataset(judged, "numbers", columns=numbers).wait()
+        small: Any = {"num_iterations": 20, "num_leaves": 8, "min_data_in_leaf": 3, "min_data_per_group": 5}
+        linear: Any = {**small, "linear_tree": True}
+        jobs = [
+            client.train("web", with_categories, test=0.3, hyperparameters=small, tags={"a": "b"}),
+            client.train("plain", plain, "lambdarank", hyperparameters=small),
+            client.train("linear-trees", plain, "mse", hyperparameters=linear),
+            client.train(
+                "net", plain, scorer={"kind": "mlp", "hidden": [8, 4], "epochs": 3, "inputs": "rank-gauss"}
+            ),
+            client.train("line", plain, "w-ranknet", scorer={"kind": "linear", "epochs": 3, "log1p": True}),
+        ]
+        for job in jobs:
+            job.wait()
+        yield client
+
+
+def rankery(stack: EmbeddedStack, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command in MLflow's environment, where the server's packages cannot be imported."""
+    return subprocess.run(
+        [PYTHON, "-m", "rankery", *map(str, arguments), "--data-dir", stack.data_dir],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
+    """Score a file in a process that has MLflow and not Rankery."""
+    done = subprocess.run(
+        [PYTHON, "-P", "-c", SCORE, folder, judged, *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def by_service(client: Client, model: str, judged: Path) -> list[float]:
+    """Score the same file by the service."""
+    names = client.model(model).feature_names
+    texts = ("market", "shop")
+    with judged.open() as file:
+        documents = [
+            {
+                "id": str(place),
+                "features": {
+                    name: row[name] if name in texts else float(row[name]) for name in names if row[name]
+                },
+            }
+            for place, row in enumerate(csv.DictReader(file))
+        ]
+    (query,) = client.rank(model, [{"id": "q", "documents": documents}]).queries
+    scores = {int(str(document.id)): document.score for document in query.ranking}
+    return [scores[place] for place in range(len(scores))]
+
+
+@pytest.mark.parametrize(
+    ("model", "needs_lightgbm", "tolerance"),
+    [
+        ("web", True, 0.0),
+        ("plain", False, 0.0),
+        ("linear-trees", True, 0.0),
+        ("net", False, 1e-9),
+        ("line", False, 1e-9),
+    ],
+)
+def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
+    stack: EmbeddedStack,
+    client: Client,
+    judged: Path,
+    tmp_path: Path,
+    model: str,
+    needs_lightgbm: bool,
+    tolerance: float,
+) -> None:
+    """To the bit for trees, missing values and categories included; imported, it is the same file again."""
+    exported = rankery(stack, "mlflow", "export", model, "--output", tmp_path / "made", "--json")
+    assert exported.returncode == 0, exported.stderr
+    answer = json.loads(exported.stdout)
+    assert (answer["model"], answer["largest_difference"] <= tolerance) == (f"{model}:1", True)
+    found, expected = by_mlflow(tmp_path / "made", judged), by_service(client, model, judged)
+    assert found["scores"] == pytest.approx(expected, rel=tolerance, abs=tolerance)
+    assert len(set(expected)) > 20
+    assert (found["lightgbm"], found["rankery"]) == (needs_lightgbm, False)
+    assert any(one.startswith("lightgbm==") for one in answer["requirements"]) == needs_lightgbm
+
+    imported = rankery(stack, "mlflow", "import", tmp_path / "made", "--name", f"{model}-again", "--json")
+    assert imported.returncode == 0, imported.stderr
+    again = json.loads(imported.stdout)
+    assert again["sha256"] == client.model(model).sha256
+    assert by_service(client, f"{model}-again", judged) == expected
+
+
+def test_the_directory_says_what_the_model_is(
+    stack: EmbeddedStack, client: Client, judged: Path, tmp_path: Path
+) -> None:
+    """Signature, metrics, parameters and tags; categories may come as texts or as pandas' categories."""
+    rankery(stack, "mlflow", "export", "web", "--output", tmp_path / "made")
+    found = by_mlflow(tmp_path / "made", judged, "categories")
+    assert found["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
+    assert {name: kind.split(".")[-1].lower() for name, kind in found["signature"].items()} == {
+        "bm25": "double",
+        "freshness": "double",
+        "market": "any",
+        "shop": "any",
+    }
+    kept, model = found["metadata"], client.model("web")
+    assert kept["metrics"] == model.metrics
+    assert (kept["hyperparameters"], kept["loss"], kept["tags"]) == (
+        model.hyperparameters,
+        model.loss,
+        {"a": "b"},
+    )
+    lines = (tmp_path / "made" / "requirements.txt").read_text().splitlines()
+    assert [line.partition("==")[0] for line in lines] == ["mlflow", "numpy", "pandas", "lightgbm"]
+
+    again = json.loads(rankery(stack, "mlflow", "import", tmp_path / "made", "--json").stdout)
+    assert (again["name"], again["version"], again["tags"]["a"]) == ("web", 2, "b")
+    assert again["description"].startswith("Exported to MLflow as web:1. Test metrics: ndcg@")
+
+
+def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
+    stack: EmbeddedStack, client: Client, tmp_path: Path
+) -> None:
+    """Nothing in the directory is run."""
+    subprocess.run(
+        [PYTHON, "-P", "-c", SAVE, tmp_path / "booster", tmp_path / "ranker"],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    imported = rankery(stack, "mlflow", "import", tmp_path / "booster", "--name", "elsewhere", "--json")
+    assert imported.returncode == 0, imported.stderr
+    assert client.model("elsewhere").feature_names == ["Column_0", "Column_1"]
+    nameless = rankery(stack, "mlflow", "import", tmp_path / "booster")
+    assert (nameless.returncode, nameless.stdout) == (2, "")
+    refused = rankery(stack, "mlflow", "import", tmp_path / "ranker", "--name", "elsewhere")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "is an estimator, which is not opened" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_what_cannot_be_exchanged_is_one_sentence(
+    stack: EmbeddedStack, client: Client, tmp_path: Path
+) -> None:
+    """A directory that exists, one that is none of MLflow's, and an environment without MLflow."""
+    taken = rankery(stack, "mlflow", "export", "web", "--output", tmp_path)
+    assert taken.returncode == 1
+    assert f"{tmp_path} exists; choose another directory with --output" in taken.stderr
+    empty = rankery(stack, "mlflow", "import", tmp_path, "--name", "web")
+    assert empty.stderr.endswith(f"{tmp_path} is no MLflow model directory: it has no file MLmodel\n")
+    without = run("mlflow", "export", "web", "--data-dir", stack.data_dir)
+    assert without.code == 1
+    assert without.sentence == "mlflow is not installed: pip install 'rankery[mlflow]'"
+
+
+def test_a_module_that_is_none_is_refused() -> None:
+    """It is read, not run, so that anything else than nodes is no export."""
+    for text in ("", "NODES = (\n    (0, __import__('os'), 0, 0),\n)\nROOTS = (\n    0,\n)\n"):
+        with pytest.raises(AnswerNotUnderstood):
+            nodes_of(text)
+
+
+def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
+    """Without a signature, MLflow checks nothing itself."""
+    pd = pytest.importorskip("pandas")
+    model = ScoringModel(["bm25", "price"], {}, lambda features: features.sum(axis=1))
+    assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3.0]
+    with pytest.raises(ValueError, match="needs the columns price;"):
+        model.predict(pd.DataFrame({"bm25": [1.0]}))
+    with pytest.raises(ValueError, match="the column price must hold numbers"):
+        model.predict(pd.DataFrame({"bm25": [1.0], "price": ["dear"]}))
+
+
+def test_values_between_equal_knots_are_interpolated() -> None:
+    """The knots at the end are repeated where there are fewer than the table holds."""
+    knots, targets = np.array([0.0, 1.0, 3.0, 3.0]), np.array([-1.0, 0.0, 2.0, 2.0])
+    found = _interpolated(np.array([-5.0, 0.5, 2.0, 3.0, 9.0]), knots, targets)
+    assert found.tolist() == [-1.0, -0.5, 1.0, 2.0, 2.0]
