@@ -111,4 +111,3 @@ def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder
     for object_id, paper, *made in session.execute(reported.where(or_(*among))):
         for job_id in {each for each in made if each in job_ids}:
             yield job_id, Holder("experiment", object_id, paper, "reports on it")
-

@@ -41,7 +41,9 @@ class FolderSizes:
                 self._add(top)
         for folder in wanted:
             # Almost no job has checkpoints; any other folder that was not listed has come since.
-            if folder not in self._bytes and not (_top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed):
+            if folder not in self._bytes and not (
+                _top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed
+            ):
                 self._add(folder)
         return {folder: self._bytes[folder] for folder in wanted if folder in self._bytes}
 

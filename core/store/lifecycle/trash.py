@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy import and_, delete, exists, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import Holder, InvalidInput
@@ -170,6 +170,8 @@ class Trash:
         """Add to a plan what is in the trash already and could not be without what goes."""
         families = Families(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
+            if self._is_empty():
+                return
             families.expand(plan.nodes.values())
         plan.nodes |= families.nodes
 
@@ -267,6 +269,10 @@ class Trash:
             return list(
                 self._session.scalars(select(kind.table.id).where(kind.table.deleted_at.is_not(None)))
             )
+
+    def _is_empty(self) -> bool:
+        columns = (kind.table.deleted_at for kind in KINDS.values())
+        return not self._session.scalar(select(or_(*(exists().where(each.is_not(None)) for each in columns))))
 
     def _latest(self, kind: Kind, last: tuple[datetime, str] | None, limit: int) -> list[Trashed]:
         table = kind.table
