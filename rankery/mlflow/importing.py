@@ -53,7 +53,7 @@ def find_model(folder: Path) -> FoundModel:
     return FoundModel(
         file=_file(folder, described.flavors),
         name=about.get("name"),
-        description=_description(folder, about, described)[:_MAX_DESCRIPTION],
+        description=_description(folder, about)[:_MAX_DESCRIPTION],
         tags={**about.get("tags", {}), **_origin(described)},
     )
 
@@ -81,7 +81,7 @@ def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
     return file
 
 
-def _description(folder: Path, about: Mapping[str, Any], described: Any) -> str:
+def _description(folder: Path, about: Mapping[str, Any]) -> str:
     lines = [str(about["description"])] if about.get("description") else []
     if about:
         lines.append(f"Exported to MLflow as {about.get('name')}:{about.get('version')}.")
