@@ -1,0 +1,268 @@
+"""Projects in the store: what a limited context finds, where new rows go, and what moves together."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput, JobQuotaExceeded, NotFound
+from core.jobs import System
+from core.jobs.train import TrainJob
+from core.store import Job, Model, Store
+from core.store.repositories.projects import Labels
+from core.store.visibility import limited_to, narrowed_to, projects
+
+SHA256 = "0" * 64
+
+
+def training(dataset_id: str, name: str = "web") -> TrainJob:
+    """Return a training of a dataset."""
+    body = {
+        "model_name": name,
+        "dataset_id": dataset_id,
+        "loss": {"name": "lambdarank"},
+        "metrics": ["ndcg@10"],
+        "contract": "default",
+    }
+    return TrainJob.from_json(body)
+
+
+def ready(store: Store, project: str | None) -> str:
+    """Record a ready dataset; return its id."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "synthetic"}, project=project)
+        tx.datasets.mark_ready(dataset.id, statistics={})
+    return dataset.id
+
+
+def finish(store: Store, job: Job, name: str = "web") -> Model:
+    """End a training with a model and its evaluation and ranking."""
+    with store.begin() as tx:
+        claimed = tx.jobs.claim(job.id, "w", 15)
+        assert claimed is not None
+        model = tx.models.add(
+            name=name, job_id=job.id, feature_names=["a"], best_iteration=1, sha256=SHA256, size_bytes=1
+        )
+        system = System(model.reference, model.id)
+        dataset_id = job.spec["dataset_id"]
+        tx.evaluations.add(
+            job_id=job.id,
+            system=system,
+            dataset_id=dataset_id,
+            summaries={},
+            contract={},
+            baselines=[],
+            slices=[],
+        )
+        tx.rankings.add(job_id=job.id, system=system, dataset_id=dataset_id, queries=1, documents=1)
+        tx.jobs.succeed(job.id, claimed.token, {"model_id": model.id})
+    return model
+
+
+def enqueue(store: Store, dataset_id: str, model_name: str = "web", **labels: Any) -> Job:
+    """Queue a training."""
+    with store.begin() as tx:
+        return tx.enqueue(training(dataset_id, model_name), None, Labels(**labels))
+
+
+def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
+    """Its model, evaluation and ranking are of it as well."""
+    job = enqueue(store, ready(store, "search"))
+    model = finish(store, job)
+    with store.read() as tx:
+        results: list[Any] = [*tx.evaluations.of_job(job.id), *tx.rankings.of_job(job.id)]
+        assert {row.project for row in (tx.jobs.get(job.id), tx.models.get(model.id), *results)} == {"search"}
+        assert len(results) == 2
+
+
+def test_a_given_project_is_before_that_of_the_dataset(store: Store) -> None:
+    """For a name of models that has no version yet."""
+    assert enqueue(store, ready(store, "search"), project="ads").project == "ads"
+
+
+def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
+    """Whatever the dataset's is; and another one is refused, with the way out."""
+    finish(store, enqueue(store, ready(store, None), project="search"))
+    other = ready(store, "ads")
+    assert enqueue(store, other).project == "search"
+    with pytest.raises(InvalidInput, match="/project: the models web belong to the project search"):
+        enqueue(store, other, project="ads")
+
+
+def test_a_name_is_reserved_by_the_first_that_trains_it(store: Store) -> None:
+    """Until its training ends without a model, when the next one may have it."""
+    first = enqueue(store, ready(store, "search"))
+    with pytest.raises(InvalidInput, match="belong to the project search"):
+        enqueue(store, ready(store, "ads"), project="ads")
+    with store.begin() as tx:
+        tx.jobs.request_cancel(first.id)
+    second = enqueue(store, ready(store, "ads"), project="ads")
+    assert finish(store, second).project == "ads"
+
+
+def test_a_limited_context_cannot_take_a_name_of_others(store: Store) -> None:
+    """Nor learns to whom it belongs."""
+    finish(store, enqueue(store, ready(store, "search")))
+    dataset_id = ready(store, "ads")
+    with limited_to(("ads",)), pytest.raises(InvalidInput) as refused:
+        enqueue(store, dataset_id)
+    assert [problem.pointer for problem in refused.value.problems] == ["/model_name"]
+    assert "search" not in str(refused.value)
+
+
+def test_new_rows_go_to_the_only_project_of_a_limited_context(store: Store) -> None:
+    """To the one that is named where it has several; never to another one, nor to none."""
+    with limited_to(("ads",)):
+        assert ready_project(store, None) == "ads"
+    with limited_to(("ads", "search")):
+        assert ready_project(store, "search") == "search"
+        for project in (None, "web"):
+            with pytest.raises(InvalidInput, match="give one of ads, search"):
+                ready_project(store, project)
+
+
+def ready_project(store: Store, project: str | None) -> str | None:
+    """Record a dataset; return the project that it went to."""
+    dataset_id = ready(store, project)
+    with store.read() as tx:
+        return tx.datasets.get(dataset_id).project
+
+
+def test_a_row_cannot_be_written_into_another_project(store: Store) -> None:
+    """Whatever sets it: the flush refuses it."""
+    dataset_id = ready(store, "ads")
+    with (
+        limited_to(("ads",)),
+        pytest.raises(InvalidInput, match="must be a project of the API key"),
+        store.begin() as tx,
+    ):
+        tx.datasets.get(dataset_id).project = "search"
+    with store.read() as tx:
+        assert tx.datasets.get(dataset_id).project == "ads"
+
+
+def test_what_a_limited_context_finds(store: Store) -> None:
+    """Rows of its projects by id, in lists, counts and searches; alternating limits do not mix."""
+    jobs = {name: enqueue(store, ready(store, name), name) for name in ("ads", "search")}
+    for name, job in jobs.items():
+        finish(store, job, name)
+        with store.begin() as tx:
+            tx.aliases.move(name, "champion", 1)
+            tx.gates.put(name, "champion", dataset_id=job.spec["dataset_id"], rule={})
+    for mine, other in (("ads", "search"), ("search", "ads")) * 2:
+        with limited_to((mine,)), store.read() as tx:
+            assert [job.id for job in tx.jobs.page(None, 10).items] == [jobs[mine].id]
+            assert tx.figures.kept()["models"] == tx.figures.kept()["datasets"] == 1
+            assert {hit.project for hit in tx.search.find("a", 10)} <= {mine}
+            assert tx.models.resolve(f"{mine}@champion").name == mine
+            assert [row.name for row in tx.aliases.everywhere("champion", 9)] == [mine]
+            assert tx.gates.find(mine, "champion") is not None
+            assert tx.gates.find(other, "champion") is None
+            assert list(tx.projects.counts()) == [mine]
+            for reference in (other, f"{other}:1", f"{other}@champion"):
+                with pytest.raises(NotFound):
+                    tx.models.resolve(reference)
+            with pytest.raises(NotFound):
+                tx.jobs.get(jobs[other].id)
+            with pytest.raises(NotFound):
+                tx.aliases.history(other, "champion", None, 10)
+    assert projects() is None
+
+
+def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
+    """Stopping, labelling, moving aliases, deleting: each looks the row up first."""
+    job = enqueue(store, ready(store, "search"))
+    model = finish(store, enqueue(store, ready(store, "search")))
+    attempts: list[Callable[[Any], Any]] = [
+        lambda tx: tx.jobs.request_cancel(job.id),
+        lambda tx: tx.jobs.label(job.id, {"name": "mine"}, {}),
+        lambda tx: tx.models.describe(model.id, title="mine"),
+        lambda tx: tx.models.tag(model.id, {"a": "b"}),
+        lambda tx: tx.aliases.move("web", "champion", 1),
+        lambda tx: tx.gates.put("ads", "champion", dataset_id=job.spec["dataset_id"], rule={}),
+        lambda tx: tx.datasets.delete(job.spec["dataset_id"]),
+        lambda tx: tx.studies.cancel("std_none"),
+    ]
+    for attempt in attempts:
+        with limited_to(("ads",)), pytest.raises(NotFound), store.begin() as tx:
+            attempt(tx)
+
+
+def test_narrowing_never_widens(store: Store) -> None:
+    """A project that the context has not is none of its rows, not all."""
+    ready(store, "search")
+    with limited_to(("ads",)), narrowed_to("search"), store.read() as tx:
+        assert tx.datasets.page(None, 10).items == []
+    with narrowed_to("search"), store.read() as tx:
+        assert len(tx.datasets.page(None, 10).items) == 1
+    with narrowed_to(None), store.read() as tx:
+        assert len(tx.datasets.page(None, 10).items) == 1
+
+
+def test_results_move_with_their_job(store: Store) -> None:
+    """To the project of the job; the model stays with its name, and moves with all versions of it."""
+    job = enqueue(store, ready(store, None))
+    model, second = finish(store, job), finish(store, enqueue(store, ready(store, None)))
+    with store.begin() as tx:
+        tx.jobs.label(job.id, {"project": "ads"}, {})
+    with store.read() as tx:
+        results: list[Any] = [*tx.evaluations.of_job(job.id), *tx.rankings.of_job(job.id)]
+        assert {row.project for row in results} == {"ads"}
+        assert tx.models.get(model.id).project is None
+    with store.begin() as tx:
+        tx.projects.move_name("web", "ads")
+    with store.read() as tx:
+        assert {tx.models.get(each.id).project for each in (model, second)} == {"ads"}
+    assert finish(store, enqueue(store, ready(store, None))).project == "ads"
+
+
+def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[Any, Job]) -> None:
+    """Whichever of the two is moved."""
+    dataset, job = ingest
+    with store.begin() as tx:
+        tx.projects.move_dataset(tx.datasets.get(dataset.id), "ads")
+    with store.begin() as tx:
+        assert tx.jobs.get(job.id).project == "ads"
+        tx.jobs.label(job.id, {"project": "search"}, {})
+    with store.read() as tx:
+        assert tx.datasets.get(dataset.id).project == "search"
+
+
+def test_labels_of_a_job(store: Store) -> None:
+    """A name in place of the usual title and back; notes; tags one by one; a filter by both."""
+    job = enqueue(
+        store, ready(store, None), name="few leaves", notes="as of May", tags={"team": "a", "x": "1"}
+    )
+    with store.begin() as tx:
+        assert (job.title, job.notes, job.tags) == ("few leaves", "as of May", {"team": "a", "x": "1"})
+        labelled = tx.jobs.label(job.id, {"name": None, "notes": None}, {"x": None, "y": "2"})
+        assert (labelled.title, labelled.notes, labelled.tags) == ("web", None, {"team": "a", "y": "2"})
+    enqueue(store, ready(store, "ads"), "other")
+    with store.read() as tx:
+        for wanted, number in (([("team", None)], 1), ([("team", "a"), ("y", "2")], 1), ([("x", None)], 0)):
+            assert len(tx.jobs.page(None, 10, tags=wanted).items) == number
+        assert [each.project for each in tx.jobs.page(None, 10, project="ads").items] == ["ads"]
+
+
+def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
+    """A bound key gains nothing by jobs that somebody moved out of its projects."""
+    with store.begin() as tx:
+        key, _ = tx.api_keys.create("bound", ["write"], projects=["ads"], max_active_jobs=1)
+        tx.jobs.add("train", {}, key_id=key.id, labels=Labels(project="search"))
+    with limited_to(("ads",)), pytest.raises(JobQuotaExceeded), store.begin() as tx:
+        tx.quotas.allow_jobs(key.id, 100)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "names", "place"),
+    [
+        (["admin"], ["ads"], "/scopes"),
+        (["read"], [], "/projects"),
+        (["read"], ["ads", "No Name"], "/projects/1"),
+    ],
+)
+def test_keys_that_cannot_be_bound(store: Store, scopes: list[str], names: list[str], place: str) -> None:
+    """An administrator, to nothing, and to what is no name of a project."""
+    with pytest.raises(InvalidInput) as refused, store.begin() as tx:
+        tx.api_keys.create("bad", scopes, projects=names)
+    assert [problem.pointer for problem in refused.value.problems] == [place]
