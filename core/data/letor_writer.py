@@ -66,8 +66,9 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
         DatasetError: When the file is damaged.
     """
     with opened_parquet(file) as parquet:
-        if not Layout.in_schema(parquet.schema_arrow).feature_names:
-            raise InvalidInput.at("/format", "cannot be letor: the dataset has no features")
+        features = Layout.in_schema(parquet.schema_arrow).feature_names
+    if not features:
+        raise InvalidInput.at("/format", "cannot be letor: the dataset has no features")
     return _letor_blocks(file, _writable_columns(file))
 
 

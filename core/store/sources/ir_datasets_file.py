@@ -35,7 +35,7 @@ class IrDatasetFile:
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
         """Open the file, from its start in any case; see `RemoteFile.read`."""
         try:
-            import ir_datasets  # type: ignore[import-untyped]
+            import ir_datasets
         except ImportError as error:
             raise ExtraMissing(*EXTRAS[IR_DATASETS]) from error
         try:

@@ -1,0 +1,299 @@
+"""Datasets of files at addresses that workers download and read."""
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow.parquet as pq
+import pytest
+
+from core.store import Dataset, Job, Store
+from tests.servers import S3Server
+from tests.servers.web import WebFile, WebServer
+from tests.worker.test_folder_files import judged_table, write_parts
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
+
+pytestmark = pytest.mark.long
+
+OPTIONS = {"columns": {"categorical_features": ["brand"]}}
+
+
+class Imports:
+    """A worker that may read some addresses."""
+
+    def __init__(self, store: Store, settings: WorkerSettings, **changed: Any) -> None:
+        self.workshop = Workshop(store, settings.model_copy(update=changed))
+        self.store = store
+
+    def queue(self, *addresses: str, max_bytes: int | None = None, **source: Any) -> tuple[str, str]:
+        """Record a dataset of addresses as the API does; return its id and that of its job."""
+        with self.store.begin() as tx:
+            known = {"kind": "address", "addresses": list(addresses), "format": "auto", "options": OPTIONS}
+            dataset_id = tx.datasets.add("d", {**known, **source}).id
+            spec = {"dataset_id": dataset_id, "max_bytes": max_bytes}
+            job_id = tx.jobs.add("ingest", spec, [dataset_id]).id
+            tx.datasets.attach_job(dataset_id, job_id)
+        return dataset_id, job_id
+
+    def read(self, *addresses: str, **source: Any) -> Dataset:
+        """Carry out the import of a dataset and return it."""
+        dataset_id, job_id = self.queue(*addresses, **source)
+        self.workshop.carry_out(job_id)
+        return self.dataset(dataset_id)
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """Return a dataset."""
+        with self.store.read() as tx:
+            return tx.datasets.get(dataset_id)
+
+    def job(self, job_id: str) -> Job:
+        """Return a job."""
+        with self.store.read() as tx:
+            return tx.jobs.get(job_id)
+
+    def stored(self, dataset: Dataset) -> bytes:
+        """Return the bytes that are stored of a dataset."""
+        assert dataset.status == "ready", dataset.problem
+        return self.store.artifacts.read_bytes(str(dataset.data_key))
+
+    def downloads(self) -> list[Path]:
+        """Return the files in the folder of downloads."""
+        folder = self.workshop.settings.data_dir / "cache" / "downloads"
+        return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a whole file and its parts, which read to the same dataset."""
+    write_parts(tmp_path / "clicks", judged_table())
+    return tmp_path / "clicks"
+
+
+def problem_of(dataset: Dataset) -> str:
+    """Return why a dataset is invalid."""
+    assert dataset.status == "invalid"
+    assert dataset.problem is not None
+    return str(dataset.problem["detail"])
+
+
+class TestBuckets:
+    """Objects of a real S3 server."""
+
+    @pytest.fixture
+    def bucket(self, s3: S3Server, monkeypatch: pytest.MonkeyPatch, files: Path) -> str:
+        """A folder of a bucket with the files, and the credentials in the environment."""
+        url, environment = s3.new_bucket()
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        fsspec.filesystem("s3", skip_instance_cache=True).put(str(files), f"{url}/clicks", recursive=True)
+        return url
+
+    @pytest.fixture
+    def imports(self, store: Store, settings: WorkerSettings, bucket: str) -> Imports:
+        """A worker that may read the folder."""
+        return Imports(store, settings, sources=[f"{bucket}/clicks"])
+
+    def test_an_object_is_read(self, imports: Imports, bucket: str, files: Path) -> None:
+        """The source records what was read."""
+        dataset = imports.read(f"{bucket}/clicks/whole.parquet")
+        assert imports.stored(dataset)
+        (read,) = dataset.source["read"]
+        content = (files / "whole.parquet").read_bytes()
+        assert read["address"] == f"{bucket}/clicks/whole.parquet"
+        assert (read["size_bytes"], dataset.size_bytes) == (len(content), len(content))
+        assert read["sha256"] == dataset.sha256
+        assert set(read) == {"address", "size_bytes", "sha256", "etag", "last_modified"}
+        assert dataset.source["format"] == "parquet"
+        assert imports.downloads() == []
+
+    def test_a_pattern_is_the_whole(self, imports: Imports, bucket: str) -> None:
+        """As are the same objects by their addresses, and the folder of one file."""
+        whole = imports.read(f"{bucket}/clicks/whole.parquet")
+        parts = imports.read(f"{bucket}/clicks/parts", files="part-*.parquet")
+        assert imports.stored(parts) == imports.stored(whole)
+        assert [read["address"][-14:] for read in parts.source["read"]] == [
+            f"part-{number}.parquet" for number in range(4)
+        ]
+        named = imports.read(*(f"{bucket}/clicks/parts/part-{number}.parquet" for number in range(4)))
+        assert named.digest == parts.digest
+        assert imports.read(f"{bucket}/clicks").digest == whole.digest
+
+    def test_what_cannot_be_read_is_told(
+        self, imports: Imports, bucket: str, store: Store, settings: WorkerSettings
+    ) -> None:
+        """With the address and the way out."""
+        assert "expected a file at" in problem_of(imports.read(f"{bucket}/clicks/none"))
+        several = problem_of(imports.read(f"{bucket}/clicks/parts"))
+        assert "/files: is needed" in several
+        assert "part-0.parquet" in several
+        assert "matches no file" in problem_of(imports.read(f"{bucket}/clicks/parts", files="x*"))
+        assert "RANKERY_SOURCES" in problem_of(imports.read(f"{bucket}/private"))
+        small = Imports(store, settings, sources=[bucket], source_bytes=1_000)
+        assert "at most 1,000 bytes" in problem_of(small.read(f"{bucket}/clicks/whole.parquet"))
+
+    def test_credentials_are_named(
+        self,
+        imports: Imports,
+        bucket: str,
+        s3: S3Server,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The environment has none; neither the row nor the log has those of the name."""
+        for name in s3.environment:
+            monkeypatch.delenv(name)
+        options = {"key": "rankery", "secret": "5ecret", "endpoint_url": s3.endpoint_url}
+        known = {"prefixes": [bucket], "options": options}
+        monkeypatch.setenv("RANKERY_CREDENTIALS_WAREHOUSE", json.dumps(known))
+        dataset = imports.read(f"{bucket}/clicks/whole.parquet", credentials="warehouse")
+        assert imports.stored(dataset)
+        assert "5ecret" not in json.dumps(dataset.source)
+        refused = imports.read(f"{bucket}/clicks/whole.parquet", credentials="other")
+        assert "RANKERY_CREDENTIALS_OTHER" in problem_of(refused)
+
+
+class TestWeb:
+    """Files of a real web server over TLS."""
+
+    @pytest.fixture
+    def server(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Path) -> Iterator[WebServer]:
+        """A server with the files."""
+        with WebServer(tmp_path / "certificates") as server:
+            monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
+            for path in files.rglob("*.parquet"):
+                server.files[f"/{path.relative_to(files)}"] = WebFile(path.read_bytes())
+            yield server
+
+    @pytest.fixture
+    def imports(self, store: Store, settings: WorkerSettings, server: WebServer) -> Imports:
+        """A worker that may read from the server."""
+        return Imports(store, settings, sources=[server.url], outbound_allowed=["localhost"])
+
+    def test_files_are_read(self, imports: Imports, server: WebServer) -> None:
+        """One file, and several as one dataset."""
+        whole = imports.read(f"{server.url}/whole.parquet")
+        assert whole.source["read"][0]["etag"] == '"1"'
+        assert whole.sha256 == server.files["/whole.parquet"].sha256
+        parts = imports.read(*(f"{server.url}/parts/part-{number}.parquet" for number in range(4)))
+        assert imports.stored(parts) == imports.stored(whole)
+        assert parts.sha256 is None
+        assert parts.size_bytes == sum(read["size_bytes"] for read in parts.source["read"])
+
+    def test_private_hosts_are_refused(
+        self, store: Store, settings: WorkerSettings, server: WebServer
+    ) -> None:
+        """Also where the prefix is allowed."""
+        imports = Imports(store, settings, sources=[server.url])
+        assert "localhost" in problem_of(imports.read(f"{server.url}/whole.parquet"))
+        assert server.requests == []
+
+    def test_the_quota_of_the_key_bounds_the_size(self, imports: Imports, server: WebServer) -> None:
+        """As the API told it."""
+        problem = problem_of(imports.read(f"{server.url}/whole.parquet", max_bytes=100))
+        assert "at most 100 bytes" in problem
+
+    def test_a_lost_server_is_come_back_to(
+        self, store: Store, settings: WorkerSettings, server: WebServer
+    ) -> None:
+        """By the next attempt of the job, which goes on from what is there."""
+        settings = settings.model_copy(update={"retry_seconds": 0.0, "storage_patience_seconds": 0.0})
+        imports = Imports(store, settings, sources=[server.url], outbound_allowed=["localhost"])
+        file = server.files["/whole.parquet"]
+        file.cut_after = [5_000]
+        file.status = []
+        dataset = imports.read(f"{server.url}/whole.parquet")
+        assert dataset.sha256 == file.sha256
+        assert server.requests[1].headers["range"] == "bytes=5000-"
+        assert imports.job(str(dataset.job_id)).attempt == 2
+
+    def test_progress_counts_bytes_and_stops_at_once(self, imports: Imports, server: WebServer) -> None:
+        """A cancelled download leaves nothing."""
+        file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(4_000_000))
+        file.bytes_per_second = 1_000_000
+        dataset_id, job_id = imports.queue(f"{server.url}/large.csv")
+        thread = threading.Thread(target=imports.workshop.carry_out, args=(job_id,))
+        thread.start()
+        seen: list[dict[str, Any]] = []
+        while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 4:
+            if progress := imports.job(job_id).progress:
+                seen.append(progress)
+            time.sleep(0.01)
+        with imports.store.begin() as tx:
+            tx.jobs.request_cancel(job_id)
+        cancelled_at = time.monotonic()
+        thread.join()
+        assert time.monotonic() - cancelled_at < 1.5
+        downloading = [each for each in seen if each["phase"] == "downloading" and each["total"]]
+        assert {each["total"] for each in downloading} == {4_000_000}
+        assert 0 < downloading[-1]["iteration"] < 4_000_000
+        assert imports.job(job_id).status == "cancelled"
+        assert imports.dataset(dataset_id).status == "invalid"
+        assert imports.downloads() == []
+
+
+@pytest.fixture
+def registered(tmp_path: Path) -> Iterator[str]:
+    """A dataset that ir_datasets reads from local files, with queries, judgments and a run."""
+    import ir_datasets
+    from ir_datasets.datasets.base import Dataset as IrDataset
+    from ir_datasets.formats import TrecQrels, TrecScoredDocs, TsvQueries
+    from ir_datasets.util import LocalDownload
+
+    (tmp_path / "queries.tsv").write_text('q1\tred "shoes"\nq2\tblue, coat\n')
+    (tmp_path / "qrels").write_text("q1 0 d1 2\nq1 0 d2 -1\nq1 0 d9 1\nq2 0 d3 1\n")
+    (tmp_path / "run").write_text(
+        "q1 Q0 d1 1 3.5 r\nq1 Q0 d2 2 2.5 r\nq1 Q0 d4 3 1.5 r\nq2 Q0 d3 1 9 r\nq2 Q0 d4 2 8 r\n"
+    )
+    queries = TsvQueries(LocalDownload(tmp_path / "queries.tsv"))
+    qrels = TrecQrels(LocalDownload(tmp_path / "qrels"), {})
+    run = TrecScoredDocs(LocalDownload(tmp_path / "run"))
+    registry = ir_datasets.registry
+    name = "rankery-test"
+    registry.register(name, IrDataset(queries, qrels, run))
+    registry.register(f"{name}-judged", IrDataset(queries, qrels))
+    registry.register(f"{name}-queries", IrDataset(queries))
+    yield name
+    for each in (name, f"{name}-judged", f"{name}-queries"):
+        del registry._registered[each]
+
+
+class TestIrDatasets:
+    """Datasets of ir_datasets, read from local files."""
+
+    @pytest.fixture
+    def imports(self, store: Store, settings: WorkerSettings) -> Imports:
+        """A worker that may read all of them."""
+        return Imports(store, settings, sources=["ir_datasets:"])
+
+    def test_scored_documents_become_a_feature(self, imports: Imports, registered: str) -> None:
+        """With labels, and the texts of queries; what is judged and not scored is left out."""
+        dataset = imports.read(f"ir_datasets:{registered}", options={})
+        imports.stored(dataset)
+        with imports.store.artifacts.open(str(dataset.data_key)) as file:
+            rows = pq.read_table(file).to_pylist()
+        with imports.store.read() as tx:
+            assert tx.datasets.feature_names_of([dataset.id]) == {dataset.id: ["score"]}
+        assert [(row["query_id"], row["document_id"], row["label"], row["f1"]) for row in rows] == [
+            *(("q1", "d1", 2, 3.5), ("q1", "d2", 0, 2.5), ("q1", "d4", 0, 1.5)),
+            *(("q2", "d3", 1, 9), ("q2", "d4", 0, 8)),
+        ]
+        assert [row["q1"] for row in rows[2:4]] == ['red "shoes"', "blue, coat"]
+
+    def test_judgments_alone_are_qrels(self, imports: Imports, registered: str) -> None:
+        """To measure runs on."""
+        dataset = imports.read(f"ir_datasets:{registered}-judged", options={})
+        imports.stored(dataset)
+        assert dataset.source["format"] == "trec-qrels"
+        assert (dataset.statistics or {})["documents"] == 4
+
+    def test_what_is_not_judged_is_told(self, imports: Imports, registered: str) -> None:
+        """As is what the package does not have."""
+        problem = problem_of(imports.read(f"ir_datasets:{registered}-queries", options={}))
+        assert "it has only queries; name a subset that is judged" in problem
+        problem = problem_of(imports.read("ir_datasets:no-such/dataset", options={}))
+        assert "the package has no dataset of this id" in problem
