@@ -140,3 +140,28 @@ def test_workers_that_reported_before_the_clock_was_set_back(store: Store, setti
         assert tx.workers.present() == []
         tx.workers.report("alive", Lane.TRAINING, 1, 24.0)
         assert [worker.name for worker in tx.workers.present()] == ["alive"]
+
+
+def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]) -> None:
+    """A worker that lost a job, and one that was not heard of for long, are reported once."""
+    lost = claim_job()
+    with store.begin() as tx:
+        tx.workers.report("host:7", "quick", 1, seconds=-1)
+    Watched(settings).a_lease()
+    with store.read() as tx:
+        events = tx.events.after(0, 10, kinds=["worker.lost"])
+    assert sorted((event.object_id, tuple(event.data["jobs"])) for event in events) == sorted(
+        [(lost.worker.rpartition("/")[0] or lost.worker, (lost.id,)), ("host:7", ())]
+    )
+
+
+def test_old_events_are_removed(store: Store, settings: WorkerSettings) -> None:
+    """Events stay for as many days as the setting says."""
+    for _ in range(2):
+        with store.begin() as tx:
+            tx.events.add("drift.found", "model", "mdl_1", {})
+    with store.begin() as tx:
+        tx.events.after(0, 1)[0].at -= timedelta(days=settings.events_days + 1)
+    Sweeper(settings, "host:1", Lane.TRAINING).sweep()
+    with store.read() as tx:
+        assert [event.id for event in tx.events.after(0, 10)] == [2]

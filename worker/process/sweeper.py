@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -26,6 +26,8 @@ from worker.settings import WorkerSettings
 _SILENT_LEASES = 3
 # A living worker is heard of within so many heartbeats.
 _WATCHED_HEARTBEATS = 2
+_EVENTS_SECONDS = 300.0  # between two searches for old events
+_EVENTS_AT_ONCE = 1_000
 # A sweep must not delay the heartbeats of this process by more.
 _UPKEEP_SECONDS = 1.0
 _RETENTION_SECONDS = 3600.0
@@ -55,7 +57,7 @@ class Sweeper:
         self._settings = settings
         self._worker = worker
         self._lane = lane
-        self._reported_at = -math.inf
+        self._reported_at = self._removed_events_at = -math.inf
         self._leases = LeaseWatch(
             settings.lease_seconds, _WATCHED_HEARTBEATS * settings.heartbeat_seconds, clock
         )
@@ -121,11 +123,22 @@ class Sweeper:
                     f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
                 )
                 _remove_orphaned_artifacts(store, job)
+            self._remove_events(store, now)
             self._free(store)
         finally:
             store.close()
         self._swept = True
         return woken
+
+    def _remove_events(self, store: Store, now: datetime) -> None:
+        """Remove old events, some at a time, now and then."""
+        if time.monotonic() - self._removed_events_at < _EVENTS_SECONDS:
+            return
+        before = now - timedelta(days=self._settings.events_days)
+        with store.begin() as tx:
+            removed = tx.events.remove_before(before, _EVENTS_AT_ONCE)
+        if removed < _EVENTS_AT_ONCE:
+            self._removed_events_at = time.monotonic()
 
     def _free(self, store: Store) -> None:
         """Free some of what was deleted; a failure is left to the next sweep."""

@@ -1,0 +1,330 @@
+"""Webhooks over HTTP, with a receiver in another process."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from app import ApiSettings
+from core.store import Store
+from rankery.webhooks import new_secret
+from tests.app.conftest import TestClient
+from tests.app.http.conftest import eventually
+from tests.servers.webhook_receiver import Receiver, running_receiver
+
+TIMEOUT_SECONDS = 1.0
+RETRIES = [0.05, 0.1, 0.2]
+
+
+@pytest.fixture
+def settings(settings: ApiSettings) -> ApiSettings:
+    """Loopback is allowed, and attempts follow each other quickly."""
+    settings.outbound_allowed = ["127.0.0.1"]
+    settings.webhook_timeout_seconds = TIMEOUT_SECONDS
+    settings.webhook_retry_seconds = RETRIES
+    return settings
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    """A running receiver."""
+    with running_receiver(tmp_path / "receiver") as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def webhook(client: TestClient, receiver: Receiver) -> dict[str, Any]:
+    """A webhook whose receiver knows its secret."""
+    made: dict[str, Any] = client.post("/v1/webhooks", json={"url": receiver.url}).json()
+    receiver.tell_secret(made["secret"])
+    return made
+
+
+@pytest.fixture
+def happen(store: Store) -> Callable[..., None]:
+    """A function that records events about some objects, in order."""
+
+    def happen(*objects: str, kind: str = "alias.moved") -> None:
+        for name in objects:
+            with store.begin() as tx:
+                tx.events.add(kind, "alias", name, {"é": "ü"})
+
+    return happen
+
+
+def _deliveries(client: TestClient, webhook: dict[str, Any], query: str = "") -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(f"/v1/webhooks/{webhook['id']}/deliveries?{query}").json()[
+        "items"
+    ]
+    return items
+
+
+def _all_are(client: TestClient, webhook: dict[str, Any], *states: str) -> bool:
+    return [each["state"] for each in reversed(_deliveries(client, webhook))] == list(states)
+
+
+def test_the_life_of_a_webhook(client: TestClient) -> None:
+    """It is made, shown, listed, changed and deleted; its secret is shown once."""
+    answer = client.post("/v1/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["job.ended"]})
+    made = answer.json()
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == f"/v1/webhooks/{made['id']}"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert made.pop("secret").startswith("whsec_")
+    assert client.get(answer.headers["Location"]).json() == made
+    assert client.get("/v1/webhooks").json()["items"] == [made]
+    change = {"description": "CI", "enabled": False, "events": [], "project": "web"}
+    changed = client.patch(f"/v1/webhooks/{made['id']}", json=change).json()
+    assert {name: changed[name] for name in change} == change
+    assert client.patch(f"/v1/webhooks/{made['id']}", json={"project": None}).json()["project"] is None
+    assert client.patch(f"/v1/webhooks/{made['id']}", json={}).json()["description"] == "CI"
+    assert client.delete(f"/v1/webhooks/{made['id']}").status_code == 204
+    assert client.get(f"/v1/webhooks/{made['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"url": "ftp://example.com/"}, "/url"),
+        ({"url": "https://user:secret@example.com/"}, "/url"),
+        ({"url": "example.com"}, "/url"),
+        ({"url": ""}, "/url"),
+        ({}, "/url"),
+        ({"url": "http://127.0.0.1/", "events": ["job.begun"]}, "/events/0"),
+        ({"url": "http://127.0.0.1/", "events": ["job.ended", "job.ended"]}, "/events"),
+        ({"url": "http://127.0.0.1/", "project": "No Project"}, "/project"),
+        ({"url": "http://127.0.0.1/", "secret": "mine"}, "/secret"),
+    ],
+)
+def test_bad_requests(client: TestClient, body: dict[str, Any], pointer: str) -> None:
+    """A mistake is refused with its place."""
+    answer = client.post("/v1/webhooks", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/", "http://[::1]:8000/"])
+def test_addresses_are_checked_when_they_are_given(
+    client: TestClient, url: str, webhook: dict[str, Any]
+) -> None:
+    """An address that is refused is found before any event is."""
+    for answer in (
+        client.post("/v1/webhooks", json={"url": url}),
+        client.patch(f"/v1/webhooks/{webhook['id']}", json={"url": url}),
+    ):
+        assert (answer.status_code, answer.json()["type"]) == (422, "/problems/address-refused")
+        assert "RANKERY_OUTBOUND_ALLOWED" in answer.json()["detail"]
+
+
+def test_only_administrators(client: TestClient, store: Store) -> None:
+    """A webhook sends what others do to somewhere else, so that a key that may write cannot make one."""
+    with store.begin() as tx:
+        keys = {scope: tx.api_keys.create(scope, [scope])[1] for scope in ("read", "write", "admin")}
+    for scope, secret in keys.items():
+        answer = client.get("/v1/webhooks", headers={"Authorization": f"Bearer {secret}"})
+        assert answer.status_code == (200 if scope == "admin" else 403)
+
+
+def test_an_event_is_delivered(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
+) -> None:
+    """The receiver gets the event as the API lists it, signed, and the log says so."""
+    happen("web@champion")
+    eventually(lambda: _all_are(client, webhook, "delivered"))
+    (received,) = receiver.received()
+    event = client.get("/v1/events").json()["items"][0]
+    assert received.body == {"type": "alias.moved", "timestamp": event["at"], "data": event}
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["user-agent"].startswith("Rankery/")
+    (delivery,) = _deliveries(client, webhook)
+    assert delivery["id"] == received.message_id
+    assert (delivery["event_id"], delivery["event_kind"]) == (event["id"], "alias.moved")
+    assert (delivery["object_id"], delivery["attempts"]) == ("web@champion", 1)
+    assert delivery["log"][0]["status"] == 204
+    assert client.get(f"/v1/webhooks/{webhook['id']}").json()["last_delivered_at"] is not None
+
+
+def test_failures_are_tried_again(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
+) -> None:
+    """An event is sent again under its id until the receiver takes it, and later ones of its object wait."""
+    receiver.answer(500, 503, 200, body="x" * 5_000)
+    happen("a", "b", "a")
+    eventually(lambda: _all_are(client, webhook, "delivered", "delivered", "delivered"))
+    taken = [event["id"] for event in receiver.delivered() if event["object"]["id"] == "a"]
+    assert taken == sorted(taken) == [1, 3]
+    first = _deliveries(client, webhook)[-1]
+    assert {each.message_id for each in receiver.received() if each.event["id"] == 1} == {first["id"]}
+    assert first["log"][-1]["error"] is None
+    failed = [entry for each in _deliveries(client, webhook) for entry in each["log"] if entry["error"]]
+    assert {entry["error"] for entry in failed} <= {"the receiver answered 500", "the receiver answered 503"}
+    assert failed
+    assert {len(entry["answer"]) for entry in failed} == {1_024}
+    assert client.get(f"/v1/webhooks/{webhook['id']}").json()["failing_since"] is None
+
+
+def test_the_last_attempt(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
+) -> None:
+    """After one attempt more than the setting has waits, an event is dead and the next one is sent."""
+    receiver.answer(500)
+    happen("a", "a")
+    eventually(lambda: _all_are(client, webhook, "dead", "dead"))
+    assert [each.event["id"] for each in receiver.received()] == [1] * 4 + [2] * 4
+    shown = client.get(f"/v1/webhooks/{webhook['id']}").json()
+    assert shown["failing_since"] is not None
+    assert shown["waiting"] == 0
+    receiver.answer(204)
+    again = client.post(
+        f"/v1/webhooks/{webhook['id']}/deliveries/{_deliveries(client, webhook)[-1]['id']}/redeliver"
+    )
+    assert (again.status_code, again.json()["state"]) == (202, "waiting")
+    eventually(lambda: _all_are(client, webhook, "delivered", "dead"))
+    assert len(_deliveries(client, webhook)[-1]["log"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "error"),
+    [
+        (
+            302,
+            "http://127.0.0.1:{port}/elsewhere",
+            "the receiver answered 302, and redirects are not followed",
+        ),
+        (307, "http://169.254.169.254/", "the receiver answered 307, and redirects are not followed"),
+        (400, "", "the receiver answered 400"),
+    ],
+)
+def test_what_is_no_success(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, status: int, location: str, error: str
+) -> None:
+    """Redirects are not followed, wherever they lead."""
+    receiver.answer(status, location=location.format(port=receiver.url.rpartition(":")[2]))
+    answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
+    assert (answer["delivered"], answer["status"], answer["error"]) == (False, status, error)
+    assert len(receiver.received()) == 1
+
+
+def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
+    """A receiver that does not answer in time has not taken the event."""
+    receiver.answer(200, seconds=2 * TIMEOUT_SECONDS)
+    answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
+    assert (answer["delivered"], answer["status"]) == (False, None)
+    assert answer["error"] == f"no answer within {TIMEOUT_SECONDS:g} s"
+    assert TIMEOUT_SECONDS <= answer["took_seconds"] < 2 * TIMEOUT_SECONDS
+
+
+def test_a_slow_receiver_holds_up_nobody_else(
+    client: TestClient, receiver: Receiver, tmp_path: Path, happen: Callable[..., None]
+) -> None:
+    """Events for one webhook do not wait for the receiver of another."""
+    receiver.answer(200, seconds=30)
+    client.post("/v1/webhooks", json={"url": receiver.url})
+    with running_receiver(tmp_path / "quick") as quick:
+        made = client.post("/v1/webhooks", json={"url": quick.url}).json()
+        quick.tell_secret(made["secret"])
+        happen(*(f"o{number}" for number in range(40)))
+        started = time.monotonic()
+        eventually(lambda: len(quick.delivered()) == 40)
+        assert time.monotonic() - started < 10
+
+
+def test_nobody_listens(client: TestClient, webhook: dict[str, Any]) -> None:
+    """A connection that is refused, and a host that does not exist, are told apart from an answer."""
+    for url in ("http://127.0.0.1:9/", "http://no-such-host.invalid/"):
+        client.patch(f"/v1/webhooks/{webhook['id']}", json={"url": url})
+        answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
+        assert (answer["delivered"], answer["status"], answer["answer"]) == (False, None, None)
+        assert answer["error"].startswith("the connection failed: ")
+
+
+def test_an_address_that_is_refused_later(
+    client: TestClient,
+    application: FastAPI,
+    store: Store,
+    webhook: dict[str, Any],
+    happen: Callable[..., None],
+) -> None:
+    """A name may lead elsewhere after the webhook was made: each connection is checked."""
+    with store.begin() as tx:
+        tx.webhooks.change(webhook["id"], {"url": "http://[::ffff:169.254.169.254]/"})
+    assert "metadata" in client.post(f"/v1/webhooks/{webhook['id']}/test").json()["error"]
+    happen("a")
+    eventually(lambda: _all_are(client, webhook, "dead"))
+    assert "metadata" in _deliveries(client, webhook)[0]["log"][0]["error"]
+
+
+def test_a_test(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
+    """A test is signed like an event, answers with what came back, and is listed nowhere."""
+    receiver.answer(200, body="thanks")
+    client.patch(f"/v1/webhooks/{webhook['id']}", json={"enabled": False})
+    answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
+    assert answer.pop("took_seconds") >= 0
+    assert answer == {"delivered": True, "status": 200, "error": None, "answer": "thanks"}
+    (received,) = receiver.received()
+    assert received.body is not None
+    assert received.body["type"] == "webhook.test"
+    assert received.event["object"] == {"kind": "webhook", "id": webhook["id"]}
+    assert _deliveries(client, webhook) == client.get("/v1/events").json()["items"] == []
+
+
+def test_a_receiver_that_is_gone(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
+) -> None:
+    """410 disables the webhook; once it is enabled again, events are sent again."""
+    receiver.answer(410)
+    happen("a")
+    eventually(lambda: _all_are(client, webhook, "dead"))
+    shown = client.get(f"/v1/webhooks/{webhook['id']}").json()
+    assert (shown["enabled"], shown["disabled_reason"]) == (False, "The receiver answered 410 Gone.")
+    redelivery = f"/v1/webhooks/{webhook['id']}/deliveries/{_deliveries(client, webhook)[0]['id']}/redeliver"
+    assert client.post(redelivery).status_code == 409
+    happen("unseen")
+    receiver.answer(204)
+    enabled = client.patch(f"/v1/webhooks/{webhook['id']}", json={"enabled": True}).json()
+    assert (enabled["enabled"], enabled["disabled_reason"]) == (True, None)
+    happen("b")
+    eventually(lambda: _all_are(client, webhook, "dead", "delivered"))
+    assert [event["object"]["id"] for event in receiver.delivered()] == ["b"]
+
+
+def test_secrets_rotate(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
+) -> None:
+    """After a rotation the receiver may have either secret, and no other."""
+    answer = client.post(f"/v1/webhooks/{webhook['id']}/rotate")
+    rotated = answer.json()
+    assert rotated["secret"] != webhook["secret"]
+    assert answer.headers["Cache-Control"] == "no-store"
+    for secret, delivered in ((webhook["secret"], True), (rotated["secret"], True), (new_secret(), False)):
+        receiver.tell_secret(secret)
+        assert client.post(f"/v1/webhooks/{webhook['id']}/test").json()["delivered"] is delivered
+    receiver.tell_secret(rotated["secret"])
+    happen("a")
+    eventually(lambda: _all_are(client, webhook, "delivered"))
+
+
+def test_pages_of_deliveries(
+    client: TestClient, webhook: dict[str, Any], happen: Callable[..., None]
+) -> None:
+    """Deliveries are listed newest first, in pages, and by state."""
+    happen("a", "b", "c")
+    eventually(lambda: _all_are(client, webhook, *["delivered"] * 3))
+    url = f"/v1/webhooks/{webhook['id']}/deliveries"
+    page = client.get(f"{url}?limit=2").json()
+    rest = client.get(f"{url}?limit=2&cursor={page['next_cursor']}").json()
+    assert [each["object_id"] for each in page["items"] + rest["items"]] == ["c", "b", "a"]
+    assert rest["next_cursor"] is None
+    assert _deliveries(client, webhook, "state=dead") == []
+    assert len(_deliveries(client, webhook, "state=delivered")) == 3
+    assert client.get(f"{url}?state=lost").status_code == 422
+    assert client.get("/v1/webhooks/whk_none/deliveries").status_code == 404
+
+
+def test_the_secret_is_not_shown_again(client: TestClient, webhook: dict[str, Any]) -> None:
+    """Neither lists nor logs have it."""
+    for path in ("/v1/webhooks", f"/v1/webhooks/{webhook['id']}", "/v1/audit", "/v1/settings"):
+        assert webhook["secret"] not in client.get(path).text

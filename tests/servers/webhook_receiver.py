@@ -1,0 +1,138 @@
+"""A receiver of webhooks in a process of its own, which verifies signatures and fails now and then."""
+
+import contextlib
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from rankery.webhooks import verify_webhook
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request that the receiver got.
+
+    Attributes:
+        message_id: Its `webhook-id`.
+        body: Its JSON; None where its signature was wrong.
+        status: What was answered.
+        headers: All of them, in lower case.
+    """
+
+    message_id: str
+    body: dict[str, Any] | None
+    status: int
+    headers: dict[str, str]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The event."""
+        assert self.body is not None, "the signature was wrong"
+        event: dict[str, Any] = self.body["data"]
+        return event
+
+
+class Receiver:
+    """A running receiver.
+
+    Attributes:
+        url: Where it listens.
+    """
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._folder = folder
+        self.url = url
+
+    def tell_secret(self, secret: str) -> None:
+        """Verify signatures with a secret from now on."""
+        _write(self._folder / "secret", secret)
+
+    def answer(self, *statuses: int, body: str = "", seconds: float = 0, location: str = "") -> None:
+        """Answer with these statuses from now on, in turn and over again."""
+        told = {"statuses": statuses, "body": body, "seconds": seconds, "location": location}
+        _write(self._folder / "answers", json.dumps(told))
+
+    def received(self) -> list[Received]:
+        """Return all requests so far, in the order of their arrival."""
+        log = self._folder / "log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [Received(**json.loads(line)) for line in lines]
+
+    def delivered(self) -> list[dict[str, Any]]:
+        """Return the events that the receiver took, in order."""
+        return [each.event for each in self.received() if each.status < 300]
+
+
+@contextlib.contextmanager
+def running_receiver(folder: Path) -> Iterator[Receiver]:
+    """Run a receiver during the block.
+
+    Args:
+        folder: Where it keeps what it got.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(folder, theirs), daemon=True)
+    process.start()
+    try:
+        receiver = Receiver(folder, f"http://{HOST}:{ours.recv()}/hook")
+        receiver.answer(204)
+        yield receiver
+    finally:
+        process.kill()
+        process.join()
+
+
+def _write(path: Path, text: str) -> None:
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def _serve(folder: Path, connection: Any) -> None:
+    server = ThreadingHTTPServer((HOST, 0), _handler(folder))
+    connection.send(server.server_address[1])
+    server.serve_forever()
+
+
+def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
+    counts = {"requests": 0}
+    log = (folder / "log").open("a")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            answers = json.loads((folder / "answers").read_text())
+            status = answers["statuses"][counts["requests"] % len(answers["statuses"])]
+            counts["requests"] += 1
+            verified = None
+            if (secret := folder / "secret").exists():
+                with contextlib.suppress(Exception):
+                    verified = verify_webhook(body, dict(self.headers.items()), secret.read_text())
+                status = status if verified is not None else 401
+            time.sleep(answers["seconds"])
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            # Before the answer: what the sender takes for delivered is in the log.
+            told = {"message_id": headers["webhook-id"], "body": verified, "status": status}
+            log.write(json.dumps({**told, "headers": headers}) + "\n")
+            log.flush()
+            self.send_response(status)
+            if answers["location"]:
+                self.send_header("Location", answers["location"])
+            self.send_header("Content-Length", str(len(answers["body"])))
+            self.end_headers()
+            if status != 204:
+                self.wfile.write(answers["body"].encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep silent."""
+
+    return Handler
