@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,8 @@ from fastapi import FastAPI
 
 from app.auth.scopes import rule_of
 from app.http.caller import ADMIN
-from core.store import Store
+from core.store import Model, Store
+from core.store.visibility import limited_to
 from tests.app.auth.foreign_project import PROJECT, SECRET_NAME, Objects, fill
 from tests.app.conftest import TestClient
 
@@ -240,6 +241,45 @@ def test_references_to_foreign_models_mean_nothing(
             assert answer.status_code == 404, reference
         answer = client.post(f"/v2/models/{reference}/infer", json=INFERENCE, headers=bound)
         assert answer.status_code == 404, reference
+
+
+def test_a_model_that_others_score_stays_hidden(
+    client: TestClient,
+    add_model: Callable[..., Model],
+    store: Store,
+    bound: dict[str, str],
+    unbound: dict[str, str],
+) -> None:
+    """Though it is in memory for them; and a key of its project scores with it, until it is moved away."""
+    with limited_to((PROJECT,)):
+        add_model(SECRET_NAME)
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("theirs", ["write", "score"], projects=[PROJECT, "third"])
+    theirs = {"Authorization": f"Bearer {secret}"}
+    ranking = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0, 0.0, 0.0]}]}]}
+    address = f"/v1/models/{SECRET_NAME}/rank"
+    for headers, status in ((unbound, 200), (bound, 404), (theirs, 200), (bound, 404)):
+        assert client.post(address, json=ranking, headers=headers).status_code == status
+        explained = client.post(address, json={**ranking, "explain": True}, headers=headers)
+        assert explained.status_code == status
+    assert client.get(f"/v2/models/{SECRET_NAME}", headers=bound).status_code == 404
+    moved = client.patch(f"/v1/models/{SECRET_NAME}", json={"project": MINE}, headers=unbound)
+    assert moved.json()["project"] == MINE
+    assert client.post(address, json=ranking, headers=bound).status_code == 200
+    assert client.post(address, json=ranking, headers=theirs).status_code == 404
+
+
+def test_an_export_is_not_compared_over_foreign_documents(
+    client: TestClient, add_model: Callable[..., Model], foreign: Objects, bound: dict[str, str]
+) -> None:
+    """The process that exports finds no more than the key that asks."""
+    with limited_to((MINE,)):
+        model = add_model("web")
+    query = f"format=c&dataset_id={foreign['dataset_id']}"
+    answer = client.get(f"/v1/models/{model.id}/export/parity?{query}", headers=bound)
+    assert answer.status_code == 404, answer.text
+    nothing = client.get(f"/v1/models/{model.id}/export/parity?format=c&dataset_id=ds_none", headers=bound)
+    assert nothing.status_code == 404
 
 
 @pytest.mark.parametrize("path", LISTS)

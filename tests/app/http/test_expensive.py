@@ -11,9 +11,11 @@ from starlette.exceptions import HTTPException
 
 from app import ApiSettings
 from app.http.expensive_reads import ExpensiveReads
+from app.http.thread_pools import STRANGERS
 from core.jobs import System
 from core.store import Model, Store
 from core.store.artifacts.keys import ranking_key
+from core.store.visibility import limited_to, projects
 from tests.app.conftest import TestClient
 
 PATIENCE_SECONDS = 30.0
@@ -42,6 +44,29 @@ def test_equal_questions_are_answered_once() -> None:
         release.set()
         assert await asyncio.gather(*asked[1:]) == [1] * 59
         assert await reads.answer("a", "q", work) == 2
+
+    asyncio.run(ask())
+
+
+def test_equal_questions_of_other_projects_are_answered_apart() -> None:
+    """A key that is bound to projects finds less, so that nobody shares its answer, nor it theirs."""
+
+    async def ask() -> None:
+        reads, calls, release = ExpensiveReads(3), list[int](), threading.Event()
+
+        def work() -> tuple[str, ...] | None:
+            calls.append(1)
+            release.wait(PATIENCE_SECONDS)
+            return projects()
+
+        asked = []
+        for names in (None, ("web",), ("web",), ("ads",)):
+            with limited_to(names):
+                asked.append(asyncio.create_task(reads.answer("a", "q", work, STRANGERS)))
+        await _started(calls, 2)
+        release.set()
+        assert await asyncio.gather(*asked) == [None, ("web",), ("web",), ("ads",)]
+        assert len(calls) == 3
 
     asyncio.run(ask())
 

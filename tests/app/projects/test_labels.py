@@ -1,0 +1,199 @@
+"""Names, notes, tags and projects over HTTP: given at submission, changed, and listed by."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+
+CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
+
+
+def errors(answer: Any) -> list[str]:
+    """Return the places of the mistakes."""
+    assert answer.status_code == 422, answer.text
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Its labels are no part of its specification, but for the tags of the model that it makes."""
+    labels = {
+        "name": "few leaves",
+        "notes": "as of May\nagain",
+        "tags": {"team": "search"},
+        "project": "web",
+    }
+    job = client.post("/v1/jobs", json={**train_request, **labels}).json()
+    assert {name: job[name] for name in labels} == labels
+    assert job["title"] == "few leaves"
+    assert job["spec"]["tags"] == labels["tags"]
+    assert not {"name", "notes", "project"} & set(job["spec"])
+
+
+def test_other_jobs_have_tags_of_their_own(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """They make no model, so that their specification has none."""
+    model = add_model("web")
+    asked = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
+    job = client.post("/v1/jobs", json=asked).json()
+    assert (job["tags"], job["name"], job["title"]) == ({"a": "b"}, None, "web:1")
+    assert "tags" not in job["spec"]
+
+
+def test_a_batch_is_labelled_job_by_job(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Repeats share their labels, and are numbered by their tags as their models are."""
+    body = {"jobs": [{**train_request, "name": "grid", "bootstrap": True}], "repeats": {"count": 2}}
+    jobs = client.post("/v1/jobs/batch", json=body).json()["jobs"]
+    assert [(job["name"], job["tags"]["repeat"]) for job in jobs] == [("grid", "1"), ("grid", "2")]
+
+
+def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) -> None:
+    """What is left out stays; null is the usual title, no notes, no tag, no project."""
+    address = client.post("/v1/jobs", json={**train_request, "tags": {"a": "1"}}).headers["location"]
+    changed = client.patch(address, json={"name": "best", "notes": "?", "tags": {"b": "2"}, "project": "web"})
+    assert changed.status_code == 200, changed.text
+    job = changed.json()
+    assert (job["title"], job["notes"], job["tags"]) == ("best", "?", {"a": "1", "b": "2"})
+    assert job["project"] == "web"
+    job = client.patch(address, json={"name": None, "notes": None, "tags": {"a": None}}).json()
+    assert (job["title"], job["name"], job["notes"], job["tags"]) == ("web", None, None, {"b": "2"})
+    assert job["project"] == "web"
+    assert client.patch(address, json={"project": None}).json()["project"] is None
+    assert client.get(address).json()["tags"] == {"b": "2"}
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"name": ""}, "/name"),
+        ({"name": "a\u202eb"}, "/name"),
+        ({"notes": "x" * 4001}, "/notes"),
+        ({"project": "No Name"}, "/project"),
+        ({"tags": {"a": 1}}, "/tags/a"),
+        ({"status": "failed"}, "/status"),
+    ],
+)
+def test_labels_that_are_refused(
+    client: TestClient, train_request: dict[str, Any], body: dict[str, Any], place: str
+) -> None:
+    """With their place, at submission and later."""
+    address = client.post("/v1/jobs", json=train_request).headers["location"]
+    assert errors(client.patch(address, json=body)) == [place]
+
+
+def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
+    """All that are named must match; what is cached for one filter is not given for another."""
+    for project, tags in (("web", {"a": "1"}), ("web", {"b": "2"}), ("ads", {"a": "2"})):
+        asked = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
+        assert client.post("/v1/jobs", json=asked).status_code == 202
+    for query, number in (
+        ("project=web", 2),
+        ("tag=a", 2),
+        ("tag=a:2", 1),
+        ("tag=a&project=web", 1),
+        ("tag=a&tag=b", 0),
+        ("project=none", 0),
+    ):
+        assert len(client.get(f"/v1/jobs?{query}").json()["items"]) == number, query
+    assert errors(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
+    assert client.get("/v1/jobs?fields=project&project=ads").json()["items"][0]["project"] == "ads"
+
+
+def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """One version of a name has it; the name is its identity and cannot be changed."""
+    add_model("web")
+    add_model("web")
+    model = client.patch("/v1/models/web:1", json={"title": "The spring model"}).json()
+    assert (model["title"], model["name"], model["version"]) == ("The spring model", "web", 1)
+    assert client.get("/v1/models/web:2").json()["title"] is None
+    assert errors(client.patch("/v1/models/web:1", json={"name": "other"})) == ["/name"]
+
+
+def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """Models are listed by project, names as well."""
+    add_model("web")
+    add_model("web")
+    add_model("ads")
+    assert client.patch("/v1/models/web:1", json={"project": "search"}).json()["project"] == "search"
+    found = client.get("/v1/models?project=search").json()["items"]
+    assert [(model["version"], model["project"]) for model in found] == [(2, "search"), (1, "search")]
+    names = client.get("/v1/model-names?project=search").json()["items"]
+    assert [(each["name"], each["latest"]["project"]) for each in names] == [("web", "search")]
+
+
+def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) -> None:
+    """By a part of the form, as by a field of other requests; its ingestion goes with it."""
+    file = {"file": ("a.csv", CSV)}
+    made = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
+    assert made["project"] == "web"
+    job = client.get("/v1/jobs?project=web").json()["items"][0]
+    assert (job["kind"], job["project"]) == ("ingest", "web")
+    address = f"/v1/datasets/{made['id']}"
+    changed = client.patch(address, json={"name": "clicks of May", "project": "ads"}).json()
+    assert (changed["name"], changed["project"]) == ("clicks of May", "ads")
+    assert client.get(f"/v1/jobs/{job['id']}").json()["project"] == "ads"
+    assert client.get("/v1/datasets?project=web").json()["items"] == []
+    assert errors(client.patch(address, json={"name": None})) == ["/name"]
+    assert errors(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
+
+
+def test_what_else_is_made_in_a_project(client: TestClient, store: Store) -> None:
+    """Drawn datasets, experiments with theirs, imported models."""
+    drawn = client.post("/v1/datasets/synthetic", json={"queries": 5, "project": "web"}).json()
+    assert drawn["project"] == "web"
+    experiment = client.post(
+        "/v1/experiments",
+        json={"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "project": "web"},
+    ).json()
+    assert experiment["project"] == "web"
+    for each in experiment["datasets"]:
+        assert client.get(f"/v1/datasets/{each['dataset_id']}").json()["project"] == "web"
+    file = {"file": ("model.txt", b"tree\n")}
+    imported = client.post("/v1/models", data={"name": "web", "project": "ads"}, files=file).json()
+    assert imported["project"] == "ads"
+    again = client.post("/v1/models", data={"name": "web", "project": "web"}, files=file)
+    assert errors(again) == ["/project"]
+
+
+def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
+    """Each has datasets of its own, of the same content."""
+    body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
+    first, second, third = (
+        client.post("/v1/experiments", json={**body, "project": project}).json()
+        for project in ("web", "ads", "web")
+    )
+    ids = [{each["dataset_id"] for each in one["datasets"]} for one in (first, second, third)]
+    assert ids[0] == ids[2]
+    assert not ids[0] & ids[1]
+
+
+def test_projects_are_listed_with_what_is_in_them(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
+) -> None:
+    """Beside what is in none; a project is gone when nothing has its name."""
+    address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
+    add_model("ads")
+    found = client.get("/v1/projects").json()
+    assert [(each["name"], each["jobs"], each["models"]) for each in found["items"]] == [("web", 1, 0)]
+    assert (found["unassigned"]["jobs"], found["unassigned"]["models"], found["bound"]) == (1, 1, False)
+    assert client.get("/v1/counts?project=web").json()["jobs"]["queued"] == 1
+    assert [hit["project"] for hit in client.get("/v1/search?text=web&project=web").json()["items"]] == [
+        "web"
+    ]
+    client.patch(address, json={"project": None})
+    assert client.get("/v1/projects").json()["items"] == []
+
+
+def test_a_training_of_a_foreign_name_is_refused(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
+) -> None:
+    """With the way out; without a project it goes to that of the name."""
+    add_model("web")
+    client.patch("/v1/models/web", json={"project": "search"})
+    refused = client.post("/v1/jobs", json={**train_request, "project": "ads"})
+    assert errors(refused) == ["/project"]
+    assert "PATCH /v1/models/web" in refused.json()["detail"]
+    assert client.post("/v1/jobs", json=train_request).json()["project"] == "search"
+    batch = {"jobs": [train_request, {**train_request, "project": "ads"}]}
+    assert client.post("/v1/jobs/batch", json=batch).status_code == 422
