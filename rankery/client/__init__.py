@@ -6,11 +6,14 @@ from rankery.client.asynchronous.comparison import AsyncComparison
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.evaluation import AsyncEvaluation
 from rankery.client.asynchronous.experiment import AsyncExperiment
+from rankery.client.asynchronous.grid import AsyncGrid
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.ranking import AsyncRanking
+from rankery.client.asynchronous.schedule import AsyncSchedule
 from rankery.client.asynchronous.study import AsyncStudy
+from rankery.client.asynchronous.webhook import AsyncWebhook
 from rankery.client.listing import Listing
 from rankery.client.schemas.requests import (
     Contract,
@@ -28,11 +31,14 @@ from rankery.client.synchronous.comparison import Comparison
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.evaluation import Evaluation
 from rankery.client.synchronous.experiment import Experiment
+from rankery.client.synchronous.grid import Grid
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.model import Model
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.ranking import Ranking
+from rankery.client.synchronous.schedule import Schedule
 from rankery.client.synchronous.study import Study
+from rankery.client.synchronous.webhook import Webhook
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
 from rankery.client.views.inspection import Inspection
@@ -45,11 +51,14 @@ __all__ = [
     "AsyncDataset",
     "AsyncEvaluation",
     "AsyncExperiment",
+    "AsyncGrid",
     "AsyncJob",
     "AsyncModel",
     "AsyncPages",
     "AsyncRanking",
+    "AsyncSchedule",
     "AsyncStudy",
+    "AsyncWebhook",
     "CandidateColumns",
     "Client",
     "Columns",
@@ -60,6 +69,7 @@ __all__ = [
     "Experiment",
     "ExportOptions",
     "GateRequest",
+    "Grid",
     "History",
     "HoldOut",
     "Hyperparameters",
@@ -74,8 +84,10 @@ __all__ = [
     "Query",
     "RankedQueries",
     "Ranking",
+    "Schedule",
     "Scorer",
     "ScorerKind",
     "Study",
     "Validation",
+    "Webhook",
 ]

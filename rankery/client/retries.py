@@ -12,6 +12,7 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _NOT_NOW = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 # Something in between gave up on an answer that the service may have had.
 _LOST = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
+UNAVAILABLE = _NOT_NOW | _LOST
 # Nothing of the request has left this machine.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 

@@ -6,15 +6,20 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
+from rankery.client.asynchronous.event_calls import AsyncEventCalls
 from rankery.client.asynchronous.experiment_calls import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
+from rankery.client.asynchronous.lifecycle_calls import AsyncLifecycleCalls
 from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
+from rankery.client.asynchronous.project_calls import AsyncProjectCalls
 from rankery.client.asynchronous.ranking_calls import AsyncRankingCalls
+from rankery.client.asynchronous.schedule_calls import AsyncScheduleCalls
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.asynchronous.study_calls import AsyncStudyCalls
 from rankery.client.asynchronous.training_calls import AsyncTrainingCalls
 from rankery.client.asynchronous.transport import AsyncTransport
+from rankery.client.asynchronous.webhook_calls import AsyncWebhookCalls
 from rankery.client.resumable import RESUMABLE_BYTES
 
 
@@ -28,6 +33,11 @@ class AsyncClient(
     AsyncRankingCalls,
     AsyncExperimentCalls,
     AsyncStudyCalls,
+    AsyncLifecycleCalls,
+    AsyncProjectCalls,
+    AsyncEventCalls,
+    AsyncWebhookCalls,
+    AsyncScheduleCalls,
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 

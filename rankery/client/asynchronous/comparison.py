@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.asynchronous.tabular import AsyncTabular
 from rankery.client.display import plots
 from rankery.client.reading import read
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class AsyncComparison(ComparisonView, AsyncResource, AsyncTabular):
+class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
     """Systems compared on the queries of one dataset."""
 
     def queries(

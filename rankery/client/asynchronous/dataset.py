@@ -1,14 +1,17 @@
 """Datasets: wait for them and read their queries."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from pathlib import Path
+from typing import Literal, Self
 
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
-from rankery.client.reading import read
+from rankery.client.display.progress import downloaded
+from rankery.client.reading import given, read
 from rankery.client.references import part_of_address
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
+from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.dataset import DatasetView
 from rankery.client.views.query import Query
 
@@ -68,6 +71,47 @@ class AsyncDataset(DatasetView, AsyncResource):
         """
         found = await self._client.transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
+
+    async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
+        """Change its name or its project; omitted fields stay.
+
+        Args:
+            name: What people call it.
+            project: The project that it belongs to; none if None.
+
+        Returns:
+            This dataset.
+        """
+        body = given({"name": name}) | chosen({"project": project})
+        return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
+
+    async def download(
+        self,
+        path: Path | str,
+        format: Literal["parquet", "letor"] = "parquet",
+        *,
+        progress: bool | None = None,
+    ) -> Path:
+        """Write all of it into a file; uploaded again, it is the same dataset.
+
+        Args:
+            path: The file; it appears when it is complete.
+            format: `parquet`, or `letor`, which holds neither names of features nor weights.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The file.
+
+        Raises:
+            FileUnusable: The file cannot be written.
+            RankeryApiError: It is not ready, or LETOR cannot hold it.
+        """
+        target = Path(path)
+        with downloaded(f"downloading {target.name}", progress) as on_bytes:
+            await self._client.transport.download(
+                "GET", f"{self._path}/download", target, parameters={"format": format}, on_bytes=on_bytes
+            )
+        return target
 
     async def delete(self) -> None:
         """Remove it; what was trained or measured on it stays.

@@ -122,7 +122,12 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
         return read(DataFolder, await self.transport.get("/v1/datasets/folders", folder=folder))
 
     def datasets(
-        self, status: str | None = None, *, name: str | None = None, sha256: str | None = None
+        self,
+        status: str | None = None,
+        *,
+        name: str | None = None,
+        sha256: str | None = None,
+        project: str | None = None,
     ) -> AsyncPages[AsyncDataset]:
         """List datasets, newest first.
 
@@ -130,8 +135,11 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
             status: Only `pending`, `ready` or `invalid` ones.
             name: Only those of this name.
             sha256: Only those whose bytes, as sent, hash to this.
+            project: Only those of this project.
         """
-        return self._pages(AsyncDataset, "/v1/datasets", status=status, name=name, sha256=sha256)
+        return self._pages(
+            AsyncDataset, "/v1/datasets", status=status, name=name, sha256=sha256, project=project
+        )
 
     async def dataset(self, dataset_id: str) -> AsyncDataset:
         """Return a dataset with its statistics and findings, or with the problem found in it.

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Literal
 
+from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.asynchronous.tabular import AsyncTabular
 from rankery.client.reading import read
 from rankery.client.schemas.answers import QueryValues
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class AsyncEvaluation(EvaluationView, AsyncResource, AsyncTabular):
+class AsyncEvaluation(EvaluationView, AsyncDeletable, AsyncTabular):
     """A model or a ranking measured on a dataset."""
 
     def queries(
@@ -34,7 +34,7 @@ class AsyncEvaluation(EvaluationView, AsyncResource, AsyncTabular):
             most: Only queries whose value is at most this.
             segment: Only the queries of a segment, such as `market: de`.
         """
-        path = f"/v1/evaluations/{self.id}/queries"
+        path = f"{self._path}/queries"
         selection = {"sort": sort, "order": order, "min": least, "max": most, "segment": segment}
         return AsyncPages(self._client.transport, path, lambda one: read(QueryValues, one), **selection)
 
@@ -48,3 +48,7 @@ class AsyncEvaluation(EvaluationView, AsyncResource, AsyncTabular):
             for metric in self.metrics
         }
         return pa.table({"query_id": pa.array([row.query_id for row in rows], pa.string()), **columns})
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/evaluations/{self.id}"

@@ -1,13 +1,14 @@
 """Jobs: wait for, follow and cancel them, and fetch their results."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
-from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.display.progress import followed
 from rankery.client.reading import read
+from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.history import History
 from rankery.client.views.job import JobView
 from rankery.errors import JobFailed
@@ -23,7 +24,7 @@ _LONGEST_INTERVAL_SECONDS = 2.0
 _SLOWER = 1.1
 
 
-class AsyncJob(JobView, AsyncResource):
+class AsyncJob(JobView, AsyncDeletable):
     """A job, as last fetched from the service.
 
     `refresh` and `wait` bring it up to date in place.
@@ -41,7 +42,7 @@ class AsyncJob(JobView, AsyncResource):
         Returns:
             This job.
         """
-        return self._take(await self._client.transport.get(f"/v1/jobs/{self.id}"))
+        return self._take(await self._client.transport.get(self._path))
 
     async def wait(
         self,
@@ -94,9 +95,32 @@ class AsyncJob(JobView, AsyncResource):
         Raises:
             RankeryApiError: It has ended already.
         """
-        path = f"/v1/jobs/{self.id}/cancel"
+        path = f"{self._path}/cancel"
         response = await self._client.transport.request("POST", path, repeatable=False)
         return self._take(response.json())
+
+    async def change(
+        self,
+        *,
+        name: str | Unset | None = UNSET,
+        notes: str | Unset | None = UNSET,
+        tags: Mapping[str, str | None] | None = None,
+        project: str | Unset | None = UNSET,
+    ) -> Self:
+        """Change how people find it; omitted fields stay.
+
+        Args:
+            name: What it is called; the usual title again if None.
+            notes: Whatever they note.
+            tags: Tags to set; those that are None go, all others stay.
+            project: The project of the job and its results; none if None.
+
+        Returns:
+            This job.
+        """
+        body = chosen({"name": name, "notes": notes, "project": project})
+        body |= {} if tags is None else {"tags": dict(tags)}
+        return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
 
     async def history(self, after: int = 0) -> History:
         """Return a training's learning curves.
@@ -104,7 +128,7 @@ class AsyncJob(JobView, AsyncResource):
         Args:
             after: Leave out iterations up to this one.
         """
-        return read(History, await self._client.transport.get(f"/v1/jobs/{self.id}/history", after=after))
+        return read(History, await self._client.transport.get(f"{self._path}/history", after=after))
 
     async def model(self) -> "AsyncModel":
         """Return the model that the job made.
@@ -150,3 +174,7 @@ class AsyncJob(JobView, AsyncResource):
         if not self.has_ended:
             await self.refresh()
         return self.made(name)
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/jobs/{self.id}"

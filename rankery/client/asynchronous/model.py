@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 from rankery.client.arguments import ExportOptions
+from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.reading import read
 from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
+from rankery.client.schemas.requests import GateRequest
+from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.views.gate import GateView
 from rankery.client.views.importance import Importance
 from rankery.client.views.model import ModelView
 
 
-class AsyncModel(ModelView, AsyncResource):
+class AsyncModel(ModelView, AsyncDeletable):
     """A version of a model, as last fetched from the service."""
 
     async def refresh(self) -> Self:
@@ -50,20 +53,39 @@ class AsyncModel(ModelView, AsyncResource):
         return AsyncPages(self._client.transport, path, lambda one: read(InspectionEntry, one))
 
     async def change(
-        self, *, description: str | None = None, tags: Mapping[str, str | None] | None = None
+        self,
+        *,
+        title: str | Unset | None = UNSET,
+        description: str | Unset | None = UNSET,
+        tags: Mapping[str, str | None] | None = None,
+        project: str | Unset | None = UNSET,
     ) -> Self:
-        """Change the description and tags; omitted fields stay.
+        """Change what people read of it; omitted fields stay.
 
         Args:
+            title: Display name of this version; none if None.
             description: In the place of the one that it has.
-            tags: Tags to set; those that are None go, all others stay.
+            tags: Tags to set; those that are None go, all others stay. `keep` holds it against retention.
+            project: The project of all versions of its name; none if None.
 
         Returns:
             This model.
         """
-        body: dict[str, Any] = {} if description is None else {"description": description}
+        body = chosen({"title": title, "description": description, "project": project})
         body |= {} if tags is None else {"tags": dict(tags)}
         return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
+
+    async def gate(self, alias: str) -> GateView:
+        """Return the promotion gate of an alias of its name; see `client.gate`."""
+        return await self._client.gate(self.name, alias)
+
+    async def set_gate(self, alias: str, gate: GateRequest) -> GateView:
+        """Set the promotion gate of an alias of its name; see `client.set_gate`."""
+        return await self._client.set_gate(self.name, alias, gate)
+
+    async def remove_gate(self, alias: str) -> None:
+        """Delete the promotion gate of an alias of its name."""
+        await self._client.remove_gate(self.name, alias)
 
     async def set_alias(self, alias: str) -> Self | AsyncJob:
         """Point an alias such as `champion` at this version; see `client.set_alias`."""

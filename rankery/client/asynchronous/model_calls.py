@@ -1,5 +1,7 @@
 """Calls about models and their aliases."""
 
+from collections.abc import Sequence
+
 import httpx
 
 from rankery.client.asynchronous.calls import AsyncCalls
@@ -9,21 +11,30 @@ from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.listing import Listing
 from rankery.client.reading import read
 from rankery.client.references import HasId, address_of
-from rankery.client.schemas.answers import Alias, AliasMove, Gate
+from rankery.client.schemas.answers import Alias, AliasMove
 from rankery.client.schemas.requests import GateRequest
+from rankery.client.views.gate import GateView
 
 
 class AsyncModelCalls(AsyncCalls):
     """Calls about models and their aliases."""
 
-    def models(self, name: str | None = None, *, tag: str | None = None) -> AsyncPages[AsyncModel]:
+    def models(
+        self,
+        name: str | None = None,
+        *,
+        tag: str | Sequence[str] | None = None,
+        project: str | None = None,
+    ) -> AsyncPages[AsyncModel]:
         """List versions of models, newest first.
 
         Args:
             name: Only versions of this name.
-            tag: Only those with a tag, as `name` or `name=value`.
+            tag: Only those with a tag, as `name` or `name:value`; of several, with all.
+            project: Only those of this project.
         """
-        return self._pages(AsyncModel, "/v1/models", name=name, tag=tag)
+        tags = tag if tag is None or isinstance(tag, str) else list(tag)
+        return self._pages(AsyncModel, "/v1/models", name=name, tag=tags, project=project)
 
     async def model(self, reference: str | HasId) -> AsyncModel:
         """Return a model by reference.
@@ -105,15 +116,29 @@ class AsyncModelCalls(AsyncCalls):
         path = f"{_alias(name, alias)}/history"
         return AsyncPages(self.transport, path, lambda one: read(AliasMove, one))
 
-    async def gate(self, name: str, alias: str) -> Gate:
+    async def gates(self, name: str | None = None) -> Listing[GateView]:
+        """Return the promotion gates of aliases, in alphabetical order.
+
+        Args:
+            name: Only those of this model; of all models if None.
+        """
+        path = "/v1/aliases" if name is None else f"/v1/models/{address_of(name)}/aliases"
+        aliases = (await self.transport.get(path))["items"]
+        found: Listing[GateView] = Listing()
+        for one in sorted(aliases, key=lambda one: (one["name"], one["alias"])):
+            if one["gated"]:
+                found.append(await self.gate(one["name"], one["alias"]))
+        return found
+
+    async def gate(self, name: str, alias: str) -> GateView:
         """Return the promotion gate of an alias.
 
         Raises:
             RankeryApiError: The alias has no gate.
         """
-        return read(Gate, await self.transport.get(f"{_alias(name, alias)}/gate"))
+        return read(GateView, await self.transport.get(f"{_alias(name, alias)}/gate"))
 
-    async def set_gate(self, name: str, alias: str, gate: GateRequest) -> Gate:
+    async def set_gate(self, name: str, alias: str, gate: GateRequest) -> GateView:
         """Set the promotion gate of an alias.
 
         Args:
@@ -125,7 +150,7 @@ class AsyncModelCalls(AsyncCalls):
             RankeryApiError: The service refused it.
         """
         response = await self.transport.request("PUT", f"{_alias(name, alias)}/gate", json=dict(gate))
-        return read(Gate, response.json())
+        return read(GateView, response.json())
 
     async def remove_gate(self, name: str, alias: str) -> None:
         """Delete the promotion gate of an alias.

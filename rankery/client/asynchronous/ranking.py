@@ -4,8 +4,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.asynchronous.tabular import AsyncTabular
 from rankery.client.display.progress import downloaded
 from rankery.client.reading import read
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class AsyncRanking(RankingView, AsyncResource, AsyncTabular):
+class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
     """A stored ranking of a dataset's queries."""
 
     def queries(self) -> AsyncPages[RankingItem]:

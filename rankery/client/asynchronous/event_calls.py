@@ -1,0 +1,106 @@
+"""Calls about events."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from time import monotonic
+from typing import Any
+
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.event_lines import EventLines
+from rankery.client.frames.cells import warn
+from rankery.client.reading import read
+from rankery.client.references import HasId, id_of
+from rankery.client.views.event import EventView
+from rankery.errors import ServiceUnreachable
+
+_NO_EVENTS = frozenset({"ready", "changed", "gap"})
+_LONGEST_PAUSE_SECONDS = 5.0
+_PATIENCE_SECONDS = 300.0
+
+
+class AsyncEventCalls(AsyncCalls):
+    """Calls about events."""
+
+    async def events(
+        self,
+        after: int | None = None,
+        *,
+        kinds: Sequence[str] | str | None = None,
+        object: str | HasId | None = None,
+        patience_seconds: float = _PATIENCE_SECONDS,
+    ) -> AsyncIterator[EventView]:
+        """Iterate over events as they happen, without an end.
+
+        Where the connection breaks off, it goes on behind the last event: none is left out or comes twice.
+
+        Args:
+            after: Begin behind the event of this id, 0 for all that are kept; with what happens from now on
+                if None.
+            kinds: Only these, such as `job.ended`, `gate.refused` or `alias.moved`.
+            object: Only those of this object.
+            patience_seconds: How long to try again where the service does not answer.
+
+        Raises:
+            ServiceUnreachable: The service has not answered for so long.
+            RankeryApiError: The service refused it.
+
+        Warns:
+            DataWarning: Events behind `after` were removed, as the retention says.
+
+        Example:
+            ```python
+            async for event in client.events(kinds="job.ended"):
+                print(event.object.id, event.data["status"])
+            ```
+        """
+        lines = EventLines(None if after is None else str(after))
+        asked = [kinds] if isinstance(kinds, str) else kinds
+        parameters: dict[str, Any] = {
+            "kind": None if asked is None else list(asked),
+            "object": None if object is None else id_of(object),
+            "changes": False,
+        }
+        answered, pause = monotonic(), 0.1
+        while True:
+            try:
+                async for line in self.transport.lines("/v1/events", parameters, lines.last_id):
+                    answered, pause = monotonic(), 0.1
+                    found = lines.take(line)
+                    if found is not None and found[0] == "gap":
+                        warn(
+                            f"events before {found[1]['oldest']} were removed; the iteration goes on from there"
+                        )
+                    if found is not None and found[0] not in _NO_EVENTS:
+                        yield read(EventView, found[1])
+            except ServiceUnreachable:
+                if monotonic() - answered > patience_seconds:
+                    raise
+            lines.restart()
+            await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - no secret
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def past_events(
+        self,
+        *,
+        after: int | None = None,
+        kinds: Sequence[str] | str | None = None,
+        object: str | HasId | None = None,
+    ) -> AsyncPages[EventView]:
+        """List the events that are kept, newest first.
+
+        Args:
+            after: Only those behind the event of this id, oldest first.
+            kinds: Only these, such as `job.ended`.
+            object: Only those of this object.
+        """
+        asked = [kinds] if isinstance(kinds, str) else kinds
+        return AsyncPages(
+            self.transport,
+            "/v1/events",
+            lambda one: read(EventView, one),
+            after=after,
+            kind=None if asked is None else list(asked),
+            object=None if object is None else id_of(object),
+        )

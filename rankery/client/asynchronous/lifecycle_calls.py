@@ -1,0 +1,125 @@
+"""Calls that delete, restore and measure what a service keeps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.reading import given, read
+from rankery.client.references import HasId, id_of
+from rankery.client.views.lifecycle import DeletionView, RestoredView, StorageView, TrashedObjectView
+from rankery.errors import InvalidArgument
+
+Deletable: TypeAlias = Literal["jobs", "models", "evaluations", "comparisons", "rankings", "inspections"]
+
+
+class AsyncLifecycleCalls(AsyncCalls):
+    """Calls that delete, restore and measure what a service keeps."""
+
+    async def delete(
+        self,
+        kind: Deletable,
+        ids: Sequence[str | HasId] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        with_results: bool = False,
+        permanently: bool = False,
+        dry_run: bool = True,
+    ) -> DeletionView:
+        """Delete several objects of a kind, by their ids or by a filter.
+
+        What something else needs is left; `refused` of the answer lists it with what holds it.
+
+        Args:
+            kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings` or `inspections`.
+            ids: Those to delete; of models also references such as `web:3`.
+            where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
+            with_results: Delete what they made as well.
+            permanently: Free their bytes at once, without the trash.
+            dry_run: Only return what would be deleted.
+
+        Raises:
+            InvalidArgument: Neither ids nor a filter is given, or both are.
+            RankeryApiError: The service refused it.
+
+        Example:
+            ```python
+            old = {"status": "failed", "older_than_days": 30}
+            print(await client.delete("jobs", where=old))
+            await client.delete("jobs", where=old, dry_run=False)
+            ```
+        """
+        if (ids is None) == (where is None):
+            raise InvalidArgument("give either ids or where, a filter such as {'older_than_days': 30}")
+        body = {
+            "ids": None if ids is None else [id_of(one) for one in ids],
+            "filter": None if where is None else dict(where),
+            "with_results": with_results,
+            "permanently": permanently,
+            "dry_run": dry_run,
+        }
+        found = read(DeletionView, await self._post(f"/v1/{kind}/delete", given(body)))
+        while not found.complete:
+            found = found.plus(read(DeletionView, await self._post(f"/v1/{kind}/delete", given(body))))
+        return found
+
+    def trash(self, kind: str | None = None) -> AsyncPages[TrashedObjectView]:
+        """List what is in the trash, latest first.
+
+        Args:
+            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking` or `inspection`.
+        """
+        return AsyncPages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
+
+    async def restore(self, *things: str | HasId) -> RestoredView:
+        """Bring objects back from the trash, with what went with them.
+
+        Args:
+            *things: Their ids, or the objects.
+        """
+        body = {"ids": [id_of(one) for one in things]}
+        return read(RestoredView, await self._post("/v1/trash/restore", body))
+
+    async def empty_trash(
+        self,
+        ids: Sequence[str | HasId] | None = None,
+        *,
+        older_than_days: float | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> DeletionView:
+        """Free the bytes of what is in the trash; nothing brings it back.
+
+        Args:
+            ids: Only these.
+            older_than_days: Only what has been in the trash for so long.
+            everything: All of it.
+            dry_run: Only return what would go.
+
+        Raises:
+            InvalidArgument: Not exactly one of ids, older_than_days and everything is given.
+        """
+        chosen = {
+            "ids": None if ids is None else [id_of(one) for one in ids],
+            "older_than_days": older_than_days,
+            "all": everything or None,
+        }
+        if len(given(chosen)) != 1:
+            raise InvalidArgument("give one of ids, older_than_days and everything=True")
+        body = given(chosen) | {"dry_run": dry_run}
+        found = read(DeletionView, await self._post("/v1/trash/empty", body))
+        while not found.complete:
+            found = found.plus(read(DeletionView, await self._post("/v1/trash/empty", body)))
+        return found
+
+    async def storage(self, *, refresh: bool = False) -> StorageView:
+        """Return the bytes by kind, those of the trash, and those that retention would free.
+
+        Args:
+            refresh: Measure now; else the measurement of the last minute is returned.
+        """
+        return read(StorageView, await self.transport.get("/v1/storage", refresh=refresh or None))
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        # A repetition finds nothing left to do.
+        return (await self.transport.request("POST", path, json=dict(body))).json()

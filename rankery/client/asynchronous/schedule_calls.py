@@ -1,0 +1,77 @@
+"""Calls about schedules."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.schedule import AsyncSchedule
+from rankery.client.reading import given
+
+
+class AsyncScheduleCalls(AsyncCalls):
+    """Calls about schedules."""
+
+    async def create_schedule(
+        self,
+        name: str,
+        cron: str,
+        job: Mapping[str, Any],
+        *,
+        timezone: str | None = None,
+        promote: str | Mapping[str, Any] | None = None,
+        only_new_data: bool = False,
+        enabled: bool = True,
+        project: str | None = None,
+    ) -> AsyncSchedule:
+        """Queue a job again and again; runs that were missed are made up for once.
+
+        Args:
+            name: What people call it.
+            cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
+            job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
+                "dataset": "clicks", "validation": {"fraction": 0.2}, …}`; each run takes the newest that is
+                ready. Or a drift job: `{"kind": "drift", "model": "web@champion"}`.
+            timezone: Of the expression, `Europe/Zurich`; UTC when left out.
+            promote: The alias that asks its gate for each new version.
+            only_new_data: Skip a run whose datasets are those of the last one.
+            enabled: Whether it runs at all.
+            project: The project that it belongs to.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            job = {"kind": "train", "model_name": "web", "dataset": "clicks", "validation": {"fraction": 0.2}}
+            schedule = await client.create_schedule("nightly web", "0 3 * * *", job, promote="champion")
+            print(schedule.next_run_at)
+            ```
+        """
+        body = {
+            "name": name,
+            "cron": cron,
+            "job": dict(job),
+            "timezone": timezone,
+            "promote": {"alias": promote} if isinstance(promote, str) else promote,
+            "only_new_data": only_new_data,
+            "enabled": enabled,
+            "project": project,
+        }
+        return self._bound(AsyncSchedule, await self.transport.create("/v1/schedules", given(body)))
+
+    def schedules(self, *, enabled: bool | None = None) -> AsyncPages[AsyncSchedule]:
+        """List schedules, newest first.
+
+        Args:
+            enabled: Only those that run, or only those that are paused.
+        """
+        return self._pages(AsyncSchedule, "/v1/schedules", enabled=enabled)
+
+    async def schedule(self, schedule_id: str) -> AsyncSchedule:
+        """Return a schedule with its next and its last run.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncSchedule, await self.transport.get(f"/v1/schedules/{schedule_id}"))

@@ -1,0 +1,26 @@
+"""Events of a service."""
+
+from rankery.client.display.card import Card, Shown
+from rankery.client.display.texts import moment
+from rankery.client.schemas import answers
+
+
+class EventView(Shown, answers.Event):
+    """Something that happened."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "id": str(self.id),
+            "kind": self.kind,
+            "object": self.object.id,
+            "project": self.project or "",
+            "at": moment(self.at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the event."""
+        plain = {
+            name: str(value) for name, value in self.data.items() if isinstance(value, str | int | float)
+        }
+        return Card(f"event {self.kind}", self.summary() | plain)

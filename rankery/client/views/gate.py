@@ -1,0 +1,25 @@
+"""Promotion gates."""
+
+from rankery.client.display.card import Card, Shown
+from rankery.client.display.texts import moment
+from rankery.client.schemas import answers
+
+
+class GateView(Shown, answers.Gate):
+    """The comparison that a version must pass before an alias moves."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "alias": f"{self.name}@{self.alias}",
+            "metric": self.metric,
+            "require": self.require.replace("_", " "),
+            "p": f"{self.p:g}",
+            "dataset": self.dataset_id,
+            "updated": moment(self.updated_at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the gate."""
+        drop = "" if self.max_slice_drop is None else f"{self.max_slice_drop:g}"
+        return Card("promotion gate", self.summary() | {"maximum drop in any segment": drop})

@@ -1,0 +1,111 @@
+"""Deletions, the trash and the storage of a service."""
+
+from typing import TYPE_CHECKING
+
+from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.texts import count, moment, size
+from rankery.client.frames.outgoing import Tabular
+from rankery.client.schemas import answers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DeletionView(Shown, answers.Deletion):
+    """What was deleted, or would be."""
+
+    def plus(self, other: "DeletionView") -> "DeletionView":
+        """Return both together, where a deletion took several requests."""
+        kinds = dict.fromkeys((*self.deleted, *other.deleted))
+        deleted = {kind: self.deleted.get(kind, 0) + other.deleted.get(kind, 0) for kind in kinds}
+        return other.model_copy(update={"deleted": deleted, "size_bytes": self.size_bytes + other.size_bytes})
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "would delete" if self.dry_run else "deleted": _kinds(self.deleted) or "nothing",
+            "size": size(self.size_bytes),
+            "bytes freed": "" if self.purge_at is None else moment(self.purge_at),
+            "missing": ", ".join(self.missing),
+            "refused": count(self.refused_count) if self.refused_count else "",
+        }
+
+    def card(self) -> Card:
+        """Return the card of the deletion, with what holds each object that was left."""
+        held = [
+            [one.kind, one.name, one.id, "; ".join(f"{by.kind} {by.name}: {by.reason}" for by in one.holders)]
+            for one in self.refused
+        ]
+        columns = ["kind", "name", "id", "still needed by"]
+        tables = [CardTable(columns, held, "left")] if held else []
+        return Card("dry run of a deletion" if self.dry_run else "deletion", self.summary(), tables=tables)
+
+
+class RestoredView(Shown, answers.Restored):
+    """What came back from the trash."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {"restored": _kinds(self.restored) or "nothing", "missing": ", ".join(self.missing)}
+
+    def card(self) -> Card:
+        """Return the card of the restoration."""
+        return Card("restored", self.summary())
+
+
+class TrashedObjectView(Shown, answers.TrashedObject):
+    """An object in the trash."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "kind": self.kind,
+            "id": self.id,
+            "name": self.name,
+            "size": size(self.size_bytes),
+            "deleted": moment(self.deleted_at),
+            "bytes freed": moment(self.purge_at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the object."""
+        return Card(f"{self.kind} in the trash", self.summary())
+
+
+class StorageView(Shown, answers.Storage, Tabular):
+    """The bytes that a service keeps, by kind, and what retention would free."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "total": size(self.total_bytes),
+            "free": size(self.free_bytes),
+            "trash": f"{self.trash_days:g} days",
+            "measured": moment(self.measured_at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the storage, a row a kind."""
+        columns = ["kind", "#objects", "#size", "#in the trash", "#retention", "#it would free"]
+        rows = [
+            [
+                one.label,
+                count(one.objects),
+                size(one.size_bytes),
+                size(one.trash_bytes),
+                "" if one.retention_days is None else f"{one.retention_days:g} days",
+                "" if one.retention_days is None else size(one.retention_bytes),
+            ]
+            for one in self.kinds
+        ]
+        return Card("storage", self.summary(), tables=[CardTable(columns, rows)])
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a kind."""
+        from rankery.client.frames.arrow import pa
+
+        return pa.Table.from_pylist([one.model_dump() for one in self.kinds])
+
+
+def _kinds(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())

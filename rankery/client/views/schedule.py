@@ -1,0 +1,58 @@
+"""Schedules and their runs."""
+
+from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.texts import moment
+from rankery.client.schemas import answers
+
+_GOING_ON = frozenset({"queued", "training", "running", "promoting"})
+
+
+class ScheduleRunView(Shown, answers.ScheduleRun):
+    """One run of a schedule."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens."""
+        return self.status not in _GOING_ON
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "id": self.id,
+            "due": moment(self.due_at),
+            "status": self.status,
+            "detail": self.detail or "",
+            "job": self.job_id or "",
+            "model": self.model_id or "",
+        }
+
+    def card(self) -> Card:
+        """Return the card of the run."""
+        return Card(f"run of schedule {self.schedule_id}", self.summary())
+
+
+class ScheduleView(Shown, answers.Schedule):
+    """A job that is queued again and again."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "cron": f"{self.cron} {self.timezone}",
+            "next run": moment(self.next_run_at) if self.enabled else "paused",
+            "last run": self.last_run.status if self.last_run else "",
+        }
+
+    def card(self) -> Card:
+        """Return the card of the schedule."""
+        facts = self.summary() | {
+            "why": (self.problem.detail or self.problem.title) if self.problem else "",
+            "job": str(self.job.get("kind", "")),
+            "model": str(self.job.get("model_name") or self.job.get("model") or ""),
+            "promotes": (self.promote or {}).get("alias", ""),
+            "project": self.project or "",
+        }
+        rows = [[moment(at)] for at in self.next_runs]
+        tables = [CardTable(["next runs"], rows)] if rows else []
+        return Card(f"schedule {facts.pop('name')}", facts, tables=tables)
