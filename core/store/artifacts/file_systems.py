@@ -147,6 +147,9 @@ class FileSystem:
         if _protocol(self._url) == "s3":
             options["session"] = _s3_session(os.getpid())
         options |= self._options
+        if _protocol(self._url) == "gs":
+            # Over gRPC, gcsfs would ask for the kind of each bucket, in threads that do not survive a fork.
+            os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
         # An instance of its own: those that fsspec shares are closed by every child that forks.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
         if _protocol(self._url) == "s3":

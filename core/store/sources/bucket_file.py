@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from core.data.file_patterns import matching
@@ -14,6 +15,7 @@ from core.store.sources.addresses import EXTRAS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
 _RANGE_BYTES = 8 * MEBIBYTE
+_BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 T = TypeVar("T")
 
@@ -64,21 +66,22 @@ class Bucket:
                 self._files = FileSystem(f"{self._address.scheme}://", 0.0, self._options)
             return self._files.run(action)
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            raise DatasetError.at(
-                f"expected a file at {self._address} that the worker may read, but found none",
-                file=self._address.name,
-            ) from error
+            raise self._refused("but found none that the worker may read") from error
         except ExtraMissing as missing:
             raise ExtraMissing(*EXTRAS[self._address.scheme]) from missing
         except RankeryError:
             raise
         except Exception as error:  # each file system has its own errors
             reason, place = failure_reason(error), self._address.host or "the Hugging Face Hub"
-            if reason == REFUSED or _is_refusal(error):
-                raise DatasetError.at(
-                    f"expected a file at {self._address}, but {place} {REFUSED}", file=self._address.name
-                ) from error
+            status = _status(error)
+            if status == HTTPStatus.NOT_FOUND:
+                raise self._refused("but found none that the worker may read") from error
+            if reason == REFUSED or (status is not None and status not in _BUSY and status < 500):
+                raise self._refused(f"but {place} {REFUSED}") from error
             raise DownloadInterrupted(f"{place} {reason}") from error
+
+    def _refused(self, found: str) -> DatasetError:
+        return DatasetError.at(f"expected a file at {self._address}, {found}", file=self._address.name)
 
 
 class BucketFile:
@@ -130,10 +133,10 @@ class BucketFile:
             raise DownloadInterrupted(f"{self.address.name} changed while it was read")
 
 
-def _is_refusal(error: Exception) -> bool:
-    """Return whether an error of huggingface_hub is one that another request does not change."""
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status behind an error of huggingface_hub, None where there is none."""
     status = getattr(getattr(error, "response", None), "status_code", None)
-    return isinstance(status, int) and 400 <= status < 500 and status not in (408, 429)
+    return status if isinstance(status, int) and status >= HTTPStatus.BAD_REQUEST else None
 
 
 def _range_reader(path: str, first: int, last: int, options: Mapping[str, Any]) -> Callable[[Any], bytes]:

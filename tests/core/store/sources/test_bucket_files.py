@@ -1,0 +1,129 @@
+"""Files of the Hugging Face Hub and of Google Cloud Storage, by their real packages."""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import DatasetError, InvalidInput, StoreUnavailable
+from core.store.sources.addresses import parse_address
+from core.store.sources.download import Downloaded, DownloadLimits, download
+from core.store.sources.files import RemoteFiles
+from core.store.sources.remote_file import DownloadInterrupted
+from core.store.sources.scratch import PartialFile
+from tests.servers.hub import CloudStorageServer, FileServer, HubServer
+from tests.servers.process import free_port
+
+pytestmark = pytest.mark.long
+
+CONTENT = random.Random(1).randbytes(9_000_000)  # two ranges
+LIMITS = DownloadLimits(
+    size_bytes=2**30, until=time.monotonic() + 600, seconds=600, min_free_bytes=0, patience_seconds=0.0
+)
+OPTIONS: dict[str, dict[str, Any]] = {"hf": {"token": "5ecret"}, "gs": {"token": "anon"}}
+FOLDERS = {"hf": "hf:org/toy/data", "gs": "gs://clicks/data"}
+
+
+@pytest.fixture(params=["hf", "gs"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    """Each kind of storage."""
+    return str(request.param)
+
+
+@pytest.fixture
+def server(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    """A server with two files in a folder, and credentials that lead to it."""
+    with HubServer() if scheme == "hf" else CloudStorageServer() as server:
+        root = "org/toy" if scheme == "hf" else "clicks"
+        server.token = "5ecret" if scheme == "hf" else None
+        server.files = {
+            f"{root}/data/part-1.csv": CONTENT,
+            f"{root}/data/part-2.csv": b"second",
+            f"{root}/README.md": b"# Clicks",
+        }
+        know(monkeypatch, scheme, server.url)
+        yield server
+
+
+def know(monkeypatch: pytest.MonkeyPatch, scheme: str, url: str, **changed: Any) -> None:
+    """Let the worker know credentials for a server."""
+    place = {"endpoint" if scheme == "hf" else "endpoint_url": url}
+    known = {"prefixes": [FOLDERS[scheme]], "options": {**OPTIONS[scheme], **place, **changed}}
+    monkeypatch.setenv("RANKERY_CREDENTIALS_HUB", json.dumps(known))
+
+
+def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Downloaded]:
+    """Download the files of an address to `tmp_path`."""
+    with RemoteFiles(list(FOLDERS.values()), [], None) as remote:
+        files = remote.find([parse_address(address)], pattern, "hub")
+        targets = [PartialFile(tmp_path / file.address.name) for file in files]
+        return [
+            download(file, target, LIMITS, lambda *_: None)
+            for file, target in zip(files, targets, strict=True)
+        ]
+
+
+def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -> None:
+    """In ranges, one by its address and several by a pattern, with the version of each."""
+    (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
+    assert (tmp_path / "part-1.csv").read_bytes() == CONTENT
+    assert found.version.revision if scheme == "hf" else found.version.generation
+    ranges = [headers["range"] for _, headers in server.requests if "range" in headers]
+    assert ranges == ["bytes=0-8388607", "bytes=8388608-8999999"]
+    assert [each.size_bytes for each in fetch(tmp_path, FOLDERS[scheme], "part-*")] == [9_000_000, 6]
+
+
+def test_a_download_goes_on(server: FileServer, scheme: str, tmp_path: Path) -> None:
+    """From what another process left of the same version, and anew of another one."""
+    (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
+    target = tmp_path / "part-1.csv"
+    target.write_bytes(CONTENT[:8_500_000])
+    server.requests.clear()
+    assert fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv") == [found]
+    ranges = [headers["range"] for _, headers in server.requests if "range" in headers]
+    assert ranges == ["bytes=8500000-8999999"]
+    target.write_bytes(CONTENT[:8_500_000])
+    name = next(name for name in server.files if name.endswith("part-1.csv"))
+    server.files[name] = CONTENT[::-1]
+    fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
+    assert target.read_bytes() == CONTENT[::-1]
+
+
+@pytest.mark.parametrize("beside", ["/none.csv", "/none/x.csv"])
+def test_what_is_not_there_is_told(server: FileServer, scheme: str, tmp_path: Path, beside: str) -> None:
+    """With its address."""
+    with pytest.raises(DatasetError, match="but found none that the worker may read"):
+        fetch(tmp_path, FOLDERS[scheme] + beside)
+
+
+def test_a_folder_needs_a_pattern(server: FileServer, scheme: str, tmp_path: Path) -> None:
+    """The error lists some of its files."""
+    with pytest.raises(InvalidInput, match=r"/files: is needed: .* part-1.csv, part-2.csv"):
+        fetch(tmp_path, FOLDERS[scheme])
+
+
+def test_wrong_credentials_are_told(
+    server: FileServer, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And shown to nobody."""
+    if scheme == "gs":
+        pytest.skip("a token of Google is checked by its own servers")
+    know(monkeypatch, scheme, server.url, token="wr0ng")
+    with pytest.raises(DatasetError, match="refuses the credentials") as refused:
+        fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
+    assert "wr0ng" not in str(refused.value)
+
+
+def test_a_storage_that_is_gone_is_told(
+    scheme: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the job is tried again; without the address of the endpoint."""
+    if scheme == "gs":
+        pytest.skip("gcsfs asks again for minutes")
+    know(monkeypatch, scheme, f"http://127.0.0.1:{free_port()}")
+    with pytest.raises((StoreUnavailable, DownloadInterrupted), match="the Hugging Face Hub"):
+        fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
