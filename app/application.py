@@ -22,6 +22,7 @@ from app.datasets import download, sources
 from app.datasets import routes as datasets
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
+from app.drift import routes as drift
 from app.events import routes as events
 from app.events.feed import EventFeed
 from app.experiments import routes as experiments
@@ -54,6 +55,7 @@ from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations, StoredModels
 from app.scoring.kernels import ScoringKernels
+from app.scoring.sample_uploads import SampleUploads
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.services import Services
@@ -85,6 +87,7 @@ _ROUTERS = (
     studies.polled_router,
     schedules.router,
     schedules.polled_router,
+    drift.router,
     models.router,
     models.names_router,
     models.jobs_router,
@@ -132,6 +135,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
+            SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels()
         served = ServedModels(store, settings.model_cache_bytes, kernels)

@@ -381,7 +381,7 @@ class InspectRequest(QueuedRequest):
     allow_absent_features: AllowAbsentFeatures = False
 
 
-class DriftThresholds(RequestModel):
+class DriftThresholdsRequest(RequestModel):
     """How much a feature or the scores must differ to count as drift: surely, and by enough."""
 
     p: float = Field(
@@ -407,15 +407,15 @@ class DriftRequest(QueuedRequest):
     )
     queries_by: Literal["id", "request"] = Field(
         "id",
-        description="What makes two samples the same query: its `id`, or nothing, where ids do not name queries"
-        " (`request`). Of a query the latest sample counts",
+        description="What makes two samples the same query: its `id`, or nothing (`request`) where ids do not"
+        " name queries. Of a query the latest sample counts",
     )
-    thresholds: DriftThresholds = Field(default_factory=DriftThresholds)
+    thresholds: DriftThresholdsRequest = Field(default_factory=DriftThresholdsRequest)
     seed: Seed = 42
 
 
 JobRequest = Annotated[
-    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest,
+    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest,
     Field(discriminator="kind"),
 ]
 
@@ -643,6 +643,10 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "within": "query",
             "partial_dependence": {"features": ["bm25", "pagerank"], "grid": 32, "sample": 2000},
         },
+    },
+    "drift": {
+        "summary": "Have the requests of the last week drifted?",
+        "value": {"kind": "drift", "model": "web@champion", "days": 7},
     },
     "rank": {
         "summary": "Rank a dataset with an aliased model",

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from app.scoring.candidates import Candidates
 from app.scoring.json_candidates import JsonCandidates
+from app.scoring.sample_uploads import SampleUploads
 from app.scoring.served_models import ServedModel
 from core.types import Float64Array
 
@@ -21,24 +22,27 @@ _FILES = 2  # one that grows, and the one before
 
 
 class Samples:
-    """Log sampled requests as JSON lines into a bounded file, in the background.
+    """Log sampled requests as JSON lines into a bounded file and for drift jobs, in the background.
 
     Args:
         path: The file; of the lines before those that it has room for, as many are in `{path}.1`.
         share: Of the requests, from 0 to 1.
         most_bytes: Of both files together.
+        uploads: What stores them for drift jobs.
     """
 
-    def __init__(self, path: Path, share: float, most_bytes: int) -> None:
+    def __init__(self, path: Path, share: float, most_bytes: int, uploads: SampleUploads) -> None:
         self._share = share
         self._waiting: Queue[logging.LogRecord] = Queue(MOST_WAITING)
         self._handler = RotatingFileHandler(
             path, maxBytes=max(most_bytes // _FILES, 1), backupCount=_FILES - 1, encoding="utf-8", delay=True
         )
-        self._listener = QueueListener(self._waiting, self._handler)
+        self._listener = QueueListener(self._waiting, self._handler, uploads)
+        self._uploads = uploads
         if share:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._listener.start()
+            uploads.start()
 
     def take(self, model: ServedModel, candidates: Candidates, scores: Float64Array) -> None:
         """Log a request if it is sampled; only JSON names all that is logged."""
@@ -47,7 +51,7 @@ class Samples:
         if random.random() < self._share:  # noqa: S311 - nobody gains by guessing it
             line = _line(model, candidates, scores)
             try:
-                self._waiting.put_nowait(logging.makeLogRecord({"msg": line}))
+                self._waiting.put_nowait(logging.makeLogRecord({"msg": line, "model_name": model.name}))
             except Full:
                 return
 
@@ -56,6 +60,7 @@ class Samples:
         if self._share:
             self._listener.stop()
         self._handler.close()
+        self._uploads.close()
 
 
 def _line(model: ServedModel, candidates: JsonCandidates, scores: Float64Array) -> str:

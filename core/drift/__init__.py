@@ -1,14 +1,25 @@
 """Drift: whether two samples of queries differ, feature by feature."""
 
-from core.drift.comparison import Column, Comparison, FeatureDrift, QuerySample, Thresholds, compare
+from core.drift.comparison import (
+    LEAST_QUERIES,
+    Column,
+    ColumnDrift,
+    Comparison,
+    QuerySample,
+    Thresholds,
+    Verdict,
+    compare,
+)
 from core.drift.stability import population_stability_index
 
 __all__ = [
+    "LEAST_QUERIES",
     "Column",
+    "ColumnDrift",
     "Comparison",
-    "FeatureDrift",
     "QuerySample",
     "Thresholds",
+    "Verdict",
     "compare",
     "population_stability_index",
 ]

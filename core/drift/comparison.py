@@ -1,4 +1,4 @@
-"""Compare two samples of queries, feature by feature and by their scores."""
+"""Compare two samples of queries, column by column."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -8,7 +8,6 @@ import numpy as np
 
 from core.drift.permutation import adjusted_p_values, distances, memberships
 from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
-from core.names import first_names
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # Of fewer queries nothing is said: ten documents of one query are not ten observations.
@@ -16,7 +15,6 @@ LEAST_QUERIES = 30
 PERMUTATIONS = 999
 # Bins of the distance between distribution functions.
 _FINE_BINS = 100
-SCORES = "scores"
 
 Verdict = Literal["drift", "shift", "none", "too_few"]
 
@@ -38,7 +36,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Column:
-    """A feature, or the scores.
+    """What is compared: a feature, or the scores.
 
     Attributes:
         name: Its name.
@@ -54,13 +52,11 @@ class QuerySample:
     """Documents of some queries.
 
     Attributes:
-        features: (n_documents, n_features) float32, NaN where missing; codes of categories.
-        scores: (n_documents,) of the model.
+        values: (n_documents, n_columns) float32, NaN where missing; codes of categories.
         query_boundaries: (n_queries + 1,) offsets.
     """
 
-    features: Float32Array
-    scores: Float64Array
+    values: Float32Array
     query_boundaries: Int64Array
 
     @property
@@ -71,7 +67,7 @@ class QuerySample:
     @property
     def n_documents(self) -> int:
         """Number of documents."""
-        return len(self.features)
+        return len(self.values)
 
     @property
     def query_of_document(self) -> Int64Array:
@@ -80,7 +76,7 @@ class QuerySample:
 
 
 @dataclass(frozen=True)
-class FeatureDrift:
+class ColumnDrift:
     """How a column differs between two samples.
 
     Attributes:
@@ -119,15 +115,11 @@ class Comparison:
 
     Attributes:
         verdict: `drift` where any column drifts, `too_few` where a sample has too few queries to tell.
-        sentence: The same in words.
-        features: One a feature, those that drift first, then by their index; empty where there are too few.
-        scores: Of the scores, None where there are too few.
+        columns: How each column differs, in their order; empty where there are too few.
     """
 
     verdict: Verdict
-    sentence: str
-    features: tuple[FeatureDrift, ...]
-    scores: FeatureDrift | None
+    columns: tuple[ColumnDrift, ...] = ()
 
 
 def compare(
@@ -136,6 +128,8 @@ def compare(
     columns: Sequence[Column],
     thresholds: Thresholds,
     seed: int,
+    *,
+    families: int = 1,
     permutations: int = PERMUTATIONS,
 ) -> Comparison:
     """Compare two samples of queries.
@@ -147,45 +141,29 @@ def compare(
     Args:
         before: The reference.
         after: What may have drifted.
-        columns: One a feature.
+        columns: What the columns of both are.
         thresholds: What counts as drift.
         seed: Of the permutations.
+        families: How many such comparisons a report makes, by which p values are multiplied (Bonferroni).
         permutations: Number of them.
     """
     fewest = min(before.n_queries, after.n_queries)
     if fewest < LEAST_QUERIES:
-        sentence = f"Too few queries to tell: {fewest}, and at least {LEAST_QUERIES} are needed."
-        return Comparison("too_few", sentence, (), None)
+        return Comparison("too_few")
     later = memberships(before.n_queries, after.n_queries, permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
     found, permuted = [], []
-    for column, earlier_values, later_values in _values(before, after, columns):
+    for place, column in enumerate(columns):
+        earlier_values, later_values = before.values[:, place], after.values[:, place]
         values = np.concatenate([earlier_values, later_values])
-        fine = _bins(values, values, column, _FINE_BINS)[0]
+        fine, _ = _bins(values, values, column, _FINE_BINS)
         by_query = _counts(query, fine, before.n_queries + after.n_queries)
         permuted.append(distances(by_query, later, ordered=column.categories is None))
         found.append(_described(column, earlier_values, later_values, float(permuted[-1][0])))
-    judged = [
-        _judged(each, float(p), thresholds)
-        for each, p in zip(found, adjusted_p_values(permuted), strict=True)
-    ]
-    *features, scores = judged
-    features.sort(key=lambda each: (_ORDER[each.verdict], -each.psi, each.name))
-    drifted = [each.name for each in (scores, *features) if each.verdict == "drift"]
-    sentence = f"Drift in {first_names(drifted)}." if drifted else "No drift found."
-    return Comparison("drift" if drifted else "none", sentence, tuple(features), scores)
-
-
-_ORDER = {"drift": 0, "shift": 1, "none": 2, "too_few": 3}
-
-
-def _values(
-    before: QuerySample, after: QuerySample, columns: Sequence[Column]
-) -> list[tuple[Column, FloatArray, FloatArray]]:
-    features = [
-        (column, before.features[:, place], after.features[:, place]) for place, column in enumerate(columns)
-    ]
-    return [*features, (Column(SCORES), before.scores, after.scores)]
+    p_values = np.minimum(1.0, families * adjusted_p_values(permuted))
+    judged = tuple(_judged(each, float(p), thresholds) for each, p in zip(found, p_values, strict=True))
+    drifts = any(each.verdict == "drift" for each in judged)
+    return Comparison("drift" if drifts else "none", judged)
 
 
 def _bins(
@@ -206,7 +184,7 @@ def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Float32Array
     return counts.reshape(n_queries, n_bins).astype(np.float32)
 
 
-def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> FeatureDrift:
+def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:
     """Describe a column without a judgment."""
     is_number = column.categories is None
     bins_before, edges = _bins(earlier, earlier, column, BINS)
@@ -226,7 +204,7 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
         }
     counts = [np.bincount(bins, minlength=n_bins).astype(np.float64) for bins in (bins_before, bins_after)]
     shares = [each / max(1.0, float(np.sum(each))) for each in counts]
-    return FeatureDrift(
+    return ColumnDrift(
         name=column.name,
         kind="number" if is_number else "category",
         psi=population_stability_index(*_used(*counts)),
@@ -260,7 +238,7 @@ def _used(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Floa
     return before[used], after[used]
 
 
-def _judged(found: FeatureDrift, p: float, thresholds: Thresholds) -> FeatureDrift:
+def _judged(found: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift:
     missing = abs(found.missing_after - found.missing_before)
     is_sure = p <= thresholds.p
     reasons = []

@@ -58,7 +58,7 @@ def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
     standardised = np.stack([_standardised(each) for each in by_column])
     largest = np.max(standardised, axis=0)
     # Rounding must not make the largest smaller than itself.
-    return np.mean(largest >= standardised[:, :1] - 1e-9, axis=1)
+    return np.asarray(np.mean(largest >= standardised[:, :1] - 1e-9, axis=1))
 
 
 def _standardised(distance: Float64Array) -> Float64Array:
@@ -67,4 +67,4 @@ def _standardised(distance: Float64Array) -> Float64Array:
 
 
 def _shares(counts: Float64Array) -> Float64Array:
-    return counts / np.maximum(np.sum(counts, axis=1, keepdims=True), 1)
+    return np.asarray(counts / np.maximum(np.sum(counts, axis=1, keepdims=True), 1))

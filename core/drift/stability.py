@@ -12,21 +12,25 @@ _PRIOR = 0.5
 def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
     """Return the upper edges of all bins but the last, by quantiles of the values.
 
-    Equal quantiles give one edge, so that a feature of few values has a bin a value.
+    A feature of few values has a bin a value, and one each for what is below and above all of them.
 
     Args:
         values: (n,) without NaN.
         bins: Most bins, at least 2.
 
     Example:
-        >>> quantile_edges(np.array([0.0, 0.0, 0.0, 1.0]), 10)
-        array([0.])
+        >>> quantile_edges(np.array([0.0, 0.0, 0.0, 1.0]), 10)[1:]
+        array([0., 1.])
+        >>> quantile_edges(np.arange(100.0), 4)
+        array([24., 49., 74.])
     """
     if not len(values):
         return np.zeros(0)
-    levels = np.arange(1, bins) / bins
+    levels = np.arange(1, bins + 1) / bins
     edges = np.unique(np.quantile(values, levels, method="inverted_cdf").astype(np.float64))
-    return edges[edges < np.max(values)]
+    if len(edges) == bins:
+        return edges[:-1]
+    return np.concatenate([[np.nextafter(edges[0], -np.inf)], edges])
 
 
 def bin_numbers(values: FloatArray, edges: Float64Array) -> Int64Array:

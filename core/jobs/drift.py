@@ -1,14 +1,16 @@
 """Looking for drift in the score samples of a model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from core.drift import Thresholds
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
 from core.jobs.stored import Json, Stored, required
 from core.jobs.systems import SYSTEM, System
+
+if TYPE_CHECKING:
+    from core.drift import Thresholds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +37,14 @@ class DriftJob(SubmittedJob):
     days: float
     compare_with_previous: bool
     queries_by: Literal["id", "request"]
-    thresholds: Thresholds
+    thresholds: "Thresholds"
     seed: int
 
     @classmethod
     def from_json(cls, stored: Stored) -> "DriftJob":
         """Parse the stored JSON."""
+        from core.drift import Thresholds
+
         return cls(
             scored_dataset_id=required(stored, "scored_dataset_id"),
             system=System.from_json(stored),
@@ -67,8 +71,11 @@ class DriftJob(SubmittedJob):
 
     @staticmethod
     def reference_datasets(
-        asked: str | None, trained_on: str | None, lineage: Stored | None
-    ) -> dict[str, str]:
+        asked: str | None,
+        trained_on: str | None,
+        lineage: Stored | None,
+        is_there: Callable[[str], bool],
+    ) -> Json:
         """Return what a model's samples are compared with, as entries of the specification.
 
         Scores are compared with those on the validation data where the model has such a dataset: on the
@@ -78,6 +85,7 @@ class DriftJob(SubmittedJob):
             asked: The dataset that was asked for, or None.
             trained_on: The training dataset of the model, None of an imported one.
             lineage: The lineage of the model, or None.
+            is_there: Whether there still is a dataset of an id.
 
         Raises:
             InvalidInput: There is none to compare with.
@@ -85,9 +93,14 @@ class DriftJob(SubmittedJob):
         dataset_id = asked or trained_on
         if dataset_id is None:
             raise InvalidInput.at("/dataset_id", "required: the model was imported, without training data")
+        if not is_there(dataset_id):
+            raise InvalidInput.at(
+                "/dataset_id", f"there is no dataset {dataset_id} any more; name one to compare with"
+            )
         validated = ((lineage or {}).get("datasets") or {}).get("validation") or {}
-        scored = dataset_id if asked else validated.get("id") or dataset_id
-        return {"dataset_id": dataset_id, "scored_dataset_id": scored}
+        scored = None if asked else validated.get("id")
+        has_scored = scored is not None and is_there(scored)
+        return {"dataset_id": dataset_id, "scored_dataset_id": scored if has_scored else dataset_id}
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:

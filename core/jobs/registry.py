@@ -8,6 +8,7 @@ from typing import Self
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
+from core.jobs.drift import DriftJob
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
 from core.jobs.import_run import ImportRunJob
@@ -45,6 +46,7 @@ class JobKind(StrEnum):
     COMPARE = CompareJob.kind, CompareJob
     PROMOTE = PromoteJob.kind, PromoteJob
     INSPECT = InspectJob.kind, InspectJob
+    DRIFT = DriftJob.kind, DriftJob
     RANK = RankJob.kind, RankJob
     REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob

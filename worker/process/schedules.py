@@ -155,7 +155,9 @@ def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, 
         )
     # An alias means another version from time to time.
     model = tx.models.resolve(schedule.job["model"])
-    datasets = DriftJob.reference_datasets(schedule.job.get("dataset_id"), model.dataset_id, model.lineage)
+    datasets = DriftJob.reference_datasets(
+        schedule.job.get("dataset_id"), model.dataset_id, model.lineage, tx.datasets.exists
+    )
     named = {"model_id": model.id, "system": model.reference}
     return DriftJob.from_json({**schedule.spec, **named, **datasets})
 

@@ -20,6 +20,7 @@ from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
+from worker.runners.drift import run_drift
 from worker.runners.evaluation import run_evaluation
 from worker.runners.experiment_report import run_report
 from worker.runners.ingestion import run_ingestion
@@ -44,6 +45,7 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.COMPARE: run_comparison,
         JobKind.PROMOTE: run_promotion,
         JobKind.INSPECT: run_inspection,
+        JobKind.DRIFT: run_drift,
         JobKind.RANK: run_ranking,
         JobKind.REPORT: run_report,
         JobKind.INGEST: run_ingestion,

@@ -4,12 +4,14 @@ from datetime import UTC, datetime
 
 from app.jobs.requests import (
     CompareRequest,
+    DriftRequest,
     EvaluateRequest,
     InspectRequest,
     JobBatchRequest,
     RankDatasetRequest,
     TrainRequest,
 )
+from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
 from app.jobs.submission.repeats import check_draws, check_repeats, repeated
@@ -19,7 +21,7 @@ from core.jobs import SubmittedJob
 from core.store import Job, Transaction
 from core.store.repositories.projects import Labels
 
-Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
+Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
 
 
 def submit(
@@ -75,6 +77,8 @@ def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
         return comparison(tx, request)
     if isinstance(request, InspectRequest):
         return inspection(tx, request)
+    if isinstance(request, DriftRequest):
+        return drift(tx, request)
     return ranking(tx, request)
 
 

@@ -18,13 +18,9 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     """
     system = model_named(tx, request.model)
     model = tx.models.get(system["model_id"])
-    datasets = DriftJob.reference_datasets(request.dataset_id, model.dataset_id, model.lineage)
-    if not tx.datasets.names([datasets["dataset_id"]]):
-        raise InvalidInput.at(
-            "/dataset_id", f"there is no dataset {datasets['dataset_id']}; name one to compare with"
-        )
-    if not tx.datasets.names([datasets["scored_dataset_id"]]):
-        datasets["scored_dataset_id"] = datasets["dataset_id"]
+    datasets = DriftJob.reference_datasets(
+        request.dataset_id, model.dataset_id, model.lineage, tx.datasets.exists
+    )
     (dataset,) = require_ready(tx, [datasets["dataset_id"]])
     if is_bare(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which nothing compares with")

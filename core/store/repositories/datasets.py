@@ -128,6 +128,10 @@ class Datasets:
         order = order_of(COLUMNS, sort, direction)
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET, order)
 
+    def exists(self, id: str) -> bool:
+        """Return whether there is a dataset of this id."""
+        return self._session.scalar(select(Dataset.id).where(Dataset.id == id)) is not None
+
     def newest(self, name: str) -> Dataset | None:
         """Return the ready dataset of a name that was made last, or None."""
         rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")

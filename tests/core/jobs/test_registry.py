@@ -69,7 +69,9 @@ def test_kinds_are_listed_in_two_places() -> None:
         if path.suffix in (".py", ".js", ".html") and "site" not in path.parts
         if all(name.search(path.read_text()) for name in names)
     }
-    generated = {"rankery/cli/job_names.py", "rankery/client/schemas/answers.py"}
+    generated = {"rankery/cli/job_names.py"} | {
+        f"rankery/client/schemas/{name}.py" for name in ("answers", "requests")
+    }
     assert listing - generated == {
         "core/jobs/registry.py",
         Path(getfile(tasks)).relative_to(SOURCES).as_posix(),
@@ -96,6 +98,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("compare", "web:3, bm25"),
         ("promote", "web:4 for @champion"),
         ("inspect", "web:3"),
+        ("drift", "web:3"),
         ("rank", "web:3"),
         ("ingest", "train.txt"),
         ("import", "bm25"),

@@ -1,0 +1,53 @@
+"""Routes of reports of drift."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from app.drift.schemas import DriftReport, DriftReportPage, Verdict
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import Cursor, Limit, ModelReference
+from app.services import UseServices
+
+router = Router(prefix="/v1/drift-reports", tags=["results"], route_class=JsonRoute)
+
+
+@router.get("", summary="List reports of drift", responses={**NOT_MODIFIED, **problems(404, 422)})
+def list_drift_reports(
+    services: UseServices,
+    model: Annotated[
+        ModelReference | None, Query(description="Only of this version; of all versions of a plain name")
+    ] = None,
+    verdict: Annotated[Verdict | None, Query(description="Only reports with this verdict")] = None,
+    project: Annotated[str | None, Query(max_length=100, description="Only reports of this project")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> DriftReportPage:
+    """List what drift jobs found, newest first, without their comparisons."""
+    with services.store.read() as tx:
+        resolved = None if model is None else tx.models.resolve(model)
+        is_name = resolved is not None and resolved.name == model
+        page = tx.drift_reports.page(
+            cursor,
+            limit,
+            name=model if is_name else None,
+            model_id=None if resolved is None or is_name else resolved.id,
+            verdict=verdict,
+            project=project,
+        )
+    return DriftReportPage.model_validate(page)
+
+
+@router.get("/{report_id}", summary="Show a report of drift", responses={**NOT_MODIFIED, **problems(404)})
+def get_drift_report(report_id: str, services: UseServices) -> DriftReport:
+    """Show how the score samples of a model differ from its training data, and from the samples before."""
+    with services.store.read() as tx:
+        return DriftReport.model_validate(tx.drift_reports.get(report_id))
+
+
+@router.delete("/{report_id}", summary="Delete a report of drift", status_code=204, responses=problems(404))
+def delete_drift_report(report_id: str, services: UseServices) -> None:
+    """Delete a report of drift; its job and the samples stay."""
+    with services.store.begin() as tx:
+        tx.drift_reports.delete(report_id)

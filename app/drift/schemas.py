@@ -1,0 +1,173 @@
+"""Responses of reports of drift."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from app.http.schemas import Json, NextCursor, ResponseModel
+
+Verdict = Literal["drift", "none", "too_few"]
+
+_COLUMN: Json = {
+    "name": "bm25",
+    "kind": "number",
+    "psi": 0.41,
+    "distance": 0.27,
+    "p": 0.003,
+    "missing_before": 0.0,
+    "missing_after": 0.02,
+    "verdict": "drift",
+    "sentence": "bm25 has drifted: its stability index is 0.41 (p = 0.003).",
+    "profile": {"edges": [3.5, 7.25], "before": [0.0, 0.33, 0.33, 0.34], "after": [0.02, 0.1, 0.28, 0.6]},
+}
+_ENTRY: Json = {
+    "id": "drf_01k9x2m4q7c8v5n3b6r1",
+    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+    "model": "web:3",
+    "days": 7.0,
+    "since": "2026-01-05T00:00:00Z",
+    "until": "2026-01-12T00:00:00Z",
+    "verdict": "drift",
+    "sentence": "Drift from the training data: bm25.",
+    "requests": 812,
+    "queries": 640,
+    "documents": 7_311,
+    "drifted_features": ["bm25"],
+    "thresholds": {"p": 0.01, "psi": 0.2, "missing": 0.1},
+    "project": "search",
+    "created_at": "2026-01-12T00:00:00Z",
+}
+_COMPARISON: Json = {
+    "with": "training",
+    "reference": {
+        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+        "scored_dataset_id": "ds_01k9x2m4q7c8v5n3b6r2",
+        "queries": 2_000,
+        "documents": 24_031,
+    },
+    "queries": 640,
+    "documents": 7_311,
+    "verdict": "drift",
+    "sentence": "Drift in bm25.",
+    "features": [_COLUMN],
+    "scores": {**_COLUMN, "name": "scores", "psi": 0.04, "verdict": "none", "p": 1.0},
+}
+
+
+class DriftThresholds(ResponseModel):
+    """What counts as drift."""
+
+    p: float
+    psi: float
+    missing: float
+
+
+class DriftReportEntry(ResponseModel):
+    """A report of drift in a list."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_ENTRY]})
+
+    id: str
+    job_id: str
+    model_id: str
+    model: str = Field(description="Reference of the version that was looked at")
+    days: float = Field(description="Samples of so many days were looked at")
+    since: datetime
+    until: datetime
+    verdict: Verdict = Field(
+        description="Against the training data or the time before; `too_few` queries to tell"
+    )
+    sentence: str
+    requests: int = Field(description="Sampled requests of that time")
+    queries: int = Field(description="Different queries in them")
+    documents: int = Field(description="Documents of the queries that were compared")
+    drifted_features: list[str] = Field(description="The most drifted first; `scores` are among them")
+    thresholds: DriftThresholds
+    project: str | None
+    created_at: datetime
+
+
+class DriftReportPage(ResponseModel):
+    """A page of reports of drift, newest first."""
+
+    items: list[DriftReportEntry]
+    next_cursor: NextCursor
+
+
+class DriftProfile(ResponseModel):
+    """Shares of documents in bins: without a value first, then by value."""
+
+    edges: list[float] | None = Field(
+        None,
+        description="Upper edges of all bins of numbers but the last",
+        exclude_if=lambda edges: edges is None,
+    )
+    categories: list[str] | None = Field(
+        None, description="The bins of categories", exclude_if=lambda names: names is None
+    )
+    before: list[float]
+    after: list[float]
+
+
+class DriftColumn(ResponseModel):
+    """How a feature, or the scores, differ from before."""
+
+    name: str
+    kind: Literal["number", "category"]
+    psi: float = Field(description="Population stability index on ten quantile bins of before")
+    distance: float = Field(
+        description="Of numbers the Kolmogorov-Smirnov distance, of categories the total variation; missing"
+        " values count as the least"
+    )
+    p: float = Field(
+        description="Probability of such a distance in any feature without drift, by permutations of queries"
+    )
+    missing_before: float = Field(description="Share of documents without a value")
+    missing_after: float
+    verdict: Literal["drift", "shift", "none"] = Field(
+        description="`shift` where it differs surely, but by less than the thresholds"
+    )
+    sentence: str
+    profile: DriftProfile
+
+
+class DriftReference(ResponseModel):
+    """What samples are compared with."""
+
+    dataset_id: str | None = Field(None, description="What features are compared with")
+    scored_dataset_id: str | None = Field(
+        None, description="The scores on it are what scores are compared with"
+    )
+    since: datetime | None = Field(None, description="When the samples before begin")
+    until: datetime | None = None
+    queries: int
+    documents: int
+
+
+class DriftComparison(ResponseModel):
+    """Samples beside the training data, or beside the samples before."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_COMPARISON]})
+
+    compared_with: Literal["training", "previous"] = Field(
+        validation_alias="with", serialization_alias="with"
+    )
+    reference: DriftReference
+    queries: int
+    documents: int
+    verdict: Verdict
+    sentence: str
+    features: list[DriftColumn] = Field(description="Those that drifted first; empty for too few queries")
+    scores: DriftColumn | None
+
+
+class DriftReport(DriftReportEntry):
+    """A report of drift."""
+
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_extra={"examples": [{**_ENTRY, "comparisons": [_COMPARISON]}]}
+    )
+
+    comparisons: list[DriftComparison]

@@ -1,0 +1,241 @@
+"""Drift jobs on requests that the API stored: shifts found, none where there is none."""
+
+import json
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.jobs.requests import DriftRequest
+from app.jobs.submission.drift import drift
+from app.scoring.sample_uploads import SampleUploads
+from core.data import RankingDataset, synthetic_dataset
+from core.data.categories import Categories
+from core.store import DriftReport, Job, Model, Store
+from tests.worker.workshop import Workshop
+
+GIBIBYTE = 2**30
+Json = dict[str, Any]
+
+
+def judged(seed: int, queries: int = 120) -> RankingDataset:
+    """Draw queries of one population."""
+    return synthetic_dataset(queries, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
+
+
+def shifted(dataset: RankingDataset, by: float) -> RankingDataset:
+    """Add to the first feature."""
+    features = np.array(dataset.features)
+    features[:, 0] += by * np.std(features[:, 0])
+    return dataset.with_features(features, dataset.feature_names, dataset.categories)
+
+
+class Traffic:
+    """A model in a workshop, and requests to it."""
+
+    def __init__(self, workshop: Workshop, dataset: RankingDataset | None = None) -> None:
+        self.workshop, self.store = workshop, workshop.store
+        self.dataset_id = workshop.add(dataset or judged(1), "train")
+        workshop.trained(self.dataset_id)
+        self.model = self.version(1)
+
+    def version(self, number: int) -> Model:
+        """Return a version of the model."""
+        with self.store.read() as tx:
+            return tx.models.resolve(f"web:{number}")
+
+    def send(
+        self,
+        dataset: RankingDataset,
+        ago: timedelta = timedelta(hours=1),
+        *,
+        model: Model | None = None,
+        query_ids: Sequence[str] | None = None,
+    ) -> None:
+        """Store a request for each query, as the API does."""
+        uploads = SampleUploads(self.store, GIBIBYTE, 0.01)
+        uploads.start()
+        at = datetime.now(UTC) - ago
+        for place in range(dataset.n_queries):
+            start, stop = dataset.query_boundaries[place : place + 2]
+            query_id = query_ids[place] if query_ids else dataset.query_ids[place]
+            line = _line(model or self.model, dataset, int(start), int(stop), query_id, at)
+            record = {"msg": line, "model_name": "web", "created": at.timestamp()}
+            uploads.emit(logging.makeLogRecord(record))
+        uploads.close()
+
+    def look(self, **asked: Any) -> Job:
+        """Carry out a drift job."""
+        request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **asked})
+        with self.store.begin() as tx:
+            job = tx.enqueue(drift(tx, request))
+        return self.workshop.carry_out(job.id)
+
+    def report(self, **asked: Any) -> DriftReport:
+        """Carry out a drift job, which must succeed, and return its report."""
+        job = self.look(**asked)
+        assert job.status == "succeeded", job.problem
+        with self.store.read() as tx:
+            return tx.drift_reports.get((job.result or {})["drift_report_id"])
+
+
+def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id: str, at: datetime) -> str:
+    rows = np.array(dataset.features[start:stop]).astype(object)
+    for column, name in enumerate(dataset.feature_names):
+        if name in dataset.categories:
+            rows[:, column] = dataset.categories[name].texts(dataset.features[start:stop, column])
+    rows = np.where(rows == rows, rows, None)  # NaN alone differs from itself
+    documents = [{"id": str(i), "features": row, "score": 0.0} for i, row in enumerate(rows.tolist())]
+    return json.dumps(
+        {
+            "at": at.isoformat(),
+            "request_id": "r",
+            "model": {"id": model.id, "name": model.name, "version": model.version},
+            "queries": [{"id": query_id, "documents": documents}],
+        }
+    )
+
+
+@pytest.fixture
+def traffic(workshop: Workshop) -> Traffic:
+    """A model, and no requests yet."""
+    return Traffic(workshop)
+
+
+def by_name(comparison: Json) -> dict[str, Json]:
+    """Return the features of a comparison by name."""
+    return {each["name"]: each for each in comparison["features"]}
+
+
+def test_a_shift_is_found_with_its_feature(traffic: Traffic) -> None:
+    """Beside the training data and the week before; an event tells of it."""
+    traffic.send(judged(2), timedelta(days=10))
+    traffic.send(shifted(judged(3), 2.0))
+    report = traffic.report()
+    assert report.verdict == "drift"
+    assert "f1" in report.drifted_features
+    assert (report.requests, report.queries) == (120, 120)
+    training, previous = report.comparisons
+    for comparison in (training, previous):
+        first = comparison["features"][0]
+        assert (first["name"], first["verdict"]) == ("f1", "drift")
+        assert first["psi"] > 0.2
+        assert sum(first["profile"]["after"]) == pytest.approx(1)
+        assert len(first["profile"]["edges"]) + 2 == len(first["profile"]["before"])
+        assert {each["verdict"] for each in comparison["features"][1:]} == {"none"}
+    assert training["reference"]["dataset_id"] == traffic.dataset_id
+    assert training["reference"]["queries"] == previous["reference"]["queries"] == 120
+    with traffic.store.read() as tx:
+        (event,) = tx.events.page(None, 10, kinds=["drift.found"]).items
+    assert event.object_id == report.id
+    assert event.data["features"] == report.drifted_features
+
+
+def test_resampled_queries_are_no_drift(traffic: Traffic) -> None:
+    """Other queries of the same population, and no event."""
+    traffic.send(judged(2), timedelta(days=10))
+    traffic.send(judged(3))
+    report = traffic.report()
+    assert (report.verdict, report.drifted_features) == ("none", [])
+    assert [each["verdict"] for each in report.comparisons] == ["none", "none"]
+    assert report.comparisons[0]["scores"]["verdict"] != "drift"
+    with traffic.store.read() as tx:
+        assert tx.events.page(None, 10, kinds=["drift.found"]).items == []
+
+
+def test_a_query_counts_once_by_its_latest_request(traffic: Traffic) -> None:
+    """Else a query that many ask would be taken for many queries; without ids that name them all count."""
+    traffic.send(shifted(judged(3), 5.0), timedelta(hours=3))
+    traffic.send(judged(3), timedelta(hours=2))
+    report = traffic.report(compare_with_previous=False)
+    assert (report.requests, report.queries, report.verdict) == (240, 120, "none")
+    apart = traffic.report(compare_with_previous=False, queries_by="request")
+    assert (apart.requests, apart.queries, apart.verdict) == (240, 240, "drift")
+
+
+def test_too_few_queries_tell_nothing_and_the_report_says_why(traffic: Traffic) -> None:
+    """Where many requests share few ids it names the way out."""
+    assert "0 now" in traffic.report().sentence
+    data = shifted(judged(3), 9.0)
+    traffic.send(data, query_ids=["q"] * data.n_queries)
+    report = traffic.report()
+    assert (report.verdict, report.queries) == ("too_few", 1)
+    assert "queries_by" in report.sentence
+    assert report.comparisons[0]["features"] == []
+    assert report.comparisons[0]["scores"] is None
+
+
+def test_requests_to_other_versions_and_models_are_told_apart(traffic: Traffic) -> None:
+    """Versions with the same features count; other names do not, nor another time."""
+    traffic.workshop.trained(traffic.dataset_id)
+    other = judged(2)
+    traffic.workshop.train(traffic.dataset_id, model_name="other")
+    with traffic.store.read() as tx:
+        foreign = tx.models.resolve("other")
+    traffic.send(judged(3), model=traffic.version(2))
+    traffic.send(shifted(other, 9.0), model=foreign)
+    traffic.send(shifted(judged(4), 9.0), timedelta(days=30))
+    report = traffic.report()
+    assert (report.requests, report.verdict) == (120, "none")
+
+
+def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
+    """As texts in the requests, which the codes of the model name."""
+    data = judged(1)
+
+    def coloured(dataset: RankingDataset, shares: Sequence[float], missing: float) -> RankingDataset:
+        rng = np.random.default_rng(dataset.n_documents + int(100 * missing))
+        features = np.array(dataset.features)
+        features[:, 1] = rng.choice(3, len(features), p=shares)
+        features[rng.random(len(features)) < missing, 2] = np.nan
+        colours = {dataset.feature_names[1]: Categories(("red", "green", "blue"))}
+        return replace(dataset, features=features, categories=colours)
+
+    traffic = Traffic(workshop, coloured(data, [0.6, 0.3, 0.1], 0.05))
+    traffic.send(coloured(judged(3), [0.1, 0.3, 0.6], 0.5))
+    report = traffic.report(compare_with_previous=False)
+    (training,) = report.comparisons
+    colour, sent = by_name(training)["f2"], by_name(training)["f3"]
+    assert (colour["kind"], colour["verdict"], sent["verdict"]) == ("category", "drift", "drift")
+    assert colour["profile"]["categories"] == ["red", "green", "blue", "others"]
+    assert sent["missing_after"] - sent["missing_before"] == pytest.approx(0.45, abs=0.05)
+    assert by_name(training)["f1"]["verdict"] == "none"
+
+
+def test_scores_are_compared_with_those_on_the_validation_data(workshop: Workshop) -> None:
+    """Where the model has a dataset of these; a name of another dataset comes instead of both."""
+    validation = workshop.add(judged(7), "validation")
+    traffic = Traffic.__new__(Traffic)
+    traffic.workshop, traffic.store = workshop, workshop.store
+    traffic.dataset_id = workshop.add(judged(1), "train")
+    workshop.trained(traffic.dataset_id, validation={"dataset_id": validation})
+    traffic.model = traffic.version(1)
+    traffic.send(judged(3))
+    reference = traffic.report().comparisons[0]["reference"]
+    assert (reference["dataset_id"], reference["scored_dataset_id"]) == (traffic.dataset_id, validation)
+    named = traffic.report(dataset_id=validation).comparisons[0]["reference"]
+    assert (named["dataset_id"], named["scored_dataset_id"]) == (validation, validation)
+
+
+def test_stored_requests_keep_to_their_bytes(store: Store, settings: Any) -> None:
+    """The oldest go, with their artifacts."""
+    now = datetime.now(UTC)
+    for hour in range(4):
+        uploads = SampleUploads(store, 200, 0.01)
+        uploads.start()
+        created = (now - timedelta(hours=9 - hour)).timestamp()
+        record = {"msg": secrets.token_hex(50), "model_name": "web", "created": created}
+        uploads.emit(logging.makeLogRecord(record))
+        uploads.close()
+    with store.read() as tx:
+        kept = tx.score_samples.between(now - timedelta(days=1), now, "web")
+    assert 1 <= len(kept) < 4
+    assert sum(row.size_bytes for row in kept) <= 200
+    assert kept[0].last_at == max(row.last_at for row in kept) > now - timedelta(hours=7)
+    folders = sorted(path.name for path in (settings.data_dir / "artifacts" / "scored").glob("smp_*"))
+    assert folders == sorted(row.id for row in kept)

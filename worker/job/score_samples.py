@@ -1,0 +1,184 @@
+"""Scoring requests that were stored, and queries drawn from them and from datasets."""
+
+import gzip
+import hashlib
+import heapq
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.drift import QuerySample
+from core.errors import NotFound
+from core.store import Store
+from core.store.artifacts.keys import samples_key
+from core.types import Float32Array, Float64Array
+from worker.job.systems import LoadedModel
+
+# What is compared grows no further with the number of samples.
+MOST_QUERIES = 2_000
+MOST_DOCUMENTS = 100_000
+
+
+@dataclass(frozen=True)
+class Window:
+    """Requests of a time to the versions of a model.
+
+    Attributes:
+        name: Name of the model.
+        since: When it begins.
+        until: When it ends.
+    """
+
+    name: str
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Queries of stored requests.
+
+    Attributes:
+        sample: Some of the queries, with features and a last column of scores.
+        requests: How many requests there are.
+        queries: How many different queries they have.
+    """
+
+    sample: QuerySample
+    requests: int
+    queries: int
+
+
+def read_samples(
+    store: Store,
+    model: LoadedModel,
+    window: Window,
+    queries_by: Literal["id", "request"],
+    seed: int,
+    threads: int,
+) -> Sampled:
+    """Read stored requests, and score a random sample of their queries by a model.
+
+    Each query counts once, by its latest request. Requests to all versions of the name count whose features
+    are those of the model, so that a version that is new is compared with what came before it.
+
+    Args:
+        store: Where they are.
+        model: The model; its scores are computed anew.
+        window: Which requests.
+        queries_by: Whether equal ids mean one query, or no two queries are the same.
+        seed: Decides which queries are drawn.
+        threads: To score with.
+    """
+    drawn: list[tuple[int, int, Float32Array]] = []  # a heap with the greatest number first
+    seen: set[int] = set()
+    requests = 0
+    for features, request in _requests(store, model, window):
+        requests += 1
+        for place, query in enumerate(request["queries"]):
+            key = query["id"] if queries_by == "id" else f"{requests} {place}"
+            number = _number(key, seed)
+            if number in seen or not query["documents"]:
+                continue
+            seen.add(number)
+            if len(drawn) < MOST_QUERIES or number < -drawn[0][0]:
+                item = (-number, len(seen), features.of(query["documents"]))
+                (heapq.heappush if len(drawn) < MOST_QUERIES else heapq.heapreplace)(drawn, item)
+    matrices = [features for _, _, features in sorted(drawn, reverse=True, key=lambda each: each[:2])]
+    return Sampled(_scored(model, matrices, threads), requests, len(seen))
+
+
+def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
+    """Return random queries of a dataset, at most as many as are drawn of stored requests."""
+    order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MOST_QUERIES]
+    sizes = np.cumsum(np.diff(dataset.query_boundaries)[order])
+    return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MOST_DOCUMENTS)))]))
+
+
+def with_scores(features: Float32Array, scores: Float64Array) -> Float32Array:
+    """Return features with the scores as a last column."""
+    return np.column_stack([features, scores.astype(np.float32)])
+
+
+@dataclass(frozen=True)
+class _LoggedFeatures:
+    """The features of requests to one version of a model.
+
+    Attributes:
+        columns: Where each feature of the model is in the documents.
+        model: The model.
+    """
+
+    columns: Sequence[int]
+    model: LoadedModel
+
+    def of(self, documents: Sequence[Mapping[str, Any]]) -> Float32Array:
+        """Return the features of the documents of a query, (n_documents, n_features)."""
+        rows = [document["features"] for document in documents]
+        if not self.model.categories:
+            return np.array(rows, np.float32)[:, self.columns]
+        found = np.empty((len(rows), len(self.columns)), np.float32)
+        for place, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
+            values = [row[column] for row in rows]
+            categories = self.model.categories.get(name)
+            if categories is not None:
+                values = [categories.code(each) if isinstance(each, str) else each for each in values]
+            found[:, place] = np.array(values, np.float32)
+        return found
+
+
+def _requests(
+    store: Store, model: LoadedModel, window: Window
+) -> Iterator[tuple[_LoggedFeatures, dict[str, Any]]]:
+    """Yield the requests of a window whose features are those of the model, the latest first."""
+    with store.read() as tx:
+        rows = tx.score_samples.between(window.since, window.until, window.name)
+    known: dict[str, _LoggedFeatures | None] = {}
+    for row in rows:
+        try:
+            content = store.artifacts.read_bytes(samples_key(row.id))
+        except NotFound:
+            continue  # dropped meanwhile, to make room
+        for line in reversed(gzip.decompress(content).splitlines()):
+            request = json.loads(line)
+            version = request["model"]
+            if version["name"] != window.name:
+                continue
+            if not window.since <= datetime.fromisoformat(request["at"]) < window.until:
+                continue
+            if version["id"] not in known:
+                known[version["id"]] = _logged(store, model, version["id"])
+            features = known[version["id"]]
+            if features is not None:
+                yield features, request
+
+
+def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
+    """Return how a version logs the features of a model, None where it lacks some or was deleted."""
+    with store.read() as tx:
+        row = tx.models.several([model_id]).get(model_id)
+    places = {name: place for place, name in enumerate(row.feature_names if row else ())}
+    if any(name not in places for name in model.feature_names):
+        return None
+    return _LoggedFeatures([places[name] for name in model.feature_names], model)
+
+
+def _number(key: str, seed: int) -> int:
+    """Return a number that is random by the seed, and the same for equal keys."""
+    digest = hashlib.blake2b(key.encode(), key=seed.to_bytes(8, "little"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _scored(model: LoadedModel, matrices: Sequence[Float32Array], threads: int) -> QuerySample:
+    sizes = np.cumsum([0, *map(len, matrices)])
+    kept = max(0, int(np.sum(sizes <= MOST_DOCUMENTS)) - 1)
+    boundaries = sizes[: kept + 1].astype(np.int64)
+    n_features = len(model.feature_names)
+    features = np.concatenate([np.empty((0, n_features), np.float32), *matrices[:kept]])
+    scores = model.scorer.score(features, threads) if len(features) else np.empty(0)
+    return QuerySample(with_scores(features, scores), boundaries)

@@ -1,0 +1,190 @@
+"""Run drift jobs."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from core.drift import LEAST_QUERIES, Column, ColumnDrift, Comparison, QuerySample, Verdict, compare
+from core.events import DRIFT_FOUND
+from core.jobs.drift import DriftJob
+from core.names import first_names
+from core.store import new_id
+from core.store.clock import utc_now
+from core.store.repositories.ids import DRIFT_REPORT
+from worker.job.datasets import load_dataset
+from worker.job.run import JobRun, Values
+from worker.job.score_samples import Sampled, Window, draw_queries, read_samples, with_scores
+from worker.job.systems import LoadedModel, load_model
+
+SCORES = "scores"
+_ORDER = {"drift": 0, "shift": 1, "none": 2}
+
+
+def run_drift(run: JobRun, spec: DriftJob) -> None:
+    """Compare score samples with the training data, and with the samples before; store the report.
+
+    Raises:
+        NotFound: The model, its training data or its name is gone.
+        DatasetError: The dataset has no features.
+    """
+    run.phase("reading samples")
+    model_id = str(spec.system.model_id)
+    model = load_model(run.store, model_id)
+    with run.store.read() as tx:
+        row = tx.models.get(model_id)
+    until, days = utc_now(), timedelta(days=spec.days)
+    window = Window(row.name, until - days, until)
+    sampled = _read(run, spec, model, window)
+    before = Window(row.name, until - 2 * days, until - days)
+    # Features and scores on other data, and both of the time before.
+    families = 2 + spec.compare_with_previous
+    run.phase("comparing with the training data")
+    comparisons = [_with_training(run, spec, model, sampled, families)]
+    if spec.compare_with_previous:
+        run.phase("comparing with the time before")
+        earlier = _read(run, spec, model, before)
+        found = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
+        reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}
+        features, scores = found.columns[:-1], found.columns[-1:]
+        comparisons.append(
+            _shown("previous", reference, earlier.sample, sampled, found.verdict, features, scores)
+        )
+    verdict, drifted, sentence = _summary(comparisons, sampled, spec)
+    report_id = new_id(DRIFT_REPORT)
+    result = {"drift_report_id": report_id, "model_id": model_id, "verdict": verdict, "sentence": sentence}
+    with run.succeeding(result) as tx:
+        job = tx.jobs.get(run.id)
+        tx.drift_reports.add(
+            id=report_id,
+            job_id=run.id,
+            model_id=model_id,
+            model=row.reference,
+            name=row.name,
+            days=spec.days,
+            since=window.since,
+            until=window.until,
+            verdict=verdict,
+            sentence=sentence,
+            requests=sampled.requests,
+            queries=sampled.queries,
+            documents=sampled.sample.n_documents,
+            drifted_features=drifted,
+            thresholds=asdict(spec.thresholds),
+            comparisons=comparisons,
+            project=job.project,
+        )
+        if verdict == "drift":
+            told = {"model": row.reference, "model_id": model_id, "sentence": sentence, "features": drifted}
+            tx.events.add(
+                DRIFT_FOUND, "drift-report", report_id, told, project=job.project, key_id=run.key_id
+            )
+
+
+def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> Sampled:
+    return read_samples(run.store, model, window, spec.queries_by, spec.seed, run.threads)
+
+
+def _with_training(
+    run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled, families: int
+) -> Values:
+    """Compare features with those of the training data, and scores with those on the validation data."""
+    reference = _sample_of(run, spec, model, spec.dataset_id)
+    of_features = _compare(spec, reference, sampled.sample, model, (True, False), families)
+    scored = reference
+    if spec.scored_dataset_id != spec.dataset_id:
+        scored = _sample_of(run, spec, model, spec.scored_dataset_id)
+    of_scores = _compare(spec, scored, sampled.sample, model, (False, True), families)
+    verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
+    named = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
+    return _shown("training", named, reference, sampled, verdict, of_features.columns, of_scores.columns)
+
+
+def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
+    dataset = draw_queries(model.fit(load_dataset(run.store, run.caches, dataset_id).dataset), spec.seed)
+    features = np.asarray(dataset.features, np.float32)
+    scores = model.scorer.score(features, run.threads)
+    return QuerySample(with_scores(features, scores), dataset.query_boundaries)
+
+
+def _compare(
+    spec: DriftJob,
+    before: QuerySample,
+    after: QuerySample,
+    model: LoadedModel,
+    parts: tuple[bool, bool],
+    families: int,
+) -> Comparison:
+    """Compare the features, the scores, or both of two samples."""
+    names = model.feature_names
+    categories = {name: each.values for name, each in model.categories.items()}
+    columns = [Column(name, categories.get(name)) for name in names] if parts[0] else []
+    columns += [Column(SCORES)] if parts[1] else []
+    places = slice(0 if parts[0] else len(names), len(names) + parts[1])
+    return compare(
+        QuerySample(before.values[:, places], before.query_boundaries),
+        QuerySample(after.values[:, places], after.query_boundaries),
+        columns,
+        spec.thresholds,
+        spec.seed,
+        families=families,
+    )
+
+
+def _shown(
+    what: str,
+    reference: Values,
+    before: QuerySample,
+    sampled: Sampled,
+    verdict: Verdict,
+    features: Sequence[ColumnDrift],
+    scores: Sequence[ColumnDrift],
+) -> Values:
+    """Return a comparison as it is stored, with its features by verdict and index."""
+    now = sampled.sample
+    ordered = sorted(features, key=lambda each: (_ORDER[each.verdict], -each.psi, each.name))
+    drifted = [each.name for each in (*scores, *ordered) if each.verdict == "drift"]
+    sentence = f"Drift in {first_names(drifted)}." if drifted else "No drift found."
+    if verdict == "too_few":
+        sentence = (
+            f"Too few queries to tell: {before.n_queries} before and {now.n_queries} now; at least"
+            f" {LEAST_QUERIES} of each are needed."
+        )
+    return {
+        "with": what,
+        "reference": {**reference, "queries": before.n_queries, "documents": before.n_documents},
+        "queries": now.n_queries,
+        "documents": now.n_documents,
+        "verdict": verdict,
+        "sentence": sentence,
+        "features": [each.as_json() for each in ordered],
+        "scores": scores[0].as_json() if scores else None,
+    }
+
+
+def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) -> tuple[str, list[str], str]:
+    """Return the verdict of a report, the columns that drifted, and a sentence."""
+    columns: list[dict[str, Any]] = [
+        each
+        for found in comparisons
+        for each in (*found["features"], *([found["scores"]] if found["scores"] else []))
+    ]
+    drifted = [each for each in columns if each["verdict"] == "drift"]
+    names = list(dict.fromkeys(each["name"] for each in sorted(drifted, key=lambda each: -each["psi"])))
+    if names:
+        against = [found["with"] for found in comparisons if found["verdict"] == "drift"]
+        words = {"training": "the training data", "previous": "the time before"}
+        sentence = f"Drift from {' and '.join(words[each] for each in against)}: {first_names(names)}."
+        return "drift", names, sentence
+    if comparisons[0]["verdict"] != "too_few":
+        return "none", [], "No drift found."
+    if sampled.requests >= LEAST_QUERIES and spec.queries_by == "id":
+        few = f"{sampled.requests} requests have {sampled.queries} different query ids"
+        return (
+            "too_few",
+            [],
+            f"Too few queries to tell: {few}. If ids do not name queries, use queries_by request.",
+        )
+    return "too_few", [], str(comparisons[0]["sentence"])
