@@ -83,6 +83,10 @@ test-servers: develop ## run all tests that have a store on PostgreSQL with S3, 
 test-kill: develop ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_TEST_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
+.PHONY: test-imports
+test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory stays
+	RANKERY_TEST_IMPORT_MIB=400 $(BIN)/pytest tests/integration/test_addresses.py
+
 .PHONY: test-faults
 test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))

@@ -1,6 +1,5 @@
 """Writing LETOR text."""
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from core.types import Float32Array
 
 _BLANKS = frozenset(" \t\r\n")
 _KEY = re.compile(r"[A-Za-z][^ \t\r\n=]*")
-_WRITTEN_CELLS = 1_000_000  # bounds the texts in memory to about 100 MB
+_WRITTEN_CELLS = 100_000  # bounds the texts in memory to about 10 MB
 
 
 def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
@@ -35,6 +34,11 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     _check_ids("/document_ids", dataset.document_ids)
     for name, column in dataset.document_columns.items():
         _check_column(name, column)
+    for lines in _line_blocks(dataset):
+        file.write(lines)
+
+
+def _line_blocks(dataset: RankingDataset) -> Iterator[bytes]:
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries)).tolist()
     step = max(1, _WRITTEN_CELLS // dataset.n_features)
     for first in range(0, dataset.n_documents, step):
@@ -50,11 +54,11 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
                 strict=True,
             )
         ]
-        file.write("".join(lines).encode())
+        yield "".join(lines).encode()
 
 
 def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Check a stored dataset, and return its LETOR text a row group at a time; see `write_letor`.
+    """Check a stored dataset, and return its LETOR text in blocks; see `write_letor`.
 
     Document columns that the format cannot hold, such as titles, are left out.
 
@@ -75,9 +79,7 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
 def _letor_blocks(file: BinaryIO, kept: set[str]) -> Iterator[bytes]:
     for block in read_row_groups(file):
         columns = {name: column for name, column in block.document_columns.items() if name in kept}
-        text = io.BytesIO()
-        write_letor(replace(block, document_columns=columns), text)
-        yield text.getvalue()
+        yield from _line_blocks(replace(block, document_columns=columns))
 
 
 def _writable_columns(file: BinaryIO) -> set[str]:
