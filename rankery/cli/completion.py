@@ -68,6 +68,7 @@ _OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
         ],
     ),
     "model names": ("models", lambda model: [(model.name, "")]),
+    "schedules": ("schedules", lambda one: [(one.id, one.name), (one.name, one.id)]),
     "aliases": (
         "models",
         lambda model: [(f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 datasets = typer.Typer(help="Upload judged data, look it over and delete it.", no_args_is_help=True)
 
-_Reference = Annotated[
+DatasetReference = Annotated[
     str, typer.Argument(help="The dataset's id or name.", autocompletion=of_service("datasets"))
 ]
 
@@ -57,7 +57,7 @@ def list_datasets(
 
 @datasets.command("show")
 @on_service
-def show_dataset(session: ServiceConnection, dataset: _Reference) -> None:
+def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     """Show what a dataset holds, or why it could not be read.
 
     Example: `rankery datasets show train.txt`
@@ -100,7 +100,7 @@ def upload_datasets(
         raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
     options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
     chosen = columns_of(columns)
-    _show_all(
+    show_all(
         session, [upload(session, file, name, columns=chosen, sizes=query_sizes, **options) for file in files]
     )
 
@@ -141,14 +141,14 @@ def read_folder(
     if files is not None:
         roles: Any = columns_of(columns)
         dataset = client.read_folder(folder, part, name, files=files, columns=roles)
-        _show_all(session, [read(session, dataset)])
+        show_all(session, [read(session, dataset)])
         return
     if columns is not None:
         raise WrongUsage("--columns goes with --files")
     first = client.read_folder(folder, part, name)
     made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
     say(made[0].corpus().sentence)
-    _show_all(session, made)
+    show_all(session, made)
 
 
 @datasets.command("folders")
@@ -218,12 +218,12 @@ def synthetic_dataset(
         gains=_numbers(gains),
         relevant_per_query=relevant_per_query,
     )
-    _show_all(session, [read(session, made)])
+    show_all(session, [read(session, made)])
 
 
 @datasets.command("doctor")
 @on_service
-def doctor_dataset(session: ServiceConnection, dataset: _Reference) -> None:
+def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     """Say what the doctor found in a dataset, and what to do; `rankery doctor` does so for files.
 
     Example: `rankery datasets doctor train.txt`
@@ -237,7 +237,7 @@ def doctor_dataset(session: ServiceConnection, dataset: _Reference) -> None:
 @on_service
 def list_queries(
     session: ServiceConnection,
-    dataset: _Reference,
+    dataset: DatasetReference,
     query: Annotated[str | None, typer.Argument(help="A query's id, to see its documents.")] = None,
     prefix: Annotated[str | None, typer.Option(help="Only queries whose ids begin so.")] = None,
     limit: Limit = 20,
@@ -273,7 +273,7 @@ def list_queries(
 @on_service
 def read_again(
     session: ServiceConnection,
-    dataset: _Reference,
+    dataset: DatasetReference,
     ignore: Annotated[list[str], typer.Option(help="A column to leave out; may be repeated.")],
 ) -> None:
     """Read the upload of an invalid dataset again, without some columns.
@@ -281,7 +281,7 @@ def read_again(
     Example: `rankery datasets read-again judged.csv --ignore price`
     """
     found = dataset_of(session, dataset)
-    _show_all(session, [read(session, found.read_again(ignore))])
+    show_all(session, [read(session, found.read_again(ignore))])
 
 
 @datasets.command("delete")
@@ -310,7 +310,8 @@ def _numbers(text: str | None) -> list[float] | None:
         raise WrongUsage(f"--gains takes numbers separated by commas; found {text}") from error
 
 
-def _show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
+def show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
+    """Print datasets that were made."""
     pictures: list[Any] = []
     for dataset in made:
         pictures += [_properties(session, dataset), ""]

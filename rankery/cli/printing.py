@@ -46,6 +46,11 @@ def show_json(document: Any) -> None:
     typer.echo(json_text(document))
 
 
+def json_line(document: Any) -> str:
+    """Return what `json_text` does in one line, for programs that read lines."""
+    return visible(json.dumps(as_json(document), ensure_ascii=False), one_line=True)
+
+
 def json_text(document: Any) -> str:
     """Return plain values, or what the client returned, as JSON."""
     return visible(json.dumps(as_json(document), indent=2, ensure_ascii=False))
@@ -130,6 +135,13 @@ def number(value: float | None, *, signed: bool = False) -> str:
     if value is None:
         return "undefined"
     return f"{value:+.4f}" if signed else f"{value:.4f}"
+
+
+def size(n_bytes: int | None) -> str:
+    """Return bytes in the unit that a person would choose."""
+    from rankery.client.display.texts import size as shown
+
+    return shown(n_bytes)
 
 
 def p_value(value: float | None) -> str:

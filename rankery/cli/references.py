@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankery.client.arguments import Columns
 
 _DATASET_PREFIX = "ds_"
+_READY = "ready"
 _SHOWN_CANDIDATES = 5
 _DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
 
@@ -26,6 +27,8 @@ class NameUnclear(UserError):
 def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
     """Find a dataset by its id or its name; of several with the same content the newest.
 
+    Where some of the name are ready, those that could not be read do not count.
+
     Raises:
         NameUnclear: No dataset has the name, or several of different content have it.
         RankeryApiError: There is none of this id.
@@ -33,6 +36,7 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
     if reference.startswith(_DATASET_PREFIX):
         return session.client.dataset(reference)
     named = list(session.client.datasets(name=reference))
+    named = [one for one in named if one.status == _READY] or named
     contents = {dataset.digest or dataset.id for dataset in named}
     if len(contents) == 1:
         return named[0]
@@ -48,7 +52,8 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
 def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
     """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
 
-    A file whose bytes were uploaded before, to be read in the same way, is not uploaded again.
+    A file whose bytes were uploaded before, to be read in the same way, is not uploaded again. Without
+    columns, it is read as it was before.
 
     Args:
         session: Of the service.
@@ -68,7 +73,8 @@ def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] 
     known = _uploaded_before(session, path, columns)
     if known is None:
         return upload(session, path, columns=columns)
-    say(f"{path.name} was uploaded before, as {known.id}")
+    as_then = "" if _options(known) == _asked(columns) else ", with --columns of its own"
+    say(f"{path.name} was uploaded before, as {known.id}{as_then}")
     return known
 
 
@@ -123,9 +129,13 @@ def _uploaded_before(
         return None  # the service knows the bytes of the data file alone
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    same = session.client.datasets("ready", sha256=sha256)
-    asked = {} if columns is None else {"columns": columns}
-    return next((one for one in same if _options(one) == asked), None)
+    same = list(session.client.datasets(_READY, sha256=sha256))
+    alike = [one for one in same if _options(one) == _asked(columns)]
+    return next(iter(alike or (same if columns is None else [])), None)
+
+
+def _asked(columns: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if columns is None else {"columns": columns}
 
 
 def _options(dataset: "Dataset") -> dict[str, Any]:

@@ -22,7 +22,14 @@ from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_results import show_grid, show_submitted, show_training
-from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of
+from rankery.cli.trainings import (
+    NONE,
+    Sources,
+    check_hyperparameters,
+    check_losses,
+    job_of_file,
+    model_name_of,
+)
 from rankery.grids import points
 
 if TYPE_CHECKING:
@@ -253,6 +260,8 @@ def train(
     if watch and sources is not None and Path(sources.data).is_file():
         session.allow_own_service()
     check_losses(session, [body["loss"] for body in bodies])
+    for body in bodies:
+        check_hyperparameters(session, body.get("hyperparameters") or {}, body.get("scorer"))
     again: RepeatsRequest | None = None
     if repeats is not None:
         again = {"count": repeats, "by": repeat_by.value}

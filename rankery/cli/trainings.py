@@ -13,11 +13,44 @@ from rankery.cli.references import data_of
 from rankery.cli.texts import NotUnderstood
 
 NONE = "none"
+_SIMILAR = 0.8
 _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
 class NoSuchLoss(NotUnderstood):
     """A loss that the service does not have."""
+
+
+class NoSuchHyperparameter(NotUnderstood):
+    """A hyperparameter that neither trees nor the scorer have."""
+
+
+def check_hyperparameters(
+    session: ServiceConnection, asked: Mapping[str, Any], scorer: Mapping[str, Any] | None
+) -> None:
+    """Refuse misspelt hyperparameters before anything is uploaded.
+
+    A name that is near none is left to the service, which knows LightGBM's aliases.
+
+    Raises:
+        NoSuchHyperparameter: With the nearest spelling.
+    """
+    from rankery.client.schemas.requests import Hyperparameters
+
+    known: dict[str, list[str]] = {"trees": list(Hyperparameters.__annotations__)}
+    if scorer is not None:
+        kinds = session.client.request("GET", "/v1/scorers").json()["items"]
+        known |= {
+            one["kind"]: [each["name"] for each in one["parameters"]] for one in kinds if one["is_network"]
+        }
+    named = {"trees": asked, str((scorer or {}).get("kind")): scorer or {}}
+    for kind, values in named.items():
+        for name in values:
+            near = get_close_matches(name, known.get(kind, ()), n=1, cutoff=_SIMILAR)
+            if near and near[0] != name and name != "kind":
+                raise NoSuchHyperparameter(
+                    f"{kind} have no hyperparameter {name!r}; did you mean {near[0]!r}?"
+                )
 
 
 def check_losses(session: ServiceConnection, losses: Iterable[Mapping[str, Any]]) -> None:

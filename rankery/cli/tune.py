@@ -14,7 +14,7 @@ from rankery.cli.printing import number, plain, say, table
 from rankery.cli.scorer_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
-from rankery.cli.trainings import Sources, check_losses, model_name_of
+from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
 from rankery.grids import TREES, part_of
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def tune(
         "seed": seed,
     }
     check_losses(session, [asked_loss])
+    check_hyperparameters(session, choice.hyperparameters, choice.scorer)
     fields = Sources(data, None, test, columns_of(columns)).fields(session)
     document = {key: value for key, value in (body | fields).items() if value is not None}
     study = session.client.submit_study(document)

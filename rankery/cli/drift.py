@@ -1,0 +1,112 @@
+"""`rankery drift`: whether requests still look as the training data did."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import FAILED
+from rankery.cli.lists import listed
+from rankery.cli.models import Reference
+from rankery.cli.options import Limit
+from rankery.cli.printing import moment, number, p_value, plain, say, table
+from rankery.cli.service_options import on_service
+
+drift = typer.Typer(
+    help="Compare logged requests with the training data and with last week.", no_args_is_help=True
+)
+
+_REPORTS = "/v1/drift-reports"
+_DRIFTED = "drift"
+
+
+@drift.command("check")
+@on_service
+def check_drift(
+    session: ServiceConnection,
+    model: Reference,
+    days: Annotated[float | None, typer.Option(min=0.001, help="Of requests.", show_default="7")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Requests since this moment, in the place of --days.")
+    ] = None,
+    psi: Annotated[
+        float | None, typer.Option(min=0, help="Population stability index from which it drifts.")
+    ] = None,
+    p: Annotated[
+        float | None, typer.Option(min=0, max=1, help="p-value below which a difference is shown.")
+    ] = None,
+    missing: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Change of the share missing from which it drifts.")
+    ] = None,
+) -> None:
+    """Check the logged requests of a model for drift; the exit code is 1 where there is some.
+
+    The service must log requests: RANKERY_SCORE_LOG_SHARE.
+
+    Example: `rankery drift check web@champion --days 7`
+    """
+    thresholds = {"psi": psi, "p": p, "missing": missing}
+    given = {key: value for key, value in thresholds.items() if value is not None}
+    asked = {"kind": "drift", "model": model, "days": days, "since": since, "thresholds": given or None}
+    job = session.client.submit({key: value for key, value in asked.items() if value is not None})
+    report = _report(session, session.wait(job).made("drift_report_id"))
+    say(report["sentence"])
+    session.show(report, *_pictures(report))
+    if report["verdict"] == _DRIFTED:
+        raise typer.Exit(FAILED)
+
+
+@drift.command("list")
+@on_service
+def list_reports(
+    session: ServiceConnection,
+    model: Annotated[str | None, typer.Option(help="Only those of this model.")] = None,
+    limit: Limit = 20,
+) -> None:
+    """List reports of drift, newest first.
+
+    Example: `rankery drift list --model web@champion`
+    """
+    found = listed(session, _REPORTS, limit, model=model)
+    shown = table(
+        "id", "model", "until", "verdict", "queries", "features", right=("queries",), wrap=("features",)
+    )
+    for one in found:
+        until = moment(datetime.fromisoformat(one["until"]))
+        features = plain(", ".join(one["drifted_features"]))
+        shown.add_row(one["id"], plain(one["model"]), until, one["verdict"], plain(one["queries"]), features)
+    session.show(found, shown)
+
+
+@drift.command("show")
+@on_service
+def show_report(
+    session: ServiceConnection, report: Annotated[str, typer.Argument(help="The report's id, drf_…")]
+) -> None:
+    """Show a report of drift, a line a feature.
+
+    Example: `rankery drift show drf_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = _report(session, report)
+    session.show(found, plain(found["sentence"]), *_pictures(found))
+
+
+def _report(session: ServiceConnection, report: str) -> dict[str, Any]:
+    found: dict[str, Any] = session.client.request("GET", f"{_REPORTS}/{report}").json()
+    return found
+
+
+def _pictures(report: dict[str, Any]) -> list[RenderableType]:
+    shown: list[RenderableType] = []
+    for comparison in report["comparisons"]:
+        numbers = ("PSI", "p", "missing before", "missing now")
+        made = table("feature", "verdict", *numbers, right=numbers)
+        scores = [{**comparison["scores"], "name": "(scores)"}] if comparison.get("scores") else []
+        for one in (*comparison["features"], *scores):
+            shares = (number(one.get(name)) for name in ("missing_before", "missing_after"))
+            row = (plain(one["name"]), one["verdict"], number(one.get("psi")), p_value(one.get("p")), *shares)
+            made.add_row(*row, style="bold" if one["verdict"] == _DRIFTED else "")
+        shown += ["", f"{plain(comparison['with'])}: {plain(comparison['sentence'])}", made]
+    return shown

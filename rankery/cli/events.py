@@ -1,0 +1,60 @@
+"""`rankery events`: what has happened, and what happens."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.options import Limit
+from rankery.cli.printing import json_line, moment, plain, show_text, table
+from rankery.cli.service_options import on_service
+
+if TYPE_CHECKING:
+    from rankery.client.views.event import EventView
+
+
+@on_service
+def events(
+    session: ServiceConnection,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print events as they happen, a line each, until Ctrl-C.")
+    ] = False,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only these, such as job.ended or gate.refused; may be repeated.")
+    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="ID", help="Only events of this object.")] = None,
+    after: Annotated[
+        int | None,
+        typer.Option(min=0, help="Only those behind the event of this id; 0 for all that are kept."),
+    ] = None,
+    limit: Limit = 50,
+) -> None:
+    """List what has happened, newest first, or follow what happens.
+
+    With --follow and --json each event is a line of JSON. A connection that breaks off is made again, and no
+    event is left out.
+
+    Example: `rankery events --follow --kind job.ended --kind gate.refused`
+    """
+    if follow:
+        for event in session.client.events(after, kinds=kind, object=of):
+            show_text(f"{json_line(event) if session.json else _line(event)}\n")
+        return
+    found = list(islice(session.client.past_events(after=after, kinds=kind, object=of), limit))
+    shown = table("id", "at", "kind", "object", "what", wrap=("what",))
+    for event in found:
+        shown.add_row(
+            str(event.id), moment(event.at), event.kind, plain(event.object.id), plain(_what(event.data))
+        )
+    session.show(found, shown)
+
+
+def _line(event: "EventView") -> str:
+    return f"{event.at:%Y-%m-%d %H:%M:%S} {event.kind} {event.object.id} {_what(event.data)}".rstrip()
+
+
+def _what(data: dict[str, Any]) -> str:
+    """Return the words of an event, without what is itself a document."""
+    values = {key: value for key, value in data.items() if isinstance(value, str | int | float)}
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())

@@ -1,0 +1,157 @@
+"""`rankery gates`: what a version must pass before an alias moves to it."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
+from rankery.cli.options import Limit
+from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.references import data_of, refuse_idle_columns
+from rankery.cli.service_options import on_service
+
+if TYPE_CHECKING:
+    from rankery.client.schemas.answers import Gate
+    from rankery.client.schemas.requests import Contract, GateRequest
+
+gates = typer.Typer(help="Guard aliases by promotion gates.", no_args_is_help=True)
+
+Guarded = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME@ALIAS", help="The model's name and the alias.", autocompletion=of_service("aliases")
+    ),
+]
+
+
+@gates.command("list")
+@on_service
+def list_gates(
+    session: ServiceConnection,
+    name: Annotated[
+        str | None, typer.Option(help="Only those of this model.", autocompletion=of_service("model names"))
+    ] = None,
+    limit: Limit = 100,
+) -> None:
+    """List the gates of all aliases, or of one model's.
+
+    Example: `rankery gates list --name web`
+    """
+    found = list(islice(session.client.gates(name), limit))
+    shown = table("alias", "require", "metric", "dataset", "p", "segments", "set", wrap=("dataset",))
+    for gate in found:
+        shown.add_row(
+            plain(f"{gate.name}@{gate.alias}"),
+            gate.require.replace("_", " "),
+            plain(gate.metric),
+            plain(gate.dataset_id),
+            f"{gate.p:g}",
+            "any" if gate.max_slice_drop is None else f"lose at most {gate.max_slice_drop:g}",
+            moment(gate.updated_at),
+        )
+    session.show(found, shown)
+
+
+@gates.command("show")
+@on_service
+def show_gate(session: ServiceConnection, alias: Guarded) -> None:
+    """Show what a version must pass before an alias moves to it.
+
+    Example: `rankery gates show web@champion`
+    """
+    gate = session.client.gate(*_parts(alias))
+    session.show(gate, facts((key.replace("_", " "), value) for key, value in _described(gate).items()))
+
+
+@gates.command("set")
+@on_service
+def set_gate(
+    session: ServiceConnection,
+    alias: Guarded,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="What versions are compared on: a dataset's id or name, or a judged file.",
+            autocompletion=of_service("datasets"),
+        ),
+    ],
+    metric: Annotated[str, typer.Option(help="What decides.")] = "ndcg@10",
+    require: Annotated[
+        Literal["better", "not_worse"],
+        typer.Option(help="Shown to be better than the version in place, or not shown to be worse."),
+    ] = "not_worse",
+    p: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="The p-value below which a difference is shown.", show_default="0.05"
+        ),
+    ] = None,
+    max_segment_drop: Annotated[
+        float | None,
+        typer.Option(min=0, help="How much a segment of the queries may lose.", show_default="any amount"),
+    ] = None,
+    min_segment_queries: Annotated[
+        int | None, typer.Option(min=1, help="Queries that a segment must have to count.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Conventions of the metric, such as trec_eval.")] = None,
+    columns: ColumnsOption = None,
+) -> None:
+    """Set the gate of an alias, in the place of the one that it has.
+
+    Example: `rankery gates set web@champion --dataset test.txt --metric ndcg@10 --require better`
+    """
+    name, of = _parts(alias)
+    chosen = columns_of(columns)
+    refuse_idle_columns(chosen, dataset)
+    given = {
+        "dataset_id": data_of(session, dataset, chosen).id,
+        "metric": metric,
+        "require": require,
+        "p": p,
+        "max_slice_drop": max_segment_drop,
+        "min_slice_queries": min_segment_queries,
+        "contract": cast("Contract | None", preset),
+    }
+    rule = {key: value for key, value in given.items() if value is not None}
+    gate = session.client.set_gate(name, of, cast("GateRequest", rule))
+    say(f"{name}@{of} moves only to versions that are {require.replace('_', ' ')} by {metric}")
+    session.show(gate)
+
+
+@gates.command("delete")
+@on_service
+def delete_gate(session: ServiceConnection, alias: Guarded) -> None:
+    """Delete the gate of an alias, which then moves at once.
+
+    Example: `rankery gates delete web@champion`
+    """
+    name, of = _parts(alias)
+    session.client.remove_gate(name, of)
+    say(f"{name}@{of} has no gate any more")
+    session.show({"name": name, "alias": of, "gate": None})
+
+
+def _parts(reference: str) -> tuple[str, str]:
+    name, at, alias = reference.partition("@")
+    if not name or not at or not alias:
+        raise WrongUsage(f"an alias is written NAME@ALIAS, such as web@champion, not {reference!r}")
+    return name, alias
+
+
+def _described(gate: "Gate") -> dict[str, Any]:
+    return {
+        "alias": f"{gate.name}@{gate.alias}",
+        "require": gate.require.replace("_", " "),
+        "metric": gate.metric,
+        "dataset": gate.dataset_id,
+        "p": gate.p,
+        "most a segment may lose": gate.max_slice_drop,
+        "queries of a segment, at least": gate.min_slice_queries,
+        "conventions": getattr(gate.contract, "preset", None),
+        "set": f"{moment(gate.updated_at)} UTC",
+        "by key": gate.key_id,
+    }

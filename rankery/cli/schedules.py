@@ -1,0 +1,252 @@
+"""`rankery schedules`: trainings and drift checks that are queued again and again."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankery.cli.completion import completed, of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
+from rankery.cli.metric_options import Metrics
+from rankery.cli.names import LOSSES
+from rankery.cli.options import Limit, file_option
+from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.texts import json_object, settings
+from rankery.errors import UserError
+
+if TYPE_CHECKING:
+    from rankery.client.synchronous.schedule import Schedule
+
+schedules = typer.Typer(help="Retrain, and check for drift, by the clock.", no_args_is_help=True)
+
+_PREFIX = "sch_"
+_LOSS = "ndcg-loss2++"
+_TRAINING, _OTHER = "A training", "Another job in its place"
+Reference = Annotated[
+    str,
+    typer.Argument(help="The schedule's id, sch_…, or its name.", autocompletion=of_service("schedules")),
+]
+
+
+class NoSchedule(UserError):
+    """Raised where no schedule, or several, have a name."""
+
+
+@schedules.command("list")
+@on_service
+def list_schedules(session: ServiceConnection, limit: Limit = 50) -> None:
+    """List schedules, newest first, with their next and their last run.
+
+    Example: `rankery schedules list`
+    """
+    found = list(islice(session.client.schedules(), limit))
+    shown = table("id", "name", "cron", "next run", "last run", wrap=("name", "last run"))
+    for one in found:
+        coming = moment(one.next_run_at) if one.enabled else "paused"
+        last = "" if one.last_run is None else f"{one.last_run.status} {moment(one.last_run.due_at)}"
+        shown.add_row(one.id, plain(one.name), f"{one.cron} {one.timezone}", coming, last)
+    session.show(found, shown)
+
+
+@schedules.command("show")
+@on_service
+def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit = 10) -> None:
+    """Show a schedule and its latest runs.
+
+    Example: `rankery schedules show "nightly web"`
+    """
+    found = _schedule_of(session, schedule)
+    runs = list(islice(found.runs(), limit))
+    shown = table("due", "status", "detail", "job", "model", wrap=("detail",))
+    for run in runs:
+        words = (
+            moment(run.due_at),
+            run.status,
+            plain(run.detail or ""),
+            run.job_id or "",
+            run.model_id or "",
+        )
+        shown.add_row(*words)
+    session.show({"schedule": found, "runs": runs}, facts(_properties(found)), "", shown)
+
+
+@schedules.command("create")
+@on_service
+def create_schedule(
+    session: ServiceConnection,
+    name: Annotated[str, typer.Argument(help="What people call it.")],
+    cron: Annotated[
+        str,
+        typer.Option(metavar='"0 3 * * *"', help="Minute, hour, day of the month, month, day of the week."),
+    ],
+    timezone: Annotated[str, typer.Option(help="Of the expression, such as Europe/Zurich.")] = "UTC",
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model that each run makes a version of.", rich_help_panel=_TRAINING),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="The name of the datasets to learn from; each run takes the newest one.",
+            autocompletion=of_service("datasets"),
+            rich_help_panel=_TRAINING,
+        ),
+    ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(help="What is minimised.", autocompletion=completed(LOSSES), rich_help_panel=_TRAINING),
+    ] = _LOSS,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Hyperparameters: num_leaves=63.", rich_help_panel=_TRAINING
+        ),
+    ] = None,
+    validation: Annotated[
+        str, typer.Option(help="A share of the queries, or a dataset's name.", rich_help_panel=_TRAINING)
+    ] = "0.2",
+    test: Annotated[
+        str | None, typer.Option(help="The name of the test datasets.", rich_help_panel=_TRAINING)
+    ] = None,
+    metric: Metrics = None,
+    promote: Annotated[
+        str | None,
+        typer.Option(help="The alias whose gate is asked for each new version.", rich_help_panel=_TRAINING),
+    ] = None,
+    only_new_data: Annotated[
+        bool, typer.Option("--only-new-data", help="Skip a run whose datasets are those of the last one.")
+    ] = False,
+    drift: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Check the requests of this model for drift.", rich_help_panel=_OTHER
+        ),
+    ] = None,
+    from_json: Annotated[
+        Path | None,
+        file_option("The job as POST /v1/schedules takes it, with datasets by name.", rich_help_panel=_OTHER),
+    ] = None,
+) -> None:
+    """Queue a training or a drift check again and again; missed runs are made up for once.
+
+    Example: `rankery schedules create "nightly web" --cron "0 3 * * *" --model web --dataset clicks --promote
+    champion`
+    """
+    ways = [model is not None or dataset is not None, drift is not None, from_json is not None]
+    if ways.count(True) != 1:
+        raise WrongUsage("give --model and --dataset, or --drift MODEL, or --from-json FILE")
+    if from_json is not None:
+        job = json_object(from_json.read_text("utf-8"), "--from-json")
+    elif drift is not None:
+        job = {"kind": "drift", "model": drift}
+    elif model is None or dataset is None:
+        raise WrongUsage("a training needs both --model and --dataset")
+    else:
+        job = {
+            "kind": "train",
+            "model_name": model,
+            "dataset": dataset,
+            "loss": {"name": loss},
+            "hyperparameters": settings(set, "--set"),
+            "validation": _held_out(validation),
+            "test_dataset": test,
+            "metrics": metric,
+        }
+        job = {key: value for key, value in job.items() if value is not None}
+    made = session.client.create_schedule(
+        name, cron, job, timezone=timezone, promote=promote, only_new_data=only_new_data
+    )
+    say(f"{made.name} runs next at {moment(made.next_run_at)} UTC")
+    session.show(made, facts(_properties(made)))
+
+
+@schedules.command("pause")
+@on_service
+def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
+    """Queue no further runs; one that is going on ends.
+
+    Example: `rankery schedules pause "nightly web"`
+    """
+    found = _schedule_of(session, schedule).pause()
+    say(f"{found.name} is paused")
+    session.show(found)
+
+
+@schedules.command("resume")
+@on_service
+def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
+    """Queue runs again, from the next time on.
+
+    Example: `rankery schedules resume "nightly web"`
+    """
+    found = _schedule_of(session, schedule).resume()
+    say(f"{found.name} runs next at {moment(found.next_run_at)} UTC")
+    session.show(found)
+
+
+@schedules.command("run")
+@on_service
+def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
+    """Queue a run now, beside those of the clock.
+
+    Example: `rankery schedules run "nightly web"`
+    """
+    run = _schedule_of(session, schedule).run()
+    say(f"queued {run.id}; `{session.command(f'schedules show {run.schedule_id}')}` shows what becomes of it")
+    session.show(run)
+
+
+@schedules.command("delete")
+@on_service
+def delete_schedules(
+    session: ServiceConnection,
+    schedules: Annotated[
+        list[str], typer.Argument(help="Ids, sch_…, or names.", autocompletion=of_service("schedules"))
+    ],
+) -> None:
+    """Delete schedules with the list of their runs; a job that runs goes on.
+
+    Example: `rankery schedules delete "nightly web"`
+    """
+    found = [_schedule_of(session, schedule) for schedule in schedules]
+    for schedule in found:
+        schedule.delete()
+        say(f"deleted {schedule.id}, {schedule.name}")
+    session.show([schedule.id for schedule in found])
+
+
+def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
+    if reference.startswith(_PREFIX):
+        return session.client.schedule(reference)
+    found = [one for one in session.client.schedules() if one.name == reference]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(one.id for one in found)
+        raise NoSchedule(f"{len(found)} schedules are called {reference!r}; give the id of one: {ids}")
+    raise NoSchedule(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
+
+
+def _held_out(text: str) -> dict[str, Any]:
+    try:
+        return {"fraction": float(text)}
+    except ValueError:
+        return {"dataset": text}
+
+
+def _properties(schedule: "Schedule") -> list[tuple[str, Any]]:
+    return [
+        ("id", schedule.id),
+        ("name", schedule.name),
+        ("cron", f"{schedule.cron} {schedule.timezone}"),
+        ("job", schedule.job.get("kind")),
+        ("model", schedule.job.get("model_name") or schedule.job.get("model")),
+        ("dataset", schedule.job.get("dataset")),
+        ("promotes", (schedule.promote or {}).get("alias")),
+        ("only new data", "yes" if schedule.only_new_data else None),
+        ("next runs", ", ".join(moment(at) for at in schedule.next_runs) if schedule.enabled else "paused"),
+        ("problem", schedule.problem and (schedule.problem.detail or schedule.problem.title)),
+    ]

@@ -1,0 +1,192 @@
+"""`rankery webhooks`: receivers that are told of events."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import typer
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.lists import listed
+from rankery.cli.options import Limit
+from rankery.cli.printing import facts, moment, number, plain, say, table
+from rankery.cli.service_options import on_service
+
+webhooks = typer.Typer(help="Tell other systems of events; needs the scope admin.", no_args_is_help=True)
+
+_PATH = "/v1/webhooks"
+Reference = Annotated[str, typer.Argument(help="The webhook's id, whk_…")]
+Events = Annotated[
+    list[str] | None,
+    typer.Option("--event", help="Only these, such as job.ended; may be repeated.", show_default="all"),
+]
+
+
+@webhooks.command("list")
+@on_service
+def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
+    """List webhooks, with the deliveries that wait.
+
+    Example: `rankery webhooks list`
+    """
+    found = listed(session, _PATH, limit)
+    columns = ("id", "url", "events", "state", "waiting", "delivered")
+    shown = table(*columns, right=("waiting",), wrap=("url", "events"))
+    for one in found:
+        last = one.get("last_delivered_at")
+        shown.add_row(
+            one["id"],
+            plain(one["url"]),
+            ", ".join(one["events"]) or "all",
+            _state(one),
+            plain(one["waiting"]),
+            "never" if last is None else moment(datetime.fromisoformat(last)),
+        )
+    session.show(found, shown)
+
+
+@webhooks.command("show")
+@on_service
+def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 10) -> None:
+    """Show a webhook and its latest deliveries, with what the receiver answered.
+
+    Example: `rankery webhooks show whk_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = _request(session, "GET", f"/{webhook}")
+    deliveries = listed(session, f"{_PATH}/{webhook}/deliveries", limit)
+    shown = table("id", "event", "object", "state", "attempts", "last answer", right=("attempts",))
+    for one in deliveries:
+        last = (one.get("log") or [{}])[-1]
+        answer = last.get("error") or last.get("status") or ""
+        words = (one["id"], one["event_kind"], plain(one["object_id"]), one["state"])
+        shown.add_row(*words, plain(one["attempts"]), plain(answer))
+    session.show({"webhook": found, "deliveries": deliveries}, facts(_properties(found)), "", shown)
+
+
+@webhooks.command("create")
+@on_service
+def create_webhook(
+    session: ServiceConnection,
+    receiver: Annotated[str, typer.Argument(metavar="URL", help="Where events are posted to, https://…")],
+    event: Events = None,
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only events of this project.")] = None,
+) -> None:
+    """Post events to an address from now on; the secret that signs them is printed this once.
+
+    Example: `rankery webhooks create https://ci.example.org/rankery --event gate.refused --event alias.moved`
+    """
+    given = {"url": receiver, "events": event, "description": description, "project": project}
+    made = _request(session, "POST", "", {key: value for key, value in given.items() if value is not None})
+    say(f"{made['id']} is told of {', '.join(made['events']) or 'all events'}; keep its secret")
+    session.show(made, facts([("id", made["id"]), ("secret", made["secret"]), ("url", made["url"])]))
+
+
+@webhooks.command("change")
+@on_service
+def change_webhook(
+    session: ServiceConnection,
+    webhook: Reference,
+    receiver: Annotated[str | None, typer.Option(metavar="URL", help="Another address.")] = None,
+    event: Events = None,
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    enabled: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Whether events are posted.")
+    ] = None,
+) -> None:
+    """Change a webhook, or stop and start it.
+
+    Example: `rankery webhooks change whk_01k9x2m4q7c8v5n3b6r9 --enable`
+    """
+    given = {"url": receiver, "events": event, "description": description, "enabled": enabled}
+    body = {key: value for key, value in given.items() if value is not None}
+    if not body:
+        raise WrongUsage("give what is to change: --receiver, --event, --description, --enable or --disable")
+    found = _request(session, "PATCH", f"/{webhook}", body)
+    session.show(found, facts(_properties(found)))
+
+
+@webhooks.command("test")
+@on_service
+def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
+    """Post a test event now and show the answer; the exit code is 1 where it was not delivered.
+
+    Example: `rankery webhooks test whk_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = _request(session, "POST", f"/{webhook}/test")
+    rows = [("delivered", "yes" if found["delivered"] else "no"), ("status", found.get("status"))]
+    rows += [("error", found.get("error")), ("answer", found.get("answer") or None)]
+    session.show(found, facts([*rows, ("seconds", number(found.get("took_seconds")))]))
+    if not found["delivered"]:
+        raise typer.Exit(FAILED)
+
+
+@webhooks.command("redeliver")
+@on_service
+def redeliver(
+    session: ServiceConnection,
+    webhook: Reference,
+    deliveries: Annotated[list[str], typer.Argument(help="Ids of deliveries, dlv_…")],
+) -> None:
+    """Post deliveries again that were given up.
+
+    Example: `rankery webhooks redeliver whk_01k9x2m4q7c8v5n3b6r9 dlv_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = [_request(session, "POST", f"/{webhook}/deliveries/{one}/redeliver") for one in deliveries]
+    say(f"queued {len(found)} deliveries")
+    session.show(found)
+
+
+@webhooks.command("rotate")
+@on_service
+def rotate(session: ServiceConnection, webhook: Reference) -> None:
+    """Make a new secret, which is printed this once; the old one signs as well for a day.
+
+    Example: `rankery webhooks rotate whk_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = _request(session, "POST", f"/{webhook}/rotate")
+    session.show(found, facts([("id", found["id"]), ("secret", found["secret"])]))
+
+
+@webhooks.command("delete")
+@on_service
+def delete_webhooks(
+    session: ServiceConnection, webhooks: Annotated[list[str], typer.Argument(help="Ids, whk_…")]
+) -> None:
+    """Delete webhooks with their deliveries.
+
+    Example: `rankery webhooks delete whk_01k9x2m4q7c8v5n3b6r9`
+    """
+    for webhook in webhooks:
+        session.client.request("DELETE", f"{_PATH}/{webhook}")
+        say(f"deleted {webhook}")
+    session.show(webhooks)
+
+
+def _request(
+    session: ServiceConnection,
+    method: Literal["GET", "POST", "PATCH"],
+    path: str,
+    body: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    found: dict[str, Any] = session.client.request(method, f"{_PATH}{path}", json=body).json()
+    return found
+
+
+def _state(webhook: dict[str, Any]) -> str:
+    if not webhook["enabled"]:
+        return "disabled"
+    return "failing" if webhook.get("failing_since") else "active"
+
+
+def _properties(webhook: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        ("id", webhook["id"]),
+        ("url", webhook["url"]),
+        ("events", ", ".join(webhook["events"]) or "all"),
+        ("description", webhook.get("description")),
+        ("project", webhook.get("project")),
+        ("state", _state(webhook)),
+        ("why", webhook.get("disabled_reason")),
+        ("waiting", webhook["waiting"]),
+    ]
