@@ -87,6 +87,10 @@ test-kill: develop ## kill the service at ten random moments; nothing may be lef
 test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory stays
 	RANKERY_TEST_IMPORT_MIB=400 $(BIN)/pytest tests/integration/test_addresses.py
 
+.PHONY: test-events
+test-events: develop ## EVENTS= events under kills and restarts of the API and the worker, for a webhook and for a stream
+	$(BIN)/python -m tests.faults.events $(if $(EVENTS),--events $(EVENTS))
+
 .PHONY: test-faults
 test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))

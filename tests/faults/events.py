@@ -1,0 +1,365 @@
+"""`make test-events`: events under restarts of the API and of the worker, for a webhook and for a stream."""
+
+import argparse
+import itertools
+import json
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
+from tests.faults.parts import Part
+from tests.integration.services import QUICK_RECOVERY
+from tests.servers.webhook_receiver import Received, Receiver, running_receiver
+
+SETTINGS = {
+    **QUICK_RECOVERY,
+    "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1",
+    "RANKERY_WEBHOOK_TIMEOUT_SECONDS": "2",
+    # An API that is away for long must not use up all attempts of a receiver that fails now and then.
+    "RANKERY_WEBHOOK_RETRY_SECONDS": ",".join(["0.2", "0.5", "1", "2", *["3"] * 16]),
+}
+ALIASES = 4
+ANSWERS = (204, 204, 500, 204, 200, 204, 503, 204, 204)
+LIMIT_SECONDS = 300.0
+STRIKES: dict[str, Callable[[Installation], object]] = {
+    "kill the API": lambda installation: installation.api.kill(),
+    "kill the worker": lambda installation: _kill_all(installation.workers[0]),
+    "restart the API": lambda installation: installation.api.terminate(),
+    "restart the worker": lambda installation: installation.workers[0].terminate(),
+}
+
+
+@dataclass
+class Outcome:
+    """What came of a campaign.
+
+    Attributes:
+        events: Ids and objects of all events, in order.
+        streamed: Ids that the stream sent, in order.
+        received: What the receiver got, in order.
+        strikes: What was done.
+        connections: How often the client of the stream connected.
+        stopped_seconds: How long each orderly end of the API took, with its stream open.
+        seconds: From the first event to the last delivery.
+    """
+
+    events: dict[int, str]
+    streamed: list[int]
+    received: list[Received]
+    strikes: list[str]
+    connections: int
+    stopped_seconds: list[float]
+    seconds: float
+
+    @property
+    def complaints(self) -> list[str]:
+        """What is wrong, nothing where all is well."""
+        found = []
+        if any(each.body is None for each in self.received):
+            found.append("a delivery was not signed with the secret")
+        taken = [each for each in self.received if each.status < 300]
+        if missing := set(self.events) - {each.event["id"] for each in taken}:
+            found.append(f"{len(missing)} events were not delivered: {sorted(missing)[:5]}")
+        if foreign := {each.event["id"] for each in self.received} - set(self.events):
+            found.append(f"events were delivered that did not happen: {sorted(foreign)[:5]}")
+        if self.streamed != list(self.events):
+            found.append(
+                f"the stream sent {len(self.streamed)} of {len(self.events)} events, or not in order"
+            )
+        return found + self._out_of_order()
+
+    @property
+    def repeats(self) -> int:
+        """Events that the receiver took more than once."""
+        taken = [each.event["id"] for each in self.received if each.status < 300]
+        return len(taken) - len(set(taken))
+
+    def _out_of_order(self) -> list[str]:
+        """Return the objects of which an event was sent before an earlier one was taken."""
+        by_object: dict[str, list[Received]] = defaultdict(list)
+        for each in self.received:
+            by_object[each.event["object"]["id"]].append(each)
+        found = []
+        for name, received in by_object.items():
+            expected = [event_id for event_id, of_object in self.events.items() if of_object == name]
+            taken: set[int] = set()
+            for each in received:
+                earlier = set(expected[: expected.index(each.event["id"])])
+                if not earlier <= taken:
+                    found.append(f"event {each.event['id']} of {name} came before {sorted(earlier - taken)}")
+                if each.status < 300:
+                    taken.add(each.event["id"])
+        return found
+
+
+@dataclass
+class StreamClient:
+    """Follows the stream in a thread, and connects again with the last id, as an EventSource does."""
+
+    url: str
+    after: int
+    ids: list[int] = field(default_factory=list)
+    connections: int = 0
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def following(self) -> Iterator["StreamClient"]:
+        """Follow during the block."""
+        thread = threading.Thread(target=self._follow)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _follow(self) -> None:
+        last = self.after
+        while not self._ended.is_set():
+            headers = {"Accept": "text/event-stream", "Last-Event-ID": str(last)}
+            try:
+                with httpx.stream(
+                    "GET", f"{self.url}/v1/events", headers=headers, timeout=2, trust_env=False
+                ) as answer:
+                    self.connections += answer.is_success
+                    last = self._read(answer, last)
+            except httpx.HTTPError:
+                last = self.ids[-1] if self.ids else last
+            self._ended.wait(0.1)
+
+    def _read(self, answer: httpx.Response, last: int) -> int:
+        message: dict[str, str] = {}
+        for line in answer.iter_lines():
+            if self._ended.is_set():
+                return last
+            name, _, value = line.partition(": ")
+            if line:
+                message[name] = value
+                continue
+            if "." in message.get("event", ""):
+                last = int(message["id"])
+                assert json.loads(message["data"])["id"] == last
+                self.ids.append(last)
+            message = {}
+        return last
+
+
+class EventCampaign:
+    """Causes events in a running installation while its parts are struck.
+
+    Args:
+        installation: With `SETTINGS`.
+        receiver: What the webhook leads to.
+        seed: Decides about moments.
+    """
+
+    def __init__(self, installation: Installation, receiver: Receiver, seed: int) -> None:
+        self._installation = installation
+        self._receiver = receiver
+        self._random = random.Random(seed)
+        self._http = httpx.Client(base_url=installation.url, timeout=10, trust_env=False)
+
+    def __enter__(self) -> "EventCampaign":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def run(self, n_events: int, strikes: list[str], say: Callable[[str], None] = lambda _: None) -> Outcome:
+        """Cause at least so many events, and strike at random moments meanwhile."""
+        self._make_models()
+        webhook = self._ask("POST", "/v1/webhooks", {"url": self._receiver.url})
+        self._receiver.tell_secret(webhook["secret"])
+        self._receiver.answer(*ANSWERS)
+        newest = self._ask("GET", "/v1/events?limit=1")["items"]
+        first = newest[0]["id"] if newest else 0
+        started = time.monotonic()
+        causing = threading.Thread(target=self._cause, args=(n_events,))
+        with StreamClient(self._installation.url, first).following() as stream:
+            causing.start()
+            stopped = self._strike(strikes, causing, say)
+            self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all was caused")
+            self._installation.until(lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended")
+            # A worker that was killed is reported when its lease has been over for a while.
+            self._installation.attend(0 if "kill the worker" not in strikes else 10)
+            events = self._events(first)
+            say(f"{len(events)} events happened; waiting for their deliveries")
+            self._installation.until(
+                lambda: (
+                    not self._ask("GET", f"/v1/webhooks/{webhook['id']}")["waiting"]
+                    and len(stream.ids) >= len(events)
+                ),
+                LIMIT_SECONDS,
+                "all is delivered",
+            )
+            seconds = time.monotonic() - started
+        return Outcome(
+            self._events(first),
+            stream.ids,
+            self._receiver.received(),
+            strikes,
+            stream.connections,
+            stopped,
+            seconds,
+        )
+
+    def _make_models(self) -> None:
+        """Train two versions of a model, between which aliases move."""
+        dataset = self._ask("POST", "/v1/datasets/synthetic", {"queries": 20, "seed": 1})
+        self._installation.until(
+            lambda: self._ask("GET", f"/v1/datasets/{dataset['id']}")["status"] == "ready",
+            LIMIT_SECONDS,
+            "data",
+        )
+        training = {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": dataset["id"],
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {"num_iterations": 2, "num_leaves": 4},
+        }
+        for _ in range(2):
+            self._ask("POST", "/v1/jobs", training)
+        self._installation.until(self._all_jobs_ended, LIMIT_SECONDS, "models")
+        assert len(self._ask("GET", "/v1/models?name=web")["items"]) == 2
+
+    def _cause(self, n_events: int) -> None:
+        """Make datasets, whose jobs end and which become ready, and move aliases."""
+        versions = itertools.cycle([1] * ALIASES + [2] * ALIASES)
+        for number in range(0, n_events, 2):
+            if number % 4:
+                body = {"queries": 2, "features": 3, "seed": number, "name": f"d{number}"}
+                self._ask("POST", "/v1/datasets/synthetic", body, key=f"dataset {number}")
+            else:
+                for _ in range(2):
+                    version = next(versions)
+                    alias = f"a{next(self._turns)}"
+                    self._ask("PUT", f"/v1/models/web/aliases/{alias}", {"version": version})
+            time.sleep(self._random.uniform(0, 0.05))
+
+    _turns = itertools.cycle(range(ALIASES))
+
+    def _strike(
+        self, strikes: list[str], causing: threading.Thread, say: Callable[[str], None]
+    ) -> list[float]:
+        stopped = []
+        for name in strikes:
+            self._installation.attend(self._random.uniform(1, 3))
+            say(name)
+            done = STRIKES[name](self._installation)
+            if name == "restart the API" and isinstance(done, tuple):
+                stopped.append(done[1])
+            self._installation.until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
+        return stopped
+
+    def _all_jobs_ended(self) -> bool:
+        active = [self._ask("GET", f"/v1/jobs?status={status}")["items"] for status in ("queued", "running")]
+        return not any(active)
+
+    def _events(self, after: int) -> dict[int, str]:
+        found: dict[int, str] = {}
+        cursor = ""
+        while True:
+            page = self._ask("GET", f"/v1/events?order=asc&limit=200&after={after}{cursor}")
+            found |= {event["id"]: event["object"]["id"] for event in page["items"]}
+            if page["next_cursor"] is None:
+                return found
+            cursor = f"&cursor={page['next_cursor']}"
+
+    def _ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        """Send a request until it is answered."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while True:
+            try:
+                answer = self._http.request(method, path, json=body, headers=headers)
+                if answer.status_code not in (429, 503):
+                    answer.raise_for_status()
+                    return answer.json()
+            except httpx.TransportError:
+                pass
+            assert time.monotonic() < deadline
+            if threading.current_thread() is threading.main_thread():
+                self._installation.attend(0.1)
+            else:
+                time.sleep(0.1)
+
+
+def _kill_all(worker: Part) -> None:
+    """Kill a worker with all of its processes, as when its machine is lost."""
+    from tests.faults.parts import kill_process
+
+    below = worker.descendants()
+    worker.kill()
+    for pid in below:
+        kill_process(pid)
+
+
+def main() -> int:
+    """Run the campaign on both kinds of store; the exit code tells whether all is well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=500, help="events at least, on each kind of store")
+    parser.add_argument("--strikes", type=int, default=8, help="kills and restarts")
+    parser.add_argument("--seed", type=int, default=25)
+    parser.add_argument("--store", choices=("embedded", "servers"), help="only this one")
+    arguments = parser.parse_args()
+    strikes = list(itertools.islice(itertools.cycle(STRIKES), arguments.strikes))
+    good = True
+    for store in ("embedded", "servers") if arguments.store is None else (arguments.store,):
+        with (
+            tempfile.TemporaryDirectory(prefix="rankery-events-") as name,
+            _installed(store, Path(name)) as installation,
+            running_receiver(Path(name) / "receiver") as receiver,
+            EventCampaign(installation, receiver, arguments.seed) as campaign,
+        ):
+            outcome = campaign.run(arguments.events, strikes, _say)
+        good &= _shown(store, outcome)
+    return 0 if good else 1
+
+
+def _say(text: str) -> None:
+    print(f"  {text}", flush=True)  # noqa: T201
+
+
+@contextmanager
+def _installed(store: str, folder: Path) -> Iterator[Installation]:
+    if store == "embedded":
+        with on_one_disk(folder / "disk", mount=False, settings=SETTINGS) as installation:
+            yield installation
+        return
+    with (
+        Servers.started(folder) as servers,
+        on_servers(servers, "events", workers=1, settings=SETTINGS) as installation,
+    ):
+        yield installation
+
+
+def _shown(store: str, outcome: Outcome) -> bool:
+    stopped = ", ".join(f"{seconds:.1f}" for seconds in outcome.stopped_seconds)
+    lines = [
+        f"{store}: {len(outcome.events)} events in {outcome.seconds:.0f} s, {len(outcome.strikes)} strikes",
+        f"  webhook: {len(outcome.received)} requests, {outcome.repeats} events taken more than once",
+        f"  stream: {len(outcome.streamed)} events over {outcome.connections} connections",
+        f"  seconds to stop the API with its stream open: {stopped or '-'}",
+        *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
+    ]
+    print("\n".join(lines), flush=True)  # noqa: T201
+    return not outcome.complaints
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""The short form of `make test-events`."""
+
+from pathlib import Path
+
+from tests.faults.events import SETTINGS, EventCampaign
+from tests.faults.installation import on_one_disk
+from tests.servers.webhook_receiver import running_receiver
+
+EVENTS = 60
+
+
+def test_events_survive_restarts(tmp_path: Path) -> None:
+    """Each event reaches the webhook at least once, signed and in order, and the stream exactly once."""
+    with (
+        on_one_disk(tmp_path / "disk", mount=False, settings=SETTINGS) as installation,
+        running_receiver(tmp_path / "receiver") as receiver,
+        EventCampaign(installation, receiver, seed=25) as campaign,
+    ):
+        outcome = campaign.run(EVENTS, ["kill the API", "restart the worker", "restart the API"])
+    assert outcome.complaints == []
+    assert len(outcome.events) >= EVENTS
+    assert outcome.connections >= 3
+    # The stream is open: the API does not wait for its client.
+    assert max(outcome.stopped_seconds) < 3
