@@ -225,9 +225,11 @@ def _ask(session: ServiceConnection, plan: "Deletion") -> None:
 def _pictures(found: "Deletion") -> list[RenderableType]:
     """Return the sentence, and the table of what is left with what holds it."""
     verb = "would delete" if found.dry_run else "deleted"
+    if not found.deleted:
+        verb = "nothing to delete"
     when = "at once" if found.purge_at is None else f"at {moment(found.purge_at)} UTC"
     freed = f"; {size(found.size_bytes)} are freed {when}" if found.deleted else ""
-    shown: list[RenderableType] = [f"{verb} {_kinds(found.deleted) or 'nothing'}{freed}"]
+    shown: list[RenderableType] = [f"{verb} {_kinds(found.deleted)}{freed}".rstrip()]
     if found.missing:
         shown.append(f"not found: {plain(', '.join(found.missing))}")
     if found.refused:
@@ -235,7 +237,10 @@ def _pictures(found: "Deletion") -> list[RenderableType]:
         for one in found.refused:
             holders = "; ".join(f"{by.kind} {by.name or by.id} ({by.reason})" for by in one.holders)
             held.add_row(one.id, plain(one.name or ""), plain(holders))
-        shown.append(held)
+        shown += [
+            held,
+            "What something else needs stays; --with-results deletes what was made of it as well.",
+        ]
         if found.refused_count > len(found.refused):
             shown.append(f"{found.refused_count:,} are left in all")
     return shown

@@ -14,6 +14,7 @@ from rankery.cli.options import Limit
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
+from rankery.errors import JobFailed
 
 if TYPE_CHECKING:
     from rankery.client import Job, Model
@@ -94,7 +95,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
     """Let an alias point at a version: users of name@alias see it from then on.
 
     Where the alias has a gate, a job compares the two versions first; this waits for it and prints what it
-    found. The exit code is 1 where the gate refuses.
+    found. The exit code is 1 where the gate refuses; --json then says why, with `promoted` false.
 
     Example: `rankery models promote web:4 --alias champion`
     """
@@ -103,12 +104,24 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
     moved = session.client.model(model).set_alias(alias)
     sentence = None
     if isinstance(moved, Job):
-        job = session.wait(moved)
+        job = _waited(session, moved)
         sentence = str((job.result or {})["sentence"])
         say(sentence)
         moved = session.client.model(job.made("model_id"))
     say(f"{moved.name}@{alias} is {moved.name}:{moved.version}")
-    session.show({"model": moved, "sentence": sentence})
+    session.show({"promoted": True, "model": moved, "sentence": sentence})
+
+
+def _waited(session: ServiceConnection, promotion: "Job") -> "Job":
+    """Wait for a promotion; a program that reads JSON gets the reason of a refusal as such."""
+    try:
+        return session.wait(promotion)
+    except JobFailed as failed:
+        if session.json:
+            problem = failed.job.problem
+            reason = problem and (problem.detail or problem.title)
+            session.show({"promoted": False, "model": None, "sentence": reason})
+        raise
 
 
 @models.command("rollback")

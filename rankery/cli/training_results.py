@@ -185,9 +185,15 @@ def _next(
         f"rank {reference} documents.csv",
         f"compare {reference} OTHER --dataset {test}",
         f"models promote {reference}",
-        f"export {reference} --format lightgbm -o {name}.model.txt",
+        f"export {reference} --format {_export_of(job, name)}",
     ):
         yield f"  {plain(session.command(words))}"
+
+
+def _export_of(job: "Job", name: str) -> str:
+    """Return the format in which a model is stored, and a file of it."""
+    is_network = iterations_of(job) == "epochs"
+    return f"safetensors -o {name}.safetensors" if is_network else f"lightgbm -o {name}.model.txt"
 
 
 def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":

@@ -1,0 +1,173 @@
+"""A search engineer with a shell: from a judged table to a nightly retraining, as the guide's page says."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankery.embedded.stack import EmbeddedStack
+
+COLUMNS = """'{"label": "grade", "query": "search", "document": "doc"}'"""
+# What the engineer types, step by step; each must end well, and say nothing that was not to be expected.
+STEPS = {
+    "doctor": f"rankery doctor judged.csv --test test.csv --columns {COLUMNS}",
+    "train and watch": f"rankery train judged.csv --test test.csv --name web --columns {COLUMNS} --watch",
+    "grid": "rankery train judged.csv --test test.csv --name web --grid num_leaves=4,16 --no-auto --quiet",
+    "evaluate": "rankery evaluate web:1 --dataset test.csv --metric ndcg@10",
+    "compare with the run": "rankery compare present.run web:1 --dataset test.csv --metric ndcg@10",
+    "gate": """
+        rankery models promote web:1
+        rankery gates set web@champion --dataset test.csv --metric ndcg@10 --require better
+        rankery gates show web@champion
+        rankery gates list""",
+    "features": "rankery importance web:1; rankery inspect web:1 --dataset test.csv --repeats 2",
+    "export": """
+        rankery export web@champion --format solr --feature-set shop --archive -o solr.zip
+        rankery export web@champion --format vespa --archive -o vespa.zip
+        rankery export web@champion --format python --archive -o replay.zip""",
+    "replay golden vectors": """
+        mkdir replay && cd replay && python3 -m zipfile -e ../replay.zip . && python3 -P ../replay.py""",
+    "nightly": """
+        cat > nightly.sh <<'END'
+#!/bin/bash
+set -uo pipefail
+if rankery train judged.csv --name web --loss lambdarank --quiet --json > training.json; then
+    rankery models promote web --alias champion --quiet --json 2>> nightly.log > promotion.json
+    python3 -m json.tool --compact promotion.json
+else
+    echo '{"promoted": false, "model": null, "sentence": "the training failed"}'
+fi
+END
+        bash nightly.sh""",
+    "tags and storage": """
+        rankery tags web:1 --set team=search
+        rankery describe web:1 --text 'Trained by hand' --json
+        rankery storage
+        rankery events --limit 5""",
+    "delete what is old": """
+        rankery train judged.csv --name old --set num_iterations=5 --quiet > old.txt
+        rankery delete models --name old --older-than 0 --with-results --dry-run
+        rankery delete models --name old --older-than 0 --with-results --yes
+        rankery trash list
+        rankery trash empty --yes""",
+    "completion": """
+        eval "$(rankery --show-completion bash)"
+        COMP_WORDS=(rankery models show web@); COMP_CWORD=3; COMPREPLY=()
+        _rankery_completion rankery web@ ""
+        echo "${COMPREPLY[@]}" """,
+}
+REPLAY = """
+import json, model
+lines = open("golden.jsonl", encoding="utf-8").read().splitlines()
+for golden in map(json.loads, lines):
+    assert model.score(list(golden["features"].values())) == golden["score"], golden["id"]
+print(len(lines), "equal")
+"""
+MOST_SECONDS = 60.0  # a step of a loaded machine; some 3 s otherwise
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """`rankery serve` of the engineer's machine."""
+    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The engineer's folder: judged tables, and the present system's run, which ranks by one feature."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "replay.py").write_text("import sys\nsys.path.insert(0, '.')\n" + REPLAY)
+    for name, n_queries, seed in (("judged", 100, 1), ("test", 50, 2)):
+        random = np.random.default_rng(seed)
+        lines, run = ["search,doc,grade,bm25,freshness,market"], []
+        for query in range(n_queries):
+            market = ("de", "ch", "fr")[query % 3]
+            for document in range(10):
+                bm25, freshness = random.normal(10, 4), random.random()
+                grade = int(np.clip(bm25 / 4 + 3 * freshness + random.normal(0, 0.5) - 2, 0, 4))
+                shown = "" if random.random() < 0.05 else f"{freshness:.5f}"
+                lines.append(f"{name} {query},d{document},{grade},{bm25:.4f},{shown},{market}")
+                run.append((query, -bm25, f"{name}%20{query} Q0 d{document} {{rank}} {bm25:.4f} present"))
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        ranked = [line for *_, line in sorted(run)]
+        text = "".join(line.format(rank=place % 10 + 1) + "\n" for place, line in enumerate(ranked))
+        (folder / "present.run").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(stack: EmbeddedStack, desk: Path) -> dict[str, str]:
+    """What each step printed, once all have ended well."""
+    printed = {}
+    for step, commands in STEPS.items():
+        begun = time.monotonic()
+        shell = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands],
+            cwd=desk,
+            capture_output=True,
+            text=True,
+            timeout=4 * MOST_SECONDS,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "RANKERY_DATA_DIR": str(stack.data_dir),
+                "NO_COLOR": "1",
+            },
+        )
+        seconds = time.monotonic() - begun
+        print(f"{step}: {seconds:.1f} s")  # noqa: T201 - shown by -s
+        assert shell.returncode == 0, f"{step}:\n{shell.stdout}\n{shell.stderr}"
+        assert "Traceback" not in shell.stderr, step
+        assert seconds < MOST_SECONDS, step
+        printed[step] = shell.stdout
+    return printed
+
+
+def test_every_step_ends_well(done: dict[str, str]) -> None:
+    """And prints what the engineer looks for."""
+    assert "web:1" in done["train and watch"]
+    assert "is the best by validation" in done["grid"]
+    assert "web:1 is better than present.run" in done["compare with the run"]
+    assert "web@champion" in done["gate"]
+    assert "bm25" in done["features"]
+    assert "equal" in done["replay golden vectors"]
+    assert "web@champion" in done["completion"]
+    assert "would delete 1 models" in done["delete what is old"]
+    assert "nothing to delete" not in done["delete what is old"]
+
+
+def test_the_nightly_script_writes_one_line_of_json(done: dict[str, str]) -> None:
+    """Whether it promoted, and why not."""
+    (line,) = done["nightly"].splitlines()
+    outcome = json.loads(line)
+    assert set(outcome) == {"promoted", "model", "sentence"}
+    assert isinstance(outcome["promoted"], bool)
+    assert "web:" in outcome["sentence"]
+
+
+def test_quiet_leaves_nothing_but_the_result(stack: EmbeddedStack, done: dict[str, str]) -> None:
+    """So that cron sends no mail."""
+    shell = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "rankery",
+            "models",
+            "list",
+            "-q",
+            "--json",
+            "--data-dir",
+            str(stack.data_dir),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert shell.stderr == ""
+    assert {model["name"] for model in json.loads(shell.stdout)} == {"web"}
