@@ -67,7 +67,7 @@ class PackageShadowed(UserError):
     """Another package has the name of one of the server's and comes before it on Python's path."""
 
 
-class WebhookNotVerified(UserError):
+class WebhookNotVerified(UserError, ValueError):
     """A request was not sent by the service, or not now, or its secret is another one."""
 
 
