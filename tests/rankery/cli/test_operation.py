@@ -1,0 +1,253 @@
+"""Commands that keep a service in order, with a real one that they share."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.rankery.cli.commands import JUDGED, Done, run, started
+
+QUICK = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--no-auto")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A service that logs what it scores and may reach receivers on this machine."""
+    environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
+    folder = tmp_path_factory.mktemp("rankery-data")
+    with EmbeddedStack(folder, environment=environment) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A training with a dataset, `train.txt`, and a model, `web:1`."""
+    file = tmp_path_factory.mktemp("files") / "train.txt"
+    file.write_text(JUDGED)
+    done = rankery(stack, "train", file, "--name", "web", *QUICK, "--json")
+    assert done.code == 0, done.errors
+    found: dict[str, Any] = done.document
+    return found | {"file": file}
+
+
+def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
+    """Run a command on the service of the data folder."""
+    return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1")
+
+
+def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """By the name of the alias; a name without one is no alias."""
+    assert rankery(stack, "models", "promote", "web:1", "--json").document["promoted"] is True
+    made = rankery(
+        stack, "gates", "set", "web@champion", "--dataset", "train.txt", "--require", "better", "--json"
+    )
+    assert (made.document["alias"], made.document["require"]) == ("champion", "better")
+    (listed,) = rankery(stack, "gates", "list", "--json").document
+    assert listed == rankery(stack, "gates", "show", "web@champion", "--json").document
+    assert rankery(stack, "gates", "show", "web").code == 2
+    assert rankery(stack, "gates", "delete", "web@champion").code == 0
+    assert rankery(stack, "gates", "list", "--name", "web", "--json").document == []
+    assert rankery(stack, "gates", "show", "web@champion").sentence == "there is no gate of 'web@champion'"
+
+
+def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Of a model, a job and a dataset; an empty text removes one."""
+    job, dataset = trained["job"]["id"], trained["job"]["spec"]["dataset_id"]
+    tags = rankery(stack, "tags", "web:1", "--set", "team=search", "--set", "stage=draft", "--json").document
+    assert tags == {"team": "search", "stage": "draft"}
+    assert rankery(stack, "tags", "web:1", "--remove", "stage", "--json").document == {"team": "search"}
+    assert rankery(stack, "tags", job, "--set", "night=1", "--json").document["night"] == "1"
+    described = rankery(stack, "describe", "web:1", "--text", "By hand", "--name", "May", "--json").document
+    assert (described["description"], described["title"]) == ("By hand", "May")
+    assert rankery(stack, "describe", "web:1", "--name", "", "--json").document.get("title") is None
+    assert rankery(stack, "describe", job, "--text", "Notes", "--json").document["notes"] == "Notes"
+    assert rankery(stack, "describe", dataset, "--project", "shop", "--json").document["project"] == "shop"
+    projects = rankery(stack, "projects", "--json").document
+    assert [(one["name"], one["datasets"]) for one in projects["items"]] == [("shop", 1)]
+    assert rankery(stack, "describe", dataset, "--text", "x").code == 2
+    assert rankery(stack, "tags", "web:1", "--set", "a=b", "--remove", "a").code == 2
+    rankery(stack, "describe", "train.txt", "--dataset", "--project", "")
+
+
+def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Nothing goes where nobody was asked; what is needed stays; the trash gives back."""
+    for name in ("gone", "kept"):
+        assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
+    rankery(stack, "models", "promote", "kept:1")
+    unasked = rankery(stack, "delete", "models", "gone:1")
+    assert unasked.code == 2
+    assert "--yes" in unasked.errors
+    plan = rankery(stack, "delete", "models", "gone:1", "--dry-run", "--json").document
+    assert (plan["dry_run"], plan["deleted"]["models"]) == (True, 1)
+    assert rankery(stack, "models", "show", "gone:1").code == 0
+    assert rankery(stack, "delete", "models", "gone:1", "--yes", "--json").document["deleted"]["models"] == 1
+    assert rankery(stack, "models", "show", "gone:1").code == 1
+    (in_trash,) = rankery(stack, "trash", "list", "--kind", "model", "--json").document
+    assert rankery(stack, "trash", "restore", in_trash["id"]).code == 0
+    assert rankery(stack, "models", "show", "gone:1").code == 0
+    held = rankery(stack, "delete", "models", "--name", "kept", "--yes")
+    assert held.code == 1
+    assert "alias kept@champion" in held.output
+    assert rankery(stack, "delete", "models", "--name", "gone", "--yes", "--permanently").code == 0
+    assert rankery(stack, "trash", "list", "--kind", "model", "--json").document == []
+    assert rankery(stack, "trash", "restore", in_trash["id"]).code == 1
+    for wrong in ((), ("web:1", "--name", "web"), ("--created-before", "yesterday")):
+        assert rankery(stack, "delete", "models", *wrong).code == 2
+
+
+def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """The bytes by kind add up; the latest request comes first."""
+    found = rankery(stack, "storage", "--refresh", "--json").document
+    assert found["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in found["kinds"])
+    rankery(stack, "tags", "web:1", "--set", "audited=yes")
+    (latest,) = rankery(stack, "audit", "--limit", "1", "--json").document
+    assert (latest["method"], latest["status"]) == ("PATCH", 200)
+
+
+def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """The first is of the trees, the second is measured."""
+    gains = rankery(stack, "importance", "web:1", "--json").document
+    assert {one["feature"] for one in gains["features"]} == {"f1", "f2", "f3"}
+    measured = rankery(
+        stack, "inspect", "web:1", "--dataset", "train.txt", "--repeats", "1", "--json"
+    ).document
+    assert {one["feature"] for one in measured["importance"]} == {"f1", "f2", "f3"}
+    assert (
+        "it loses, with the 95% interval" in rankery(stack, "inspect", "web", "--dataset", "train.txt").output
+    )
+
+
+def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Followed, each is a line of JSON as soon as it happens."""
+    ended = rankery(stack, "events", "--kind", "job.ended", "--json").document
+    assert trained["job"]["id"] in {one["object"]["id"] for one in ended}
+    assert "job.ended" in rankery(stack, "events").output
+    follower = started("events", "--follow", "--json", "--after", "0", "-q", "--data-dir", stack.data_dir)
+    try:
+        assert follower.stdout is not None
+        assert json.loads(follower.stdout.readline())["id"] == 1
+    finally:
+        follower.kill()
+        follower.communicate()
+
+
+def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """By their names; a training takes datasets by name."""
+    made = (
+        "schedules",
+        "create",
+        "nightly",
+        "--cron",
+        "0 3 * * *",
+        "--model",
+        "web",
+        "--dataset",
+        "train.txt",
+    )
+    schedule = rankery(stack, *made, "--set", "num_iterations=5", "--json").document
+    assert (schedule["job"]["dataset"], schedule["enabled"]) == ("train.txt", True)
+    checked = rankery(
+        stack, "schedules", "create", "drift", "--cron", "0 4 * * 1", "--drift", "web", "--json"
+    )
+    assert checked.document["job"]["kind"] == "drift"
+    assert len(rankery(stack, "schedules", "list", "--json").document) == 2
+    assert rankery(stack, "schedules", "run", "nightly").code == 0
+    shown = rankery(stack, "schedules", "show", "nightly", "--json").document
+    assert shown["runs"][0]["trigger"] == "request"
+    assert rankery(stack, "schedules", "pause", "nightly", "--json").document["enabled"] is False
+    assert "paused" in rankery(stack, "schedules", "list").output
+    assert rankery(stack, "schedules", "resume", schedule["id"], "--json").document["enabled"] is True
+    assert rankery(stack, "schedules", "show", "daily").sentence.startswith("there is no schedule 'daily'")
+    assert rankery(stack, "schedules", "create", "x", "--cron", "0 3 * * *").code == 2
+    assert rankery(stack, "schedules", "create", "x", "--cron", "often", "--drift", "web").code == 1
+    assert rankery(stack, "schedules", "delete", "nightly", "drift").code == 0
+    assert rankery(stack, "schedules", "list", "--json").document == []
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Takes every delivery."""
+
+    def do_POST(self) -> None:
+        """Answer 200."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
+    """With a receiver that is real; the secret is shown when it is made."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        made = rankery(stack, "webhooks", "create", url, "--event", "job.ended", "--json").document
+        assert made["secret"].startswith("whsec_")
+        assert rankery(stack, "webhooks", "test", made["id"], "--json").document["delivered"] is True
+        assert url in rankery(stack, "webhooks", "list").output
+        rotated = rankery(stack, "webhooks", "rotate", made["id"], "--json").document
+        assert rotated["secret"] != made["secret"]
+        changed = rankery(stack, "webhooks", "change", made["id"], "--disable", "--json").document
+        assert changed["enabled"] is False
+        assert rankery(stack, "webhooks", "change", made["id"]).code == 2
+        assert rankery(stack, "webhooks", "show", made["id"], "--json").document["webhook"]["url"] == url
+        server.shutdown()
+    assert rankery(stack, "webhooks", "test", made["id"]).code == 1
+    assert rankery(stack, "webhooks", "delete", made["id"]).code == 0
+    assert rankery(stack, "webhooks", "list", "--json").document == []
+
+
+def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """A report says what it found, be it too little to say anything."""
+    assert rankery(stack, "rank", "web:1", trained["file"], "-q").code == 0
+    report = rankery(stack, "drift", "check", "web:1", "--json")
+    assert report.code in (0, 1), report.errors
+    if report.output:
+        listed = rankery(stack, "drift", "list", "--json").document
+        assert [one["id"] for one in listed] == [report.document["id"]]
+        assert report.document["sentence"] in rankery(stack, "drift", "show", report.document["id"]).output
+    else:
+        assert "score" in report.sentence or "request" in report.sentence or "sample" in report.sentence
+
+
+def test_a_dataset_is_downloaded_and_an_address_needs_leave(
+    trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    """The file is that of the dataset; no address is read unless the service says which."""
+    target = tmp_path / "again.letor"
+    done = rankery(stack, "datasets", "download", "train.txt", target, "--format", "letor", "--json")
+    assert done.document["path"] == str(target)
+    assert len(target.read_text().splitlines()) == len(JUDGED.splitlines())
+    refused = rankery(stack, "datasets", "import", "https://data.example.org/train.csv")
+    assert refused.code == 1
+    assert "RANKERY_SOURCES" in refused.sentence
+    assert rankery(stack, "datasets", "import").code == 2
+
+
+def test_misspelt_settings_are_refused_before_anything_is_uploaded(
+    stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    """With the name that was meant; what was uploaded with columns is found again without them."""
+    (tmp_path / "other.txt").write_text(JUDGED.replace("1:", "9:"))
+    for words in (("train", "--set", "num_leavs=3"), ("tune", "--set", "learing_rate=0.2")):
+        done = rankery(stack, words[0], tmp_path / "other.txt", *words[1:])
+        assert done.code == 1
+        assert "did you mean" in done.sentence
+    network = ("--scorer", "mlp", "--set", "dropuot=0.1")
+    assert "mlp have no hyperparameter 'dropuot'; did you mean 'dropout'?" in (
+        rankery(stack, "train", tmp_path / "other.txt", *network).sentence
+    )
+    names = {one["name"] for one in rankery(stack, "datasets", "list", "--json").document}
+    assert "other.txt" not in names
+    table = tmp_path / "table.csv"
+    table.write_text("grade,search,a\n1,x,0.5\n0,x,0.2\n")
+    columns = ("--columns", '{"label": "grade", "query": "search"}')
+    first = rankery(stack, "datasets", "upload", table, *columns, "--json").document[0]
+    again = rankery(stack, "evaluate", "web", "--dataset", table)
+    assert f"was uploaded before, as {first['id']}, with --columns of its own" in again.errors
