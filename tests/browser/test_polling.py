@@ -81,7 +81,9 @@ def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
     page.clock.pause_at("2099-01-01")
     made = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "streamed", "queries": 5})
     assert made.ok, made.text()
-    expect(page.locator("[data-job]").filter(has_text="streamed")).to_have_attribute("data-status", "succeeded")
+    expect(page.locator("[data-job]").filter(has_text="streamed")).to_have_attribute(
+        "data-status", "succeeded"
+    )
 
 
 def test_a_list_is_polled_where_there_is_no_stream(visit: Visit) -> None:

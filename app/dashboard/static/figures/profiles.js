@@ -14,7 +14,7 @@ const GAP = 0.2;
  * @param {string} after
  */
 export function profiles({ name, profile }, before, after) {
-  const labels = profile.categories ?? binLabels(profile.edges ?? []);
+  const labels = profile.categories ? ["missing", ...profile.categories] : binLabels(profile.edges ?? []);
   const largest = Math.max(...profile.before, ...profile.after, 1e-9);
   const width = (1 - GAP) / 2;
   const column = (/** @type {number} */ share, /** @type {number} */ x, /** @type {string} */ kind) =>
@@ -61,9 +61,10 @@ export function profiles({ name, profile }, before, after) {
   );
 }
 
-/** "below 0.5", "0.5 to 2", "above 2" @param {number[]} edges */
+/** "missing", "up to 0.5", "0.5 to 2", "above 2" @param {number[]} edges upper ones, of all bins but the last */
 function binLabels(edges) {
-  if (!edges.length) return ["all"];
-  const inner = edges.slice(1).map((edge, index) => `${short(edges[index])} to ${short(edge)}`);
-  return [`below ${short(edges[0])}`, ...inner, `above ${short(/** @type {number} */ (edges.at(-1)))}`];
+  const bins = edges.map((edge, index) =>
+    index ? `${short(edges[index - 1])} to ${short(edge)}` : `up to ${short(edge)}`,
+  );
+  return ["missing", ...bins, edges.length ? `above ${short(edges[edges.length - 1])}` : "any"];
 }

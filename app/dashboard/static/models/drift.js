@@ -22,7 +22,7 @@ export const VERDICTS = {
 export async function driftView(model) {
   const list = h("div", { class: "rows" });
   const refresh = () => {
-    const heads = ["Looked at", "Verdict", "Finding", "Samples", "Since"];
+    const heads = ["Looked at", "Verdict", "Finding", "Documents", "Since"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE) });
     replace(list, ...longerTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
@@ -32,7 +32,7 @@ export async function driftView(model) {
 }
 
 /** @param {Schemas["DriftReportEntry"]} report */
-function row({ id, created_at: at, verdict, sentence, samples, since }) {
+function row({ id, created_at: at, verdict, sentence, documents, since }) {
   const [status, words] = VERDICTS[verdict];
   return h(
     "tr",
@@ -40,7 +40,7 @@ function row({ id, created_at: at, verdict, sentence, samples, since }) {
     h("th", { scope: "row" }, h("a", { href: driftPage(id) }, timeElement(at))),
     h("td", {}, h("span", { class: "status", "data-status": status }, words)),
     h("td", {}, h("span", { class: "wrap" }, sentence)),
-    h("td", { class: "number" }, count(samples)),
+    h("td", { class: "number" }, count(documents)),
     h("td", {}, timeElement(since)),
   );
 }

@@ -141,11 +141,11 @@ function columns(pick) {
       cell: ({ psi }) => number(psi),
     },
     {
-      label: "KS",
-      title: "Kolmogorov–Smirnov statistic; of categories the largest difference of a share",
+      label: "Distance",
+      title: "Kolmogorov–Smirnov distance of numbers, total variation of categories",
       number: true,
-      value: ({ ks, distance }) => ks ?? distance ?? null,
-      cell: ({ ks, distance }) => number(ks ?? distance ?? null),
+      value: ({ distance }) => distance,
+      cell: ({ distance }) => number(distance),
     },
     {
       label: "p",
@@ -161,12 +161,5 @@ function columns(pick) {
       cell: (row) => share(row.missing_before),
     },
     { label: "Missing now", number: true, value: (row) => row.missing_after, cell: (row) => share(row.missing_after) },
-    {
-      label: "Unseen",
-      title: "Share of values that the training data does not have",
-      number: true,
-      value: ({ unseen }) => unseen ?? null,
-      cell: ({ unseen }) => share(unseen ?? null),
-    },
   ];
 }

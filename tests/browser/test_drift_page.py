@@ -1,0 +1,77 @@
+"""Drift: looked for on the page of a model, and the report."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service that keeps all that it scores."""
+    folder: Path = tmp_path_factory.mktemp("sampled")
+    environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_SCORE_LOG_SECONDS": "1"}
+    with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
+        yield stack.url
+
+
+@pytest.fixture(scope="module")
+def prepared_here() -> Prepared:
+    """What this service has made, which no other one has."""
+    return Prepared()
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_drift_is_found_and_shown(
+    visit: Visit, prepared_here: Prepared, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """Features that moved stand first in the report, with their distributions before and now."""
+    prepared_here.visit = visit
+    reference = prepared_here.model(1)
+    _score_shifted(visit, reference)
+    page = visit.open(f"/models/{reference}#view=drift")
+    page.wait_for_timeout(2500)  # samples reach the store within moments
+    page.get_by_role("button", name="Look for drift").click()
+    report = page.locator("[data-report]").first
+    expect(report.locator(".status")).to_have_text("drift")
+    visit.photograph(f"model-drift-{look[0]}-{look[1]}")
+    report.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Drift of {reference}")
+    expect(page.locator("figure.profiles").first).to_be_visible()
+    row = page.get_by_role("row").filter(has=page.get_by_role("button", name="Show f1", exact=True)).first
+    expect(row.locator(".status")).to_have_text("drift")
+    page.get_by_role("button", name="Show f2", exact=True).first.click()
+    expect(page.locator("figure.profiles").first).to_contain_text("f2")
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"drift-{look[0]}-{look[1]}")
+
+
+def _score_shifted(visit: Visit, reference: str) -> None:
+    """Score queries whose first feature is far from what it was in the training data."""
+    draw = random.Random(5)
+    for request in range(20):
+        queries = [
+            {
+                "id": f"s{request}-{query}",
+                "documents": [
+                    {
+                        "id": f"d{document}",
+                        "features": {f"f{j}": draw.gauss(0, 2) + 20 * (j == 1) for j in range(1, 7)},
+                    }
+                    for document in range(8)
+                ],
+            }
+            for query in range(10)
+        ]
+        answer = visit.page.request.post(f"{visit.url}/v1/models/{reference}/rank", data={"queries": queries})
+        assert answer.ok, answer.text()
