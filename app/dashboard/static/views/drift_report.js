@@ -8,7 +8,7 @@ import { jobPage, modelPage, subject } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
 import { elementById, h, replace } from "../page/dom.js";
-import { counted, percent, short, timeElement } from "../page/format.js";
+import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["DriftReport"]} Report */
@@ -73,7 +73,11 @@ function show(report) {
       ` · ${counted(queries, "query", "queries")}, ${counted(documents, "document")} · `,
       h("code", {}, id),
     ),
-    h("p", { class: "verdict-line", "data-verdict": verdict === "drift" ? "worse" : "same" }, sentence),
+    h(
+      "p",
+      { class: "verdict-line", "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] },
+      sentence,
+    ),
     ...report.comparisons.map(comparison),
   );
 }
@@ -104,14 +108,14 @@ function comparison(compared) {
       `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
     ),
     picture,
-    table.node,
+    rows.length > 0 && table.node,
   );
 }
 
 /** @param {(feature: Feature) => void} pick @returns {import("../tables/table.js").Column<Feature>[]} */
 function columns(pick) {
   /** @param {number | null} value */
-  const number = (value) => (value === null ? "–" : short(value));
+  const number = (value) => (value === null ? "–" : fixed(value, 3));
   /** @param {number | null} value */
   const share = (value) => (value === null ? "–" : percent(value, 1));
   return [
