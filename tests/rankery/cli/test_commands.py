@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "test.txt").write_text("".join(lines[100:]).replace("qid:", "qid:1"))
     (folder / "broken.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:no\n")
     (folder / "unknown.csv").write_text(as_table(JUDGED))
+    (folder / "unread.csv").write_text(as_table(JUDGED.replace("qid:1 ", "qid:99 ")))
     return folder
 
 
@@ -487,7 +488,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         (("rank", "web", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         *(
             (
-                (*words, "FOLDER/unknown.csv"),
+                (*words, "FOLDER/unread.csv"),
                 "expected a column for the query, named query_id, queryid, qid or told in"
                 """ --columns '{"query": …}', but found only grade, search, f1, f2, f3""",
             )

@@ -11,11 +11,11 @@ from rankery.cli import names
 from rankery.cli.endings import WrongUsage
 from rankery.cli.scorer_options import ScorerChoice
 from rankery.cli.texts import NotUnderstood, grid
-from rankery.cli.trainings import points
 from rankery.cli.tune import searched
 from rankery.client import Client, Scorer, ScorerKind
 from rankery.client.arguments import spelled_space
 from rankery.embedded.stack import EmbeddedStack
+from rankery.grids import points
 from tests.rankery.cli.commands import JUDGED, Done, run
 
 NET = ("--scorer", "mlp", "--hidden", "8,4", "--epochs", "3", "--metric", "ndcg@5")
