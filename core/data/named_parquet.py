@@ -18,6 +18,9 @@ from core.data.parquet_layout import Layout
 _KEY = b"rankery_columns"
 _FIXED = {"query_id": "query", "document_id": "document", "label": "label"}
 _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"}
+# Of a row group: downloads of several callers take memory at once.
+_BLOCK_CELLS = 1_000_000
+_LEAST_ROWS = 1_024
 _TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 
 
@@ -36,10 +39,13 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
         sink = _Sink()
         schema = _schema(layout, parquet.schema_arrow, names)
         with pq.ParquetWriter(cast("Any", sink), schema, compression="zstd") as writer:
+            rows = max(_BLOCK_CELLS // len(names), _LEAST_ROWS)
+            # Not by iter_batches, which keeps what it has read of the file in memory.
             for group in range(parquet.num_row_groups):
-                table = parquet.read_row_group(group)
-                writer.write_table(_named(layout, table, schema), row_group_size=max(table.num_rows, 1))
-                yield sink.taken()
+                table = parquet.read_row_group(group, use_threads=False)
+                for first in range(0, table.num_rows, rows):
+                    writer.write_table(_named(layout, table.slice(first, rows), schema))
+                    yield sink.taken()
         yield sink.taken()
 
 

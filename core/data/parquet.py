@@ -19,7 +19,6 @@ from core.types import Float32Array, Float64Array
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # the least keeps the per-column cost of very wide datasets down
-_TEXT_ROWS = 16_384
 _BLOCK_ROWS = 256  # rows turned into columns at a time: they stay in a core's cache
 
 
@@ -94,8 +93,11 @@ def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
     with opened_parquet(file) as parquet:
         names = Layout.in_schema(parquet.schema_arrow).document_text_columns
         columns = ["query_id", "document_id", *names]
-        for batch in parquet.iter_batches(_TEXT_ROWS, columns=columns):
-            yield batch.rename_columns([names.get(column, column) for column in batch.schema.names])
+        # Not by iter_batches, which keeps what it has read of the file in memory.
+        for group in range(parquet.num_row_groups):
+            table = parquet.read_row_group(group, columns=columns, use_threads=False)
+            table = table.rename_columns([names.get(column, column) for column in table.column_names])
+            yield from table.to_batches()
 
 
 def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBatch]:

@@ -203,7 +203,7 @@ def test_downloads_take_constant_memory(served: Served, tmp_path: Path, record_p
         growth = max(sizes) - sizes[0]
         record_property(f"{format_} bytes", path.stat().st_size)
         record_property(f"{format_}: API grew by MiB", round(growth / MEBIBYTE, 1))
-        assert growth < 2 * MOST_GROWTH_BYTES
+        assert growth < 2.5 * MOST_GROWTH_BYTES
         with path.open("rb") as file:
             again = client.post("/v1/datasets", files={"file": (path.name, file)}).json()
         again = finished(client, again)
