@@ -10,6 +10,13 @@ _STORE = (
     "from core.store import Store, StoreSettings; Store.open(StoreSettings(data_dir={folder!r}, {setting}))"
 )
 
+_FIND = (
+    "from core.store.sources.addresses import parse_address\n"
+    "from core.store.sources.files import RemoteFiles\n"
+    "address = parse_address('{address}')\n"
+    "RemoteFiles([str(address)], [], None).find([address], None, None)[0]"
+)
+
 
 @pytest.mark.parametrize(
     ("package", "code", "what", "extra"),
@@ -26,6 +33,20 @@ _STORE = (
             "from core.export.onnx import Onnx; Onnx().read(b'', None)",
             "an export to ONNX",
             "onnx",
+        ),
+        ("s3fs", _FIND.format(address="s3://bucket/x"), "an address of S3", "s3"),
+        ("gcsfs", _FIND.format(address="gs://bucket/x"), "an address of Google Cloud Storage", "gcs"),
+        (
+            "huggingface_hub",
+            _FIND.format(address="hf:org/name/x"),
+            "an address of the Hugging Face Hub",
+            "huggingface",
+        ),
+        (
+            "ir_datasets",
+            _FIND.format(address="ir_datasets:vaswani") + ".read(0, None).__enter__()",
+            "a dataset of ir_datasets",
+            "ir-datasets",
         ),
         ("jax", "import core.training.networks", "training a network", "neural"),
         ("distributed", "import worker.ranks.connections", "a distributed training", "distributed"),

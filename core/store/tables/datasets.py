@@ -16,7 +16,8 @@ class Dataset(Labelled, Base):
 
     Attributes:
         source: Where it came from, `{"kind": "upload", "filename", "format", "options"}`,
-            `{"kind": "folder", "folder", "filename", "modified", "part", "format"}` or
+            `{"kind": "folder", "folder", "filename", "modified", "part", "format"}`,
+            `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}` or
             `{"kind": "synthetic", …}`.
         size_bytes: Size of the bytes as sent.
         sha256: Checksum of the bytes as sent.

@@ -1,0 +1,34 @@
+"""A dataset that the package ir_datasets has itself, from files that it downloaded before."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.long
+
+# A process of its own: the package looks for its folder when it is imported.
+READ = """
+from core.store.sources.addresses import parse_address
+from core.store.sources.files import RemoteFiles
+
+address = parse_address("ir_datasets:vaswani")
+with RemoteFiles(["ir_datasets:"], [], None) as remote:
+    (file,) = remote.find([address], None, None)
+    with file.read(0, None) as stream:
+        print(b"".join(stream.blocks).decode(), end="")
+"""
+
+
+def test_vaswani_is_read(tmp_path: Path) -> None:
+    """Its judgments, in TREC's format."""
+    home = tmp_path / "vaswani"
+    home.mkdir()
+    (home / "qrels.txt").write_text("1\n 1239 1502\n 4462\n   /\n2\n 1872\n   /\n")
+    environment = {**os.environ, "IR_DATASETS_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", READ], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "1 0 1239 1\n1 0 1502 1\n1 0 4462 1\n2 0 1872 1\n", done.stderr
