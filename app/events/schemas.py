@@ -15,6 +15,8 @@ EventKind = Literal[
     "alias.moved",
     "dataset.ready",
     "drift.found",
+    "schedule.ran",
+    "schedule.failed",
     "worker.lost",
 ]
 
@@ -40,7 +42,9 @@ EVENT_EXAMPLE: dict[str, Any] = {
 class EventObject(ResponseModel):
     """What an event is about."""
 
-    kind: str = Field(description="`job`, `study`, `alias`, `dataset`, `model` or `worker`")
+    kind: str = Field(
+        description="`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"
+    )
     id: str = Field(description="Its id; `name@alias` of an alias, the name of a worker")
 
 
@@ -50,7 +54,8 @@ class Event(ResponseModel):
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [EVENT_EXAMPLE]})
 
     id: int = Field(description="Later events have greater ids")
-    kind: EventKind
+    # A text: during an upgrade, newer workers may record kinds that an API does not know yet.
+    kind: str = Field(description="What happened, such as `job.ended`; later versions may add kinds")
     at: datetime
     object: EventObject
     project: str | None = Field(description="The project of the object")

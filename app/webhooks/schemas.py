@@ -93,7 +93,7 @@ class Webhook(ResponseModel):
 
     id: str
     url: str
-    events: list[EventKind] = Field(description="The kinds that are sent; empty for all")
+    events: list[str] = Field(description="The kinds that are sent; empty for all")
     description: str | None
     project: str | None = Field(description="Only events of this project are sent; null for all")
     enabled: bool
@@ -171,7 +171,7 @@ class Delivery(ResponseModel):
 
     id: str = Field(description="The `webhook-id` of all its attempts")
     event_id: int
-    event_kind: EventKind
+    event_kind: str
     object_id: str
     state: Literal["waiting", "delivered", "dead"] = Field(description="`dead` after the last attempt failed")
     attempts: int

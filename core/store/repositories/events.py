@@ -9,7 +9,15 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
-from core.events import ALIAS_MOVED, DATASET_READY, GATE_REFUSED, JOB_ENDED, STUDY_CONCLUDED, WORKER_LOST
+from core.events import (
+    ALIAS_MOVED,
+    DATASET_READY,
+    EVENT_KINDS,
+    GATE_REFUSED,
+    JOB_ENDED,
+    STUDY_CONCLUDED,
+    WORKER_LOST,
+)
 from core.jobs import JobStatus, specification_of
 from core.store.advisory_locks import advisory_lock
 from core.store.clock import utc_now
@@ -67,7 +75,12 @@ class Events:
             data: What happened, or a function that returns it at the end of the transaction.
             project: The project of the object.
             key_id: The API key that caused it.
+
+        Raises:
+            ValueError: There is no such kind.
         """
+        if kind not in EVENT_KINDS:
+            raise ValueError(f"there is no kind of event {kind!r}")
         row = {"kind": kind, "object_kind": object_kind, "object_id": object_id}
         facts = data if callable(data) else lambda: data
         self._added.append(({**row, "project": project, "key_id": key_id}, facts))

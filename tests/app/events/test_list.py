@@ -1,7 +1,11 @@
 """The list of events."""
 
+from typing import get_args
+
 import pytest
 
+from app.events.schemas import EventKind
+from core.events import EVENT_KINDS
 from core.store import Store
 from tests.app.conftest import TestClient
 
@@ -73,6 +77,18 @@ def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
     answer = client.get("/v1/events", headers=headers)
     assert answer.status_code == 422
     assert "Last-Event-ID" in answer.json()["errors"][0]["pointer"]
+
+
+def test_a_kind_of_a_later_version(client: TestClient, store: Store) -> None:
+    """During an upgrade an API lists what newer workers record."""
+    with store.begin() as tx:
+        tx.events.after(4, 1)[0].kind = "moon.full"
+    assert client.get("/v1/events").json()["items"][0]["kind"] == "moon.full"
+
+
+def test_kinds_are_those_of_core() -> None:
+    """The schema names what is recorded, and nothing else."""
+    assert get_args(EventKind) == tuple(EVENT_KINDS)
 
 
 def test_unchanged_pages_are_not_sent_again(client: TestClient) -> None:

@@ -190,6 +190,8 @@ def test_a_cancelled_study_leaves_no_job(
     assert (cancelled["status"], cancelled["counts"]["cancelled"]) == ("cancelled", 2)
     with store.read() as tx:
         assert {job.status for job in tx.jobs.page(None, 50).items} == {"cancelled"}
+        (event,) = tx.events.after(0, 50, kinds=["study.concluded"])
+    assert (event.object_id, event.data["status"], event.data["name"]) == (study_id, "cancelled", "leaves")
     assert client.delete(f"/v1/studies/{study_id}").status_code == 204
     assert client.get(f"/v1/studies/{study_id}").status_code == 404
 
