@@ -1,0 +1,129 @@
+"""Drift: found where there is some, and not where there is none."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.drift import Column, QuerySample, Thresholds, compare, population_stability_index
+from core.drift.permutation import adjusted_p_values, distances, memberships
+from core.drift.stability import bin_numbers, quantile_edges
+from tests.core.drift.samples import COLUMNS, draw
+
+TRIALS = 100
+# By p alone: every column counts whose distance is significant.
+BY_P = Thresholds(p=0.05, psi=1e-9, missing=1.0)
+DEFAULT = Thresholds()
+
+
+def drifted(before: QuerySample, after: QuerySample, thresholds: Thresholds, seed: int = 1) -> list[str]:
+    """Return the names of the columns that have drifted."""
+    found = compare(before, after, COLUMNS, thresholds, seed, permutations=199)
+    return [each.name for each in found.columns if each.verdict == "drift"]
+
+
+@pytest.mark.long
+def test_resampled_data_raise_few_alarms() -> None:
+    """In 100 reports on equal populations at most five have one, and p alone holds its level of 5%."""
+    found = [
+        compare(draw(2 * trial, 60), draw(2 * trial + 1, 40), COLUMNS, DEFAULT, trial, permutations=199)
+        for trial in range(TRIALS)
+    ]
+    assert sum(each.verdict == "drift" for each in found) <= 5
+    by_p = sum(min(column.p for column in each.columns) <= 0.05 for each in found)
+    assert by_p <= 11  # the 99% quantile of the binomial distribution
+
+
+def test_documents_taken_for_independent_would_raise_many() -> None:
+    """The same samples with every document as a query of its own: what the permutation of queries is for."""
+
+    def apart(sample: QuerySample) -> QuerySample:
+        return replace(sample, query_boundaries=np.arange(sample.n_documents + 1))
+
+    pairs = [(apart(draw(2 * trial, 60)), apart(draw(2 * trial + 1, 40))) for trial in range(20)]
+    alarms = sum(bool(drifted(*pair, BY_P, seed)) for seed, pair in enumerate(pairs))
+    assert alarms >= 15
+
+
+def test_shifted_data_are_found() -> None:
+    """By a standard deviation of the documents, in nine of ten reports; no other column is blamed."""
+    shift = math.sqrt(2.0)
+    found = [
+        drifted(draw(2 * trial, 120), draw(2 * trial + 1, 80, shift), DEFAULT, trial) for trial in range(20)
+    ]
+    assert sum("normal" in names for names in found) >= 18
+    assert sum(len(names) > 1 for names in found) <= 1
+
+
+def test_missing_values_are_found() -> None:
+    """Where a feature is no longer sent, although the values that are sent stay as they were."""
+    assert drifted(draw(1, 100), draw(2, 100, missing=0.6), DEFAULT) == ["often missing"]
+
+
+def test_many_queries_make_a_small_difference_a_shift() -> None:
+    """It is sure, and too little to count."""
+    found = compare(draw(1, 2_000), draw(2, 2_000, 0.3), COLUMNS, DEFAULT, 1)
+    assert found.verdict == "none"
+    assert found.columns[0].verdict == "shift"
+
+
+def test_few_queries_tell_nothing() -> None:
+    """However many documents they have."""
+    found = compare(draw(1, 29), draw(2, 500, 9.0), COLUMNS, DEFAULT, 1)
+    assert (found.verdict, found.columns) == ("too_few", ())
+
+
+def test_a_constant_and_an_absent_column_do_not_differ() -> None:
+    """Neither is divided by zero; a constant that changes differs."""
+    values = np.tile(np.array([[7.0, np.nan, 1.0]], np.float32), (80, 1))
+    boundaries = np.arange(81)
+    changed = values.copy()
+    changed[:, 2] = 2.0
+    columns = [Column("constant"), Column("absent"), Column("changed")]
+    found = compare(QuerySample(values, boundaries), QuerySample(changed, boundaries), columns, DEFAULT, 1)
+    assert [each.verdict for each in found.columns] == ["none", "none", "drift"]
+    assert [each.psi for each in found.columns[:2]] == [0.0, 0.0]
+    assert found.columns[2].distance == 1.0
+
+
+def test_a_distance_is_that_of_distribution_functions() -> None:
+    """Of categories it is half the sum of the differences of shares."""
+    counts = np.array([[2, 0, 2], [0, 3, 1]], np.float32)
+    later = np.array([[0, 1]], np.float32)
+    shares = (np.array([2, 0, 2]) / 4, np.array([0, 3, 1]) / 4)
+    functions = [np.cumsum(each) for each in shares]
+    assert distances(counts, later, ordered=True) == pytest.approx(max(abs(functions[0] - functions[1])))
+    assert distances(counts, later, ordered=False) == pytest.approx(sum(abs(shares[0] - shares[1])) / 2)
+
+
+def test_a_membership_keeps_the_sizes() -> None:
+    """The first is how the samples are."""
+    found = memberships(3, 5, 20, seed=1)
+    assert found[0].tolist() == [0] * 3 + [1] * 5
+    assert set(found.sum(axis=1)) == {5.0}
+    assert len({tuple(row) for row in found.tolist()}) > 10
+
+
+def test_a_p_value_counts_the_largest_of_all_columns() -> None:
+    """With the samples as they are among the permutations, so that none is 0."""
+    quiet = np.array([1.0, 1.0, 2.0, 0.0])
+    loud = np.array([9.0, 0.0, 0.0, 0.0])
+    first, second = adjusted_p_values([loud, quiet])
+    assert first == 1 / 4
+    assert second == 2 / 4 + 1 / 4  # its own permutations 0, 1, 2, of which the first is loud's
+
+
+def test_a_feature_of_few_values_has_a_bin_a_value() -> None:
+    """What is below or above all of them has one, too; missing values come first."""
+    edges = quantile_edges(np.array([0.0] * 90 + [1.0] * 10), 100)
+    assert edges[1:].tolist() == [0.0, 1.0]
+    assert bin_numbers(np.array([np.nan, -1.0, 0.0, 0.5, 1.0, 9.0]), edges).tolist() == [0, 1, 2, 3, 3, 4]
+
+
+def test_the_index_is_the_symmetrised_divergence() -> None:
+    """Σ (a - b) ln(a / b), with half a document more in each bin."""
+    before, after = np.array([30.0, 70.0]), np.array([60.0, 40.0])
+    b, a = (before + 0.5) / 101, (after + 0.5) / 101
+    expected = (a[0] - b[0]) * math.log(a[0] / b[0]) + (a[1] - b[1]) * math.log(a[1] / b[1])
+    assert population_stability_index(before, after) == pytest.approx(expected, rel=1e-12)
