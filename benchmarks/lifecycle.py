@@ -1,8 +1,9 @@
 """Deletion of 10,000 jobs and 1,000 models by a filter, while a poller asks for the list of jobs.
 
 The pollers form an open loop, as in `benchmarks.polling`: each request is timed from the moment it was due.
-Every transaction of the deletion makes their answers out of date, so that none comes from a cache. Afterwards the bytes on the disk are those before, less
-what the dry run and `GET /v1/storage` promised, and nothing is orphaned or missing.
+Every transaction of the deletion makes their answers out of date, so that none comes from a cache. Afterwards
+the bytes on the disk are those before, less what the dry run and `GET /v1/storage` promised, and nothing is
+orphaned or missing.
 
 With `--kills N` the whole service is killed with SIGKILL at N random moments of a deletion, started again,
 and looked at: each job must be there with all that came of it, or not at all.
