@@ -128,6 +128,19 @@ def test_compression_and_etags_pass(client: httpx.Client) -> None:
     assert again.status_code == 304
 
 
+def test_events_are_not_held_back(client: httpx.Client, settings: ApiSettings) -> None:
+    """The stream passes message by message, compressed or not, and ends when its client leaves."""
+    headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
+    store = Store.open(settings)
+    with client.stream("GET", "/v1/events", headers=headers) as answer:
+        lines = answer.iter_lines()
+        assert next(line for line in lines if line.startswith("event")) == "event: ready"
+        with store.begin() as tx:
+            tx.events.add("drift.found", "model", "mdl_1", {})
+        assert next(line for line in lines if "." in line) == "event: drift.found"
+    store.close()
+
+
 def test_the_path_without_its_slash_leads_to_the_first_page(client: httpx.Client) -> None:
     """As a person types it."""
     typed = client.get(client.base_url.copy_with(path=ROOT_PATH))
