@@ -1,5 +1,6 @@
 """Commands where no service runs: a training of a file starts one, all others say how to start it."""
 
+import fcntl
 import signal
 import threading
 import time
@@ -105,23 +106,16 @@ def test_a_stale_address_is_not_believed(tmp_path: Path) -> None:
 
 def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -> None:
     """Whoever asks shares the lock for some microseconds; who starts waits for that long."""
-    (tmp_path / "serve.lock").touch()
-    over = threading.Event()
-
-    def ask() -> None:
-        while not over.is_set():
-            DataFolderLock(tmp_path).is_taken()
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        for _ in range(200):
-            lock = DataFolderLock(tmp_path)
-            lock.acquire()
-            lock.release()
-    finally:
-        over.set()
-        asking.join()
+    with (tmp_path / "serve.lock").open("w") as asked:
+        fcntl.flock(asked, fcntl.LOCK_SH)
+        timer = threading.Timer(0.05, lambda: fcntl.flock(asked, fcntl.LOCK_UN))
+        timer.start()
+        lock = DataFolderLock(tmp_path)
+        lock.acquire()
+        timer.join()
+    assert DataFolderLock(tmp_path).is_taken()
+    lock.release()
+    assert not DataFolderLock(tmp_path).is_taken()
 
 
 def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> None:
