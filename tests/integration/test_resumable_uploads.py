@@ -1,0 +1,243 @@
+"""Resumable uploads by real clients of the tus protocol; client or API killed half-way."""
+
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rankery.client import Client
+from rankery.client.resumable import RESUMABLE_BYTES
+from tests.servers.fixtures import Places
+from tests.servers.process import ServerProcess, free_port, tied
+from tests.servers.tcp_proxy import TcpProxy
+
+MEBIBYTES = int(os.environ.get("RANKERY_TEST_UPLOAD_MEBIBYTES", "48"))
+# What an upload of any size may add to the memory of the API: blocks on their way, threads, tables.
+MOST_GROWTH_BYTES = 40 * 2**20
+LIMIT_SECONDS = 120.0
+_CLIENTS = Path(__file__).parent / "tus_clients"
+_VERSION = {"Tus-Resumable": "1.0.0"}
+
+
+class Api:
+    """An API process, without workers."""
+
+    def __init__(self, places: Places, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        given = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
+        given["RANKERY_BROKER_URL"] = "redis://127.0.0.1:1/0"
+        options = ["--port", str(self.port), "--data-dir", str(places["data_dir"])]
+        command = tied([sys.executable, "-m", "rankery", "api", *options])
+        self._process = ServerProcess(command, folder / "api.log", self._answers, environment=given)
+        self.start, self.kill = self._process.start, self._process.kill
+
+    def memory_bytes(self, what: str) -> int:
+        """Return `VmRSS`, its memory now, or `VmHWM`, the most that it had."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        (kibibytes,) = [line.split()[1] for line in status.splitlines() if line.startswith(f"{what}:")]
+        return int(kibibytes) * 1024
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/healthz", timeout=1).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+
+@pytest.fixture
+def api(places: Places, tmp_path: Path) -> Iterator[Api]:
+    """An API process on a store of its own."""
+    api = Api(places, tmp_path)
+    api.start()
+    yield api
+    api.kill()
+
+
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A file that is no dataset, and its checksum."""
+    path, digest, chance = tmp_path_factory.mktemp("large") / "train.txt", hashlib.sha256(), random.Random(7)
+    with path.open("wb") as file:
+        for _ in range(MEBIBYTES):
+            block = chance.randbytes(2**20)
+            digest.update(block)
+            file.write(block)
+    return path, digest.hexdigest()
+
+
+def _node() -> str:
+    node = shutil.which("node", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if node is None or not (Path(__file__).parents[2] / "node_modules" / "tus-js-client").is_dir():
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail("no Node.js with tus-js-client; run make install")
+        pytest.skip("no Node.js with tus-js-client")
+    return node
+
+
+def _command(name: str, url: str, path: Path, folder: Path) -> list[str]:
+    if name == "rankery":
+        uploading = "import sys; from rankery.client import Client\n"
+        uploading += "client = Client(sys.argv[1], resumable_bytes=1_000_000)\n"
+        uploading += "print(client.upload_dataset(sys.argv[2], progress=False).id)"
+        return [sys.executable, "-c", uploading, url, str(path)]
+    memory = str(folder / "memory.json")
+    if name == "tuspy":
+        program = [sys.executable, str(_CLIENTS / "upload_with_tuspy.py")]
+    else:
+        program = [_node(), str(_CLIENTS / "upload.mjs")]
+    return [*program, f"{url}/v1/uploads", str(path), memory]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Callable[[list[str]], "subprocess.Popen[str]"]]:
+    """Start client processes that do not outlive the test."""
+    started: list[subprocess.Popen[str]] = []
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def start(command: list[str]) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("killed", ["client", "api"])
+@pytest.mark.parametrize("name", ["tuspy", "tus-js-client", "rankery"])
+def test_an_upload_that_was_killed_half_way_is_resumed(
+    api: Api,
+    large_file: tuple[Path, str],
+    launch: Callable[[list[str]], "subprocess.Popen[str]"],
+    tmp_path: Path,
+    name: str,
+    killed: str,
+) -> None:
+    """The dataset has the bytes of the file, and not all of them were sent a second time."""
+    path, sha256 = large_file
+    size_bytes = path.stat().st_size
+    with TcpProxy(api.port) as way:
+        command = _command(name, f"http://127.0.0.1:{way.port}", path, tmp_path)
+        client = launch(command)
+        _wait(lambda: way.passed_bytes > size_bytes * 0.6 or client.poll() is not None)
+        way.block()
+        assert client.poll() is None, client.communicate()
+        if killed == "client":
+            client.kill()
+            client.wait()
+        else:
+            api.kill()
+        way.cut()
+        way.unblock()
+        sent_bytes = way.passed_bytes
+        if killed == "client":
+            client = launch(command)
+        else:
+            time.sleep(1)  # refused meanwhile
+            api.start()
+        output, errors = client.communicate(timeout=LIMIT_SECONDS)
+        assert client.returncode == 0, errors
+        sent_again_bytes = way.passed_bytes - sent_bytes
+    dataset = _dataset(api, output.strip().rpartition("/")[2])
+    assert (dataset["sha256"], dataset["size_bytes"]) == (sha256, size_bytes)
+    assert dataset["name"] == "train.txt"
+    assert sent_again_bytes < size_bytes * 0.85
+    assert httpx.get(f"{api.url}/v1/uploads").json() == {"items": []}
+
+
+def test_memory_does_not_grow_with_the_file(api: Api, large_file: tuple[Path, str]) -> None:
+    """What the API needs for an upload, and to make a dataset of it, is the same for any size."""
+    path, sha256 = large_file
+    _wait(lambda: "kernel" not in httpx.get(f"{api.url}/readyz").text)  # compiled code is loaded meanwhile
+    with Client(api.url, resumable_bytes=1) as client:
+        small = path.with_name("small.txt")
+        small.write_bytes(b"2 qid:1 1:0.5\n")
+        client.upload_dataset(small, progress=False)  # loads what any upload needs
+        before = api.memory_bytes("VmRSS")
+        dataset = client.upload_dataset(path, progress=False)
+    assert dataset.sha256 == sha256
+    growth = api.memory_bytes("VmHWM") - before
+    sys.stderr.write(f"memory: {before:,} bytes, at most {growth:,} more for {path.stat().st_size:,}\n")
+    assert growth < MOST_GROWTH_BYTES
+
+
+def test_the_latest_request_goes_on(api: Api) -> None:
+    """A client that comes back while its old connection lingers need not wait; the old request gets 423."""
+    content = random.Random(1).randbytes(3 * 2**20)
+    created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": str(len(content))})
+    url = f"{api.url}{created.headers['location']}"
+    headers = {**_VERSION, "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+
+    def lingering() -> Iterator[bytes]:
+        yield b"x" * 2**20
+        time.sleep(0.5)  # until the service has it
+        again = httpx.patch(url, headers=headers, content=content[: 2**20])
+        assert (again.status_code, again.headers["upload-offset"]) == (204, str(2**20))
+        yield b"x" * 2**20
+
+    overtaken = httpx.patch(url, headers=headers, content=lingering())
+    assert (overtaken.status_code, overtaken.headers["retry-after"]) == (423, "1")
+    assert httpx.head(url, headers=_VERSION).headers["upload-offset"] == str(2**20)
+    rest = {**headers, "Upload-Offset": str(2**20)}
+    assert httpx.patch(url, headers=rest, content=content[2**20 :]).status_code == 204
+    dataset = _dataset(api, url.rpartition("/")[2])
+    assert dataset["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_what_a_client_leaves_off_counts(api: Api) -> None:
+    """Of a body that ends before its length everything that arrived is stored."""
+    created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": "9000000"})
+    url = f"{api.url}{created.headers['location']}"
+    headers = {**_VERSION, "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+
+    def broken() -> Iterator[bytes]:
+        yield bytes(2_500_000)
+        time.sleep(0.5)
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        httpx.patch(url, headers={**headers, "Content-Length": "9000000"}, content=broken())
+    offset = "upload-offset"
+    _wait(lambda: httpx.head(url, headers=_VERSION).headers[offset] == "2500000")
+
+
+def test_files_below_the_bound_go_at_once(api: Api, tmp_path: Path) -> None:
+    """The client sends them in the form, as ever."""
+    path = tmp_path / "small.txt"
+    path.write_bytes(b"2 qid:1 1:0.5\n")
+    assert path.stat().st_size < RESUMABLE_BYTES
+    with Client(api.url) as client:
+        client.upload_dataset(path, progress=False)
+        audit = client.request("GET", "/v1/audit").json()["items"]
+    assert [entry["path"] for entry in audit] == ["/v1/datasets"]
+
+
+def _dataset(api: Api, made: str) -> Any:
+    """Return the dataset of an id, or make the one of a finished upload."""
+    if made.startswith("ds_"):
+        return httpx.get(f"{api.url}/v1/datasets/{made}").json()
+    form = {"file": (None, f"upload:{made}")}
+    response = httpx.post(f"{api.url}/v1/datasets", files=form, timeout=LIMIT_SECONDS)
+    assert response.status_code == 202, response.text
+    return response.json()
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)

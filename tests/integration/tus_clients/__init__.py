@@ -1,0 +1,1 @@
+"""Programs that upload a file with clients of the tus protocol, to be killed and started again."""

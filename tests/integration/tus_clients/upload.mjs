@@ -1,0 +1,21 @@
+// Upload a file with tus-js-client; started again it goes on. Arguments: endpoint, file, file for its memory.
+import fs from "node:fs";
+import process from "node:process";
+import { FileUrlStorage, Upload } from "tus-js-client";
+
+const [endpoint, path, memory] = process.argv.slice(2);
+const upload = new Upload(fs.createReadStream(path), {
+  endpoint,
+  uploadSize: fs.statSync(path).size,
+  metadata: { filename: "train.txt" },
+  retryDelays: Array(100).fill(500),
+  urlStorage: new FileUrlStorage(memory),
+  onError: (error) => {
+    console.error(String(error));
+    process.exit(1);
+  },
+  onSuccess: () => console.log(upload.url),
+});
+const [previous] = await upload.findPreviousUploads();
+if (previous) upload.resumeFromPreviousUpload(previous);
+upload.start();

@@ -1,0 +1,27 @@
+"""Upload a file with tuspy; started again it goes on. Arguments: endpoint, file, file for its memory."""
+
+import sys
+
+from tusclient.client import TusClient
+from tusclient.storage import filestorage
+
+
+def main() -> None:
+    """Upload the file and print the address of the upload."""
+    endpoint, path, memory = sys.argv[1:]
+    uploader = TusClient(endpoint).uploader(
+        path,
+        chunk_size=8 * 2**20,
+        metadata={"filename": "train.txt"},
+        retries=100,
+        retry_delay=1,
+        store_url=True,
+        url_storage=filestorage.FileStorage(memory),
+        upload_checksum=True,
+    )
+    uploader.upload()
+    sys.stdout.write(f"{uploader.url}\n")
+
+
+if __name__ == "__main__":
+    main()
