@@ -1,0 +1,83 @@
+"""Reports of drift over HTTP, and what is refused of jobs that look for it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+
+MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def add_report(store: Store, model: Model, **changed: Any) -> str:
+    """Record a report."""
+    values: dict[str, Any] = {
+        "job_id": "job_1",
+        "model_id": model.id,
+        "model": model.reference,
+        "name": model.name,
+        "days": 7.0,
+        "since": MOMENT,
+        "until": MOMENT,
+        "verdict": "none",
+        "sentence": "No drift found.",
+        "requests": 3,
+        "queries": 3,
+        "documents": 9,
+        "drifted_features": [],
+        "thresholds": {"p": 0.01, "psi": 0.2, "missing": 0.1},
+        "comparisons": [],
+    }
+    with store.begin() as tx:
+        return tx.drift_reports.add(**{**values, **changed}).id
+
+
+def test_reports_are_listed_by_model_and_verdict(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """A plain name stands for all of its versions; a reference for one."""
+    first, second, other = add_model("web"), add_model("web"), add_model("ads")
+    ids = [add_report(store, model) for model in (first, second, other)]
+    found = add_report(store, first, verdict="drift", drifted_features=["bm25"])
+
+    def listed(query: str) -> list[str]:
+        return [each["id"] for each in client.get(f"/v1/drift-reports{query}").json()["items"]]
+
+    assert listed("") == [found, *reversed(ids)]
+    assert listed("?model=web") == [found, ids[1], ids[0]]
+    assert listed("?model=web:2") == [ids[1]]
+    assert listed("?verdict=drift") == [found]
+    assert client.get("/v1/drift-reports?model=unknown").status_code == 404
+
+
+def test_a_report_is_shown_and_deleted(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """With its comparisons, which lists leave out."""
+    report_id = add_report(store, add_model("web"))
+    shown = client.get(f"/v1/drift-reports/{report_id}").json()
+    assert (shown["model"], shown["comparisons"]) == ("web:1", [])
+    assert client.delete(f"/v1/drift-reports/{report_id}").status_code == 204
+    assert client.get(f"/v1/drift-reports/{report_id}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"days": 0}, "/days"),
+        ({"thresholds": {"psi": -1}}, "/thresholds/psi"),
+        ({"queries_by": "session"}, "/queries_by"),
+        ({"metric": "ndcg@5"}, "/metric"),
+    ],
+)
+def test_what_is_wrong_with_a_drift_job_is_refused_with_its_place(
+    client: TestClient, add_model: Callable[[str], Model], changed: dict[str, Any], place: str
+) -> None:
+    """Before it is queued."""
+    add_model("web")
+    answer = client.post("/v1/jobs", json={"kind": "drift", "model": "web", **changed})
+    assert answer.status_code == 422, answer.text
+    assert place in [error["pointer"] for error in answer.json()["errors"]]
