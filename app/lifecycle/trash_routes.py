@@ -38,7 +38,6 @@ from core.store.visibility import projects
 
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
 
-_PAGE = 200
 _RESTORE_EXAMPLES: Any = {
     "job": {"summary": "A job, with what went with it", "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]}}
 }
@@ -123,12 +122,12 @@ def _emptied(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
 
 
 def _trashed(store: Store, older_than_days: float) -> Iterator[str]:
-    """Yield the ids of what has been in the trash for a while, the latest first."""
-    before, cursor = utc_now() - timedelta(days=older_than_days), None
-    while True:
+    """Yield the ids of what has been in the trash for a while.
+
+    Jobs come first, so that each goes with all of its results in one transaction.
+    """
+    before = utc_now() - timedelta(days=older_than_days)
+    for kind in reversed(KINDS.values()):
         with store.read() as tx:
-            page = tx.trash.page(cursor, _PAGE)
-        yield from (item.node.id for item in page.items if item.deleted_at <= before)
-        if page.next_cursor is None:
-            return
-        cursor = page.next_cursor
+            object_ids = tx.trash.ids(kind, before)
+        yield from object_ids

@@ -254,8 +254,11 @@ class Trash:
         return Page(items, items[-1].node.id if len(found) > limit else None)
 
     def expired(self, before: datetime, limit: int) -> list[str]:
-        """List ids of objects that were moved to the trash before a moment, those of one kind first."""
-        for kind in KINDS.values():
+        """List ids of objects that were moved to the trash before a moment, all of one kind.
+
+        Jobs come first, then what is of models: whatever went together is purged together.
+        """
+        for kind in reversed(KINDS.values()):
             old = select(kind.table.id).where(kind.table.deleted_at < before)
             with with_trash(self._session):
                 found = list(self._session.scalars(old.order_by(kind.table.deleted_at).limit(limit)))
@@ -263,12 +266,12 @@ class Trash:
                 return found
         return []
 
-    def ids(self, kind: Kind) -> list[str]:
-        """List the ids of all objects of a kind that are in the trash."""
+    def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
+        """List the ids of all objects of a kind that are in the trash, since before a moment if given."""
+        moved = kind.table.deleted_at
+        rows = select(kind.table.id).where(moved.is_not(None) if before is None else moved <= before)
         with with_trash(self._session):
-            return list(
-                self._session.scalars(select(kind.table.id).where(kind.table.deleted_at.is_not(None)))
-            )
+            return list(self._session.scalars(rows))
 
     def _is_empty(self) -> bool:
         columns = (kind.table.deleted_at for kind in KINDS.values())
