@@ -32,7 +32,7 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview_of_emptying,
 )
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.kinds import KINDS, OWNERS_FIRST
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.visibility import projects
 
@@ -127,7 +127,7 @@ def _trashed(store: Store, older_than_days: float) -> Iterator[str]:
     Jobs come first, so that each goes with all of its results in one transaction.
     """
     before = utc_now() - timedelta(days=older_than_days)
-    for kind in reversed(KINDS.values()):
+    for kind in OWNERS_FIRST:
         with store.read() as tx:
             object_ids = tx.trash.ids(kind, before)
         yield from object_ids

@@ -120,6 +120,8 @@ _KINDS = (
     ),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+# What others were made by or of comes before those, so that each goes with all of its results.
+OWNERS_FIRST = tuple(reversed(_KINDS))
 BY_PLURAL: Mapping[str, Kind] = MappingProxyType({kind.plural: kind for kind in _KINDS})
 
 

@@ -12,7 +12,7 @@ from core.errors import Holder, InvalidInput
 from core.store.clock import utc_now
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.holders import ActiveJobs, holders_of
-from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, Kind, by_kind, kind_of
+from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, OWNERS_FIRST, Kind, by_kind, kind_of
 from core.store.repositories.pages import Page
 from core.store.tables import ArtifactDigest, Dataset, PendingDeletion
 from core.store.visibility import limited_to, projects, with_trash
@@ -258,7 +258,7 @@ class Trash:
 
         Jobs come first, then what is of models: whatever went together is purged together.
         """
-        for kind in reversed(KINDS.values()):
+        for kind in OWNERS_FIRST:
             old = select(kind.table.id).where(kind.table.deleted_at < before)
             with with_trash(self._session):
                 found = list(self._session.scalars(old.order_by(kind.table.deleted_at).limit(limit)))
