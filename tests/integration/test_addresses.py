@@ -13,7 +13,6 @@ from typing import Any
 import fsspec
 import httpx
 import numpy as np
-import psutil
 import pytest
 
 from rankery.embedded.stack import EmbeddedStack
@@ -92,12 +91,16 @@ def served(
 @contextmanager
 def memory_of(stack: EmbeddedStack) -> Iterator[list[int]]:
     """Watch the resident memory of the API; yields a list that gets its sizes."""
-    process = psutil.Process(stack.processes["api"])
-    sizes, ended = [process.memory_info().rss], threading.Event()
+    statm = Path("/proc") / str(stack.processes["api"]) / "statm"
+
+    def size() -> int:
+        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    sizes, ended = [size()], threading.Event()
 
     def watch() -> None:
         while not ended.wait(0.05):
-            sizes.append(process.memory_info().rss)
+            sizes.append(size())
 
     thread = threading.Thread(target=watch)
     thread.start()

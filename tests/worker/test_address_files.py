@@ -137,6 +137,7 @@ class TestBuckets:
         small = Imports(store, settings, sources=[bucket], source_bytes=1_000)
         assert "at most 1,000 bytes" in problem_of(small.read(f"{bucket}/clicks/whole.parquet"))
 
+    @pytest.mark.embedded  # a store on S3 needs those of the environment itself
     def test_credentials_are_named(
         self,
         imports: Imports,
