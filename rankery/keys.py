@@ -47,7 +47,13 @@ class CreatedKey:
     sentence: str
 
 
-def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str | None) -> CreatedKey:
+def create_key(
+    data_dir: Path,
+    name: str,
+    scopes: Sequence[str],
+    expires_in: str | None,
+    projects: Sequence[str] | None = None,
+) -> CreatedKey:
     """Create an API key.
 
     Args:
@@ -55,6 +61,7 @@ def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str
         name: What people call the key.
         scopes: Of `read`, `score`, `write` and `admin`.
         expires_in: `90d`, `12h`; None for as long as it is not revoked.
+        projects: The projects that it is bound to; None for all.
 
     Raises:
         KeyRejected: A scope or the lifetime cannot be understood.
@@ -64,9 +71,10 @@ def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str
         raise KeyRejected("a key's name is up to 200 printable characters")
     expires_at = None if expires_in is None else _moment_in(expires_in)
     with open_store(data_dir) as store, store.begin() as tx:
-        key, secret = tx.api_keys.create(name, scopes, expires_at=expires_at)
+        key, secret = tx.api_keys.create(name, scopes, expires_at=expires_at, projects=projects)
     until = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
-    sentence = f"{key.id} may {', '.join(key.scopes)}{until}; its secret is shown this once"
+    within = "" if projects is None else f" within {', '.join(projects)}"
+    sentence = f"{key.id} may {', '.join(key.scopes)}{within}{until}; its secret is shown this once"
     return CreatedKey(_shown_key(key), secret, sentence)
 
 

@@ -25,6 +25,10 @@ def create_key(
     expires_in: Annotated[
         str | None, typer.Option(help="How long it is accepted: 90d, 12h, 30m.", show_default="for ever")
     ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="A project that it is bound to; may be given several times.", show_default="all"),
+    ] = None,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
 ) -> None:
@@ -37,7 +41,7 @@ def create_key(
     """
     from rankery.keys import create_key as create
 
-    created = create(data_dir, name, scope, expires_in)
+    created = create(data_dir, name, scope, expires_in, project or None)
     say(created.sentence)
     if json:
         show_json({**created.key, "secret": created.secret})
