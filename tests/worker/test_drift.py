@@ -89,7 +89,7 @@ def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id
     for column, name in enumerate(dataset.feature_names):
         if name in dataset.categories:
             rows[:, column] = dataset.categories[name].texts(dataset.features[start:stop, column])
-    rows = np.where(rows == rows, rows, None)  # NaN alone differs from itself
+    rows[rows != rows] = None  # NaN alone differs from itself
     documents = [{"id": str(i), "features": row, "score": 0.0} for i, row in enumerate(rows.tolist())]
     return json.dumps(
         {
