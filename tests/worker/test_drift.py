@@ -17,6 +17,7 @@ from app.scoring.sample_uploads import SampleUploads
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
 from core.store import DriftReport, Job, Model, Store
+from core.store.artifacts.keys import samples_folder
 from tests.worker.workshop import Workshop
 
 GIBIBYTE = 2**30
@@ -222,9 +223,9 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
     assert (named["dataset_id"], named["scored_dataset_id"]) == (validation, validation)
 
 
-def test_stored_requests_keep_to_their_bytes(store: Store, settings: Any) -> None:
+def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     """The oldest go, with their artifacts."""
-    now = datetime.now(UTC)
+    now, written = datetime.now(UTC), list[str]()
     for hour in range(4):
         uploads = SampleUploads(store, 200, 0.01)
         uploads.start()
@@ -232,10 +233,13 @@ def test_stored_requests_keep_to_their_bytes(store: Store, settings: Any) -> Non
         record = {"msg": secrets.token_hex(50), "model_name": "web", "created": created}
         uploads.emit(logging.makeLogRecord(record))
         uploads.close()
+        with store.read() as tx:
+            written.append(tx.score_samples.between(now - timedelta(days=1), now, "web")[0].id)
     with store.read() as tx:
         kept = tx.score_samples.between(now - timedelta(days=1), now, "web")
     assert 1 <= len(kept) < 4
     assert sum(row.size_bytes for row in kept) <= 200
     assert kept[0].last_at == max(row.last_at for row in kept) > now - timedelta(hours=7)
-    folders = sorted(path.name for path in (settings.data_dir / "artifacts" / "scored").glob("smp_*"))
-    assert folders == sorted(row.id for row in kept)
+    assert [store.artifacts.exists(samples_folder(each)) for each in written] == [
+        each in {row.id for row in kept} for each in written
+    ]
