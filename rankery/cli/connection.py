@@ -77,9 +77,9 @@ class ServiceConnection:
     @cached_property
     def client(self) -> "Client":
         """The client of the service."""
-        from rankery.client import Client
-
         address = self._address_of_folder() if self._url is None else self._answering(self._url)
+        from rankery.client import Client  # after the address: its import takes longer than the whole refusal
+
         return self._resources.enter_context(Client(address, api_key=self._api_key))
 
     def allow_own_service(self) -> None:
