@@ -70,7 +70,7 @@ class AsyncEventCalls(AsyncCalls):
                     found = lines.take(line)
                     if found is not None and found[0] == "gap":
                         warn(
-                            f"events before {found[1]['oldest']} were removed; the iteration goes on from there"
+                            f"events before {found[1]['oldest']} were removed; it goes on from there"
                         )
                     if found is not None and found[0] not in _NO_EVENTS:
                         yield read(EventView, found[1])

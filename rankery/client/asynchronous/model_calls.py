@@ -1,6 +1,7 @@
 """Calls about models and their aliases."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 
@@ -122,13 +123,16 @@ class AsyncModelCalls(AsyncCalls):
         Args:
             name: Only those of this model; of all models if None.
         """
-        path = "/v1/aliases" if name is None else f"/v1/models/{address_of(name)}/aliases"
-        aliases = (await self.transport.get(path))["items"]
+        names = [name] if name is not None else [model["name"] async for model in self._aliased_names()]
         found: Listing[GateView] = Listing()
-        for one in sorted(aliases, key=lambda one: (one["name"], one["alias"])):
-            if one["gated"]:
-                found.append(await self.gate(one["name"], one["alias"]))
+        for one in sorted(names):
+            for alias in await self.aliases(one):
+                if alias.gated:
+                    found.append(await self.gate(one, alias.alias))
         return found
+
+    def _aliased_names(self) -> AsyncPages[Any]:
+        return AsyncPages(self.transport, "/v1/model-names", lambda one: one, fields="name")
 
     async def gate(self, name: str, alias: str) -> GateView:
         """Return the promotion gate of an alias.

@@ -30,7 +30,7 @@ class AsyncScheduleCalls(AsyncCalls):
             name: What people call it.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
-                "dataset": "clicks", "validation": {"fraction": 0.2}, …}`; each run takes the newest that is
+                "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest that is
                 ready. Or a drift job: `{"kind": "drift", "model": "web@champion"}`.
             timezone: Of the expression, `Europe/Zurich`; UTC when left out.
             promote: The alias that asks its gate for each new version.
@@ -43,7 +43,7 @@ class AsyncScheduleCalls(AsyncCalls):
 
         Example:
             ```python
-            job = {"kind": "train", "model_name": "web", "dataset": "clicks", "validation": {"fraction": 0.2}}
+            job = {"kind": "train", "model_name": "web", "dataset": "clicks", "loss": {"name": "lambdarank"}}
             schedule = await client.create_schedule("nightly web", "0 3 * * *", job, promote="champion")
             print(schedule.next_run_at)
             ```

@@ -109,7 +109,7 @@ class Shown(ABC):
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name}={value!r}" for name, value in self.summary().items() if value)
-        return f"{type(self).__name__}({facts})"
+        return f"{type(self).__name__.removesuffix('View')}({facts})"
 
     def __str__(self) -> str:
         return repr(self)

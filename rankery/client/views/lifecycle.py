@@ -108,4 +108,6 @@ class StorageView(Shown, answers.Storage, Tabular):
 
 
 def _kinds(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+    return ", ".join(
+        f"{number:,} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in counts.items()
+    )
