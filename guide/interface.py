@@ -116,8 +116,9 @@ def _answers(responses: dict[str, Any]) -> str:
 
 def _when(status: str, response: Schema) -> str:
     """Return the meaning of a status; for a success the framework has no description."""
-    phrase = HTTPStatus(int(status)).phrase
-    return phrase if response["description"] == "Successful Response" else cell(response["description"])
+    if response["description"] == "Successful Response":
+        return HTTPStatus(int(status)).phrase
+    return cell(response["description"])
 
 
 def _answer(response: dict[str, Any]) -> str:
