@@ -2,8 +2,8 @@
 
 import base64
 from collections.abc import Callable, Mapping
+from typing import Any
 
-import httpx
 import pytest
 
 from app import ApiSettings
@@ -25,7 +25,7 @@ def create(client: TestClient, size_bytes: int, filename: str | None = "train.tx
 
 def send(
     client: TestClient, path: str, offset: int, content: bytes, headers: Mapping[str, str] | None = None
-) -> httpx.Response:
+) -> Any:
     """Send a piece of a file."""
     return client.patch(
         path, content=content, headers={**PIECE, "Upload-Offset": str(offset), **(headers or {})}

@@ -42,7 +42,7 @@ def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Cal
 
 def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
     """Each part of a form is a file of the request or an upload, as its sender likes."""
-    files = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
+    files: dict[str, Any] = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
     made = client.post("/v1/datasets", files={**files, **_named(train_query=uploaded(b"2\n"))})
     assert made.status_code == 202
     assert set(made.json()["parts"]) == {"train", "test"}
@@ -183,6 +183,6 @@ def test_the_largest_file_holds_for_uploads_and_files_together(
 ) -> None:
     """Two that fit alone are refused where they do not fit together, and nothing is left."""
     large = bytes(MAX_UPLOAD_BYTES // 2 + 1)
-    files = {"train": (None, uploaded(large)), "test": ("test.txt", large)}
+    files: dict[str, Any] = {"train": (None, uploaded(large)), "test": ("test.txt", large)}
     assert client.post("/v1/datasets", files=files).status_code == 413
     assert stored_datasets(settings.storage_url) == set()
