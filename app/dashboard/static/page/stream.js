@@ -5,7 +5,10 @@
 import { urlOf } from "./addresses.js";
 
 /** Kinds that pages are told of at once; the API sends `changed` at most once a second. */
-const ENDINGS = ["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost", "drift.found"];
+const ENDINGS = [
+  ...["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost"],
+  ...["dataset.ready", "drift.found", "schedule.ran", "schedule.failed"],
+];
 const REOPEN_SECONDS = 60;
 
 /** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `ENDINGS`; lost: the stream is not there any more */
