@@ -20,9 +20,9 @@ from app.auth.rate_limit import RateLimit
 from app.auth.turnstile import Turnstile
 from app.datasets import download, sources
 from app.datasets import routes as datasets
+from app.drift import routes as drift
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
-from app.drift import routes as drift
 from app.events import routes as events
 from app.events.feed import EventFeed
 from app.experiments import routes as experiments

@@ -93,12 +93,17 @@ class ApiSettings(StoreSettings):
     )
     model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for cached models")
     score_log_share: float = Field(
-        0, ge=0, le=1, description="Share of scoring requests stored with their scores, for drift jobs and in the data folder"
+        0,
+        ge=0,
+        le=1,
+        description="Share of scoring requests stored with their scores,"
+        " for drift jobs and in the data folder",
     )
     score_log_bytes: int = Field(
         GIBIBYTE,
         ge=1,
-        description="Space for stored scoring requests: in the data folder, and as much in the artifact storage",
+        description="Space for stored scoring requests: in the data folder,"
+        " and as much in the artifact storage",
     )
     score_log_seconds: float = Field(
         60, gt=0, le=3600, description="Seconds after which drift jobs can read stored scoring requests"

@@ -542,7 +542,9 @@ class Dataset(ResponseModel):
     status: Literal["pending", "ready", "invalid"] = Field(
         description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
     )
-    source: Json = Field(description="`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which")
+    source: Json = Field(
+        description="`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which"
+    )
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the file")
     sha256: str | None = Field(description="Digest of the uploaded file")

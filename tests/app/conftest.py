@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 import pytest
 import structlog
 from fastapi import FastAPI
-from starlette.exceptions import StarletteDeprecationWarning
+from httpx2 import Response as Answer  # what the test client answers with
+from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
 from core.scorers import Network, write_network
@@ -20,12 +20,7 @@ from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from tests.servers.fixtures import Places
 
-with warnings.catch_warnings():
-    # httpx is what the client library uses as well; starlette would rather have its successor.
-    warnings.simplefilter("ignore", StarletteDeprecationWarning)
-    from starlette.testclient import TestClient
-
-__all__ = ["TestClient"]
+__all__ = ["Answer", "TestClient"]
 
 # Port 1 is reserved and never listens.
 NO_BROKER = "redis://127.0.0.1:1/0"

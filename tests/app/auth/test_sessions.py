@@ -5,22 +5,21 @@ from datetime import timedelta
 
 import pytest
 from fastapi import FastAPI
-from httpx import Response
 
 from app.dashboard.sign_in import own_address
 from core.store import BrowserSession, Store
 from core.store.clock import utc_now
 from tests.app.auth.conftest import Bearer, Secrets
-from tests.app.conftest import TestClient
+from tests.app.conftest import Answer, TestClient
 
 OWN = {"Origin": "http://127.0.0.1"}
 HTML = {"Accept": "text/html"}
 
 
-def sign_in(client: TestClient, key: str, next: str = "/") -> Response:
+def sign_in(client: TestClient, key: str, next: str = "/") -> Answer:
     """Send the form."""
     form = {"key": key, "next": next}
-    answer: Response = client.post("/sign-in", data=form, headers=OWN, follow_redirects=False)
+    answer: Answer = client.post("/sign-in", data=form, headers=OWN, follow_redirects=False)
     return answer
 
 

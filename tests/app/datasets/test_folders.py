@@ -127,7 +127,7 @@ def test_an_experiment_takes_datasets_of_unchanged_files(
 
     def added() -> dict[str, tuple[str, str | None]]:
         with store.begin() as tx:
-            found = add_folder(tx, settings, "Yahoo/set1", None)
+            found = add_folder(tx, settings, "Yahoo/set1", None, None)
             return {part: (dataset.id, job.id if job else None) for part, (dataset, job) in found.items()}
 
     first = added()

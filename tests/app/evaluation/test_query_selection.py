@@ -143,7 +143,7 @@ def test_compared_queries_are_sorted_by_a_pair(
 
 def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, comparison: str) -> None:
     """The histogram is of the segment, whatever `min` and `max` leave; segments have 5 queries or more."""
-    parameters = {"sort": "ndcg@5", "segment": "market: de", "min": 0.2, "limit": 1}
+    parameters: dict[str, str | float] = {"sort": "ndcg@5", "segment": "market: de", "min": 0.2, "limit": 1}
     summary = client.get(evaluation, params=parameters).json()["summary"]
     assert summary["total"] == 2
     histogram = summary["histogram"]

@@ -4,14 +4,13 @@ import itertools
 import time
 from collections.abc import Iterator
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.auth.rate_limit import READING, SCORING, WRITING, Buckets, RateLimit, purpose_of
 from app.http.caller import Caller, caller_of, let_in
-from tests.app.conftest import TestClient
+from tests.app.conftest import Answer, TestClient
 
 pytestmark = pytest.mark.embedded  # nothing of it depends on the store
 
@@ -92,7 +91,7 @@ def _statuses(client: TestClient, method: str, path: str, times: int) -> list[in
     return [client.request(method, path).status_code for _ in range(times)]
 
 
-def _until_refused(client: TestClient, method: str, path: str) -> tuple[int, httpx.Response]:
+def _until_refused(client: TestClient, method: str, path: str) -> tuple[int, Answer]:
     """Ask until it is too often, which on a slow machine may take longer; returns how often it was not."""
     for answered in range(1000):
         answer = client.request(method, path)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
 from app.monitoring.readiness import Findings
@@ -14,7 +13,7 @@ from core.data.query_index import write_query_index
 from core.doctor import examine
 from core.store import Model, Store
 from core.store.artifacts.keys import features_key, model_key, queries_key
-from tests.app.conftest import TestClient
+from tests.app.conftest import Answer, TestClient
 
 DATASET = synthetic_dataset(20, seed=1, documents_per_query=5, n_features=3)
 DATA_KEY = "data/x/data.parquet"
@@ -50,7 +49,7 @@ def alter(store: Store, key: str, place: int | None = None) -> bytes:
     return content
 
 
-def damage(response: httpx.Response) -> str:
+def damage(response: Answer) -> str:
     """Return the key of the damaged artifact that a problem names."""
     problem = response.json()
     assert (response.status_code, problem["type"]) == (500, "/problems/artifact-damaged"), problem

@@ -16,7 +16,7 @@ def main() -> None:
         retries=100,
         retry_delay=1,
         store_url=True,
-        url_storage=filestorage.FileStorage(memory),
+        url_storage=filestorage.FileStorage(memory),  # type: ignore[no-untyped-call]
         upload_checksum=True,
     )
     uploader.upload()
