@@ -6,6 +6,7 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
+from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
 from rankery.client.asynchronous.event_calls import AsyncEventCalls
 from rankery.client.asynchronous.experiment_calls import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
@@ -38,6 +39,7 @@ class AsyncClient(
     AsyncEventCalls,
     AsyncWebhookCalls,
     AsyncScheduleCalls,
+    AsyncDriftCalls,
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 

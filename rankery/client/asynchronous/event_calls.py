@@ -69,9 +69,7 @@ class AsyncEventCalls(AsyncCalls):
                     answered, pause = monotonic(), 0.1
                     found = lines.take(line)
                     if found is not None and found[0] == "gap":
-                        warn(
-                            f"events before {found[1]['oldest']} were removed; it goes on from there"
-                        )
+                        warn(f"events before {found[1]['oldest']} were removed; it goes on from there")
                     if found is not None and found[0] not in _NO_EVENTS:
                         yield read(EventView, found[1])
             except ServiceUnreachable:

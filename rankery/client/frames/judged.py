@@ -146,7 +146,7 @@ def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
 
 
 def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
-    from rankery.client.frames.arrow import np, pc
+    from rankery.client.frames.arrow import np
 
     row = first_missing(column)
     if row is not None:
@@ -159,10 +159,11 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
         )
     back = np.flatnonzero(np.diff(codes) < 0)
     if len(back):
-        scattered = pc.count_distinct(column.take(back + 1)).as_py()
+        runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
+        scattered = int((np.bincount(runs) > 1).sum())
         warn(
-            f"the rows of {scattered:,} queries do not stand together, first"
-            f" {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which queries"
+            f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} do not stand together,"
+            f" first {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which queries"
             " first appear"
         )
 

@@ -1,0 +1,66 @@
+"""Calls about drift."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.reading import given, read
+from rankery.client.references import HasId, id_of
+from rankery.client.views.drift import DriftReportEntryView, DriftReportView
+
+
+class AsyncDriftCalls(AsyncJobCalls):
+    """Calls about drift."""
+
+    async def drift(
+        self,
+        model: str | HasId,
+        *,
+        days: float | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> AsyncJob:
+        """Compare the score samples of a model with its training data, and with the samples before.
+
+        Args:
+            model: Id, name, `name:version` or `name@alias`.
+            days: The samples of the last so many days; 7 when left out.
+            thresholds: `{"psi", "p", "missing"}` from which a feature has drifted.
+            **options: `compare_with_previous`, `dataset_id`, `queries_by`, `seed` and others of the
+                API.
+
+        Returns:
+            The job; `client.drift_report(job.result["drift_report_id"])` is what it found.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
+        return await self.submit(given(spec))
+
+    def drift_reports(
+        self, model: str | HasId | None = None, *, drifted: bool | None = None
+    ) -> AsyncPages[DriftReportEntryView]:
+        """List reports of drift, newest first.
+
+        Args:
+            model: Only those of this model.
+            drifted: Only those that found drift, or only those that found none.
+        """
+        return AsyncPages(
+            self.transport,
+            "/v1/drift-reports",
+            lambda one: read(DriftReportEntryView, one),
+            model=None if model is None else id_of(model),
+            drifted=drifted,
+        )
+
+    async def drift_report(self, report_id: str) -> DriftReportView:
+        """Return what a drift job found, feature by feature.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return read(DriftReportView, await self.transport.get(f"/v1/drift-reports/{report_id}"))

@@ -1,0 +1,66 @@
+"""Reports of drift."""
+
+from typing import TYPE_CHECKING
+
+from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.texts import count, moment, number, p_value
+from rankery.client.frames.outgoing import Tabular
+from rankery.client.schemas import answers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DriftReportEntryView(Shown, answers.DriftReportEntry):
+    """A report of drift in a list; `client.drift_report` has all of one."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return _summary(self)
+
+    def card(self) -> Card:
+        """Return the card of the entry."""
+        return Card("drift report", self.summary(), self.sentence)
+
+
+class DriftReportView(Shown, answers.DriftReport, Tabular):
+    """Score samples of a model compared with its training data, and with the time before."""
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return _summary(self)
+
+    def card(self) -> Card:
+        """Return the card of the report, a row a feature."""
+        columns = ["feature", "verdict", "#PSI", "#p", "sentence"]
+        tables = []
+        for one in self.comparisons:
+            compared = [*one.features, *([one.scores] if one.scores else [])]
+            rows = [
+                [found.name, found.verdict, number(found.psi), p_value(found.p), found.sentence]
+                for found in compared
+            ]
+            tables.append(CardTable(columns, rows, f"against {one.with_}"))
+        return Card("drift report", self.summary(), self.sentence, tables)
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a comparison and feature."""
+        from rankery.client.frames.arrow import pa
+
+        rows = [
+            {"with": one.with_, **found.model_dump(exclude={"profile"})}
+            for one in self.comparisons
+            for found in one.features
+        ]
+        return pa.Table.from_pylist(rows)
+
+
+def _summary(report: answers.DriftReport | answers.DriftReportEntry) -> dict[str, str]:
+    return {
+        "id": report.id,
+        "model": report.model,
+        "verdict": report.verdict,
+        "drifted": ", ".join(report.drifted_features),
+        "documents": count(report.documents),
+        "created": moment(report.created_at),
+    }

@@ -1,0 +1,74 @@
+"""Frames of candidates, and frames of scores."""
+
+import pandas
+import pyarrow as pa
+import pytest
+
+from rankery.client.frames.candidates import cuts, prepared
+from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table, scores_of_rows
+from rankery.errors import DataUnusable, DataWarning
+
+FRAME = pandas.DataFrame(
+    {"query": ["a", "b", "a"], "document": ["x", "y", "z"], "bm25": [1.0, 2.0, 3.0], "age": [4.0, 5.0, 6.0]}
+)
+FEATURES = ["bm25", "age"]
+
+
+def test_rows_are_gathered_and_answered_in_their_place() -> None:
+    """The table that is sent has whole queries; the answer speaks of the rows that were given."""
+    candidates = prepared(FRAME, FEATURES, None, "web:1", allow_absent_features=False)
+    assert candidates.table.column("query_id").to_pylist() == ["a", "a", "b"]
+    assert candidates.table.column("document_id").to_pylist() == ["x", "z", "y"]
+    answer = pa.table({"row": [1, 0, 2], "rank": [1, 2, 1]})
+    assert candidates.answered(answer, "rank").column("row").to_pylist() == [2, 0, 1]
+    by_row = candidates.answered(answer, "rows")
+    assert (by_row.column("row").to_pylist(), by_row.column("rank").to_pylist()) == ([0, 1, 2], [2, 1, 1])
+
+
+def test_other_columns_are_left_out_with_one_warning() -> None:
+    """None where they are named."""
+    frame = FRAME.assign(label=1, market="de")
+    with pytest.warns(DataWarning, match=r"left out the columns \['label', 'market'\]") as warned:
+        candidates = prepared(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    assert len(warned) == 1
+    assert candidates.table.column_names == ["query_id", "document_id", *FEATURES]
+    prepared(frame, FEATURES, {"ignore": ["label", "market"]}, "web:1", allow_absent_features=False)
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (FRAME.rename(columns={"bm25": "bm_25"}), r"lacks 1 of the 2 .*: 'bm25'.*did you mean 'bm_25'"),
+        (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number, but found 'old'"),
+        (FRAME.assign(query=["a", None, "b"]), r"row 1, column 'query': the id is missing"),
+        (FRAME[["query", "document"]], r"lacks 2 of the 2 features"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named(frame: pandas.DataFrame, sentence: str) -> None:
+    """By row and column."""
+    with pytest.raises(DataUnusable, match=sentence):
+        prepared(frame, FEATURES, None, "web:1", allow_absent_features=False)
+
+
+def test_a_long_frame_is_cut_between_queries() -> None:
+    """Into parts of at most so many rows; a longer query stays whole."""
+    table = pa.table({"query_id": ["a", "a", "b", "c", "c", "c", "d"], "bm25": [0.0] * 7})
+    assert cuts(table, 3, 2**20) == [(0, 3), (3, 6), (6, 7)]
+    assert cuts(table, 2, 2**20) == [(0, 2), (2, 3), (3, 6), (6, 7)]
+    assert cuts(table, 7, 2**20) == [(0, 7)]
+
+
+def test_scores_become_runs() -> None:
+    """From frames and dictionaries; what has no score is not retrieved, and blanks are encoded."""
+    frame = FRAME.assign(query=["red shoes", "b", "red shoes"], score=[0.5, float("nan"), 1.5])
+    expected = "red%20shoes Q0 x 1 0.5 rankery\nred%20shoes Q0 z 1 1.5 rankery\n"
+    assert "".join(run_of_table(run_of_frame(frame))) == expected
+    assert "".join(run_of_mapping({"red shoes": {"x": 0.5, "z": 1.5}, "b": {"y": float("nan")}})) == expected
+
+
+def test_scores_without_documents_are_matched_within_queries() -> None:
+    """By their order there, whatever the order of queries; another number of rows is refused."""
+    run = run_of_frame(pandas.DataFrame({"query": ["b", "a", "a"], "score": [3.0, 1.0, 2.0]}))
+    assert scores_of_rows(run, ["a", "a", "b"]).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(DataUnusable, match="query 'a' has 2 scores, but 1 documents"):
+        scores_of_rows(run, ["a", "b"])

@@ -1,0 +1,114 @@
+"""Mistakes in judged frames, named by row and column before anything is sent."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from core.data.tables.roles import USUAL_NAMES as OF_THE_SERVICE
+from rankery.client.arguments import Columns
+from rankery.client.frames.incoming import as_arrays, as_table, grouped, is_frame
+from rankery.client.frames.judged import USUAL_NAMES, checked_columns
+from rankery.errors import DataUnusable, DataWarning, InvalidArgument
+
+FRAME = pandas.DataFrame(
+    {
+        "query": ["a", "a", "a", "b", "b"],
+        "label": [0, 2, 1, 0, 1],
+        "bm25": [3.0, 2.0, 1.0, 5.0, 4.0],
+        "brand": ["x", "y", "x", "y", "y"],
+        "market": ["de", "de", "de", "at", "at"],
+    },
+    index=[10, 11, 12, 13, 14],
+)
+
+
+def _checked(frame: Any, columns: Columns | None = None) -> Columns:
+    return checked_columns(frame, as_table(frame), columns)
+
+
+def test_usual_names_are_those_of_the_service() -> None:
+    """Else a frame would be checked by another column than the one that is read."""
+    for role, names in USUAL_NAMES.items():
+        assert names == OF_THE_SERVICE[role]
+
+
+@pytest.mark.parametrize(
+    ("changes", "columns", "sentence"),
+    [
+        ({"brand": 1.0}, {"label": "labl"}, r"no column 'labl', which .* label; did you mean 'label'"),
+        ({"brand": 1.0}, {"labels": "label"}, r"columns has no 'labels'; did you mean 'label'"),
+        ({"label": ["0", "2", "x", "0", "1"], "brand": 1.0}, None, r"row 2 .*, column 'label'.*found 'x'"),
+        ({"bm25": ["3", "2", "?", "5", "4"], "brand": 1.0}, None, r"row 2 .*, column 'bm25'.*found '\?'"),
+        ({"bm25": [3.0, "high", 1.0, 5.0, 4.0]}, None, r"row 1 \(index 11\), column 'bm25'.*found 'high'"),
+        ({"bm25": ["a", "b", 1.0, "c", "d"]}, None, r"row 2 \(index 12\), column 'bm25': expected a text"),
+        ({"query": ["a", None, "a", "b", "b"]}, None, r"row 1 .*, column 'query': the query is missing"),
+        ({}, None, r"row 1 \(index 11\), column 'brand': texts differ within query 'a' \('x', 'y'\)"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, sentence: str) -> None:
+    """Row by position and index, column, and what to do."""
+    with pytest.raises(DataUnusable, match=sentence):
+        _checked(FRAME.assign(**changes), columns)
+
+
+def test_a_column_that_is_missing_is_asked_for() -> None:
+    """With the nearest name that the frame has."""
+    with pytest.raises(DataUnusable, match=r"no column is the label: .*did you mean 'lable'"):
+        _checked(FRAME.rename(columns={"label": "lable"}))
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (FRAME.assign(label=[0, np.nan, 1, 0, np.nan]), r"row 1 \(index 11\), column 'label'.*and 1 more"),
+        (
+            FRAME.iloc[[0, 3, 1, 2, 4]],
+            r"the rows of 2 queries do not stand together, first row 2 \(index 11\)",
+        ),
+        (FRAME.head(3), r"all 3 rows are of one query, 'a'"),
+    ],
+)
+def test_what_may_be_meant_is_a_warning(frame: pandas.DataFrame, sentence: str) -> None:
+    """Unjudged documents, scattered rows and single queries are read; the warning points at the caller."""
+    with pytest.warns(DataWarning, match=sentence) as warned:
+        _checked(frame.drop(columns="brand"))
+    assert [one.filename for one in warned] == [__file__]
+
+
+def test_types_declare_categories() -> None:
+    """Where they differ within a query; what is constant there describes the query."""
+    frame = FRAME.astype({"brand": "category", "market": "category"})
+    polar = polars.from_pandas(FRAME).with_columns(polars.col("brand", "market").cast(polars.Categorical))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for one in (frame, polar):
+            assert _checked(one).get("categorical_features") == ["brand"]
+    assert _checked(frame, {"ignore": ["brand"]}).get("categorical_features") is None
+
+
+def test_a_group_is_sizes_or_queries() -> None:
+    """As LightGBM takes it, or one a document; what could be both is not guessed."""
+    assert grouped([2, 3], 5)["query_sizes"].tolist() == [2, 3]
+    assert grouped(["a", "a", "b"], 3)["query_ids"].tolist() == ["a", "a", "b"]
+    with pytest.raises(InvalidArgument, match="could be sizes or ids"):
+        grouped([1, 1, 1], 3)
+    with pytest.raises(InvalidArgument, match="which add up to 5"):
+        grouped([2, 2], 5)
+
+
+def test_columns_are_no_frames() -> None:
+    """A Series speaks Arrow's interface as frames do."""
+    assert all(map(is_frame, (FRAME, as_table(FRAME), polars.from_pandas(FRAME))))
+    series = FRAME.loc[:, "bm25"]
+    for column in (series, polars.Series([1.0]), as_table(FRAME.copy()).column(0), [1.0], None):
+        assert not is_frame(column)
+
+
+def test_sparse_features_are_dense_in_a_dataset() -> None:
+    """What a sparse matrix leaves out is 0, not missing."""
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix([[0.0, 2.0], [3.0, 0.0]])
+    assert as_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
