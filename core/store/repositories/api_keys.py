@@ -158,6 +158,4 @@ def _check_projects(scopes: Collection[str], projects: Collection[str] | None) -
         if not is_project_name(name):
             raise InvalidInput.at(f"/projects/{place}", PROJECT_RULE)
     if ADMIN in scopes:
-        raise InvalidInput.at(
-            "/scopes", "a key bound to projects cannot have admin, which covers all"
-        )
+        raise InvalidInput.at("/scopes", "a key bound to projects cannot have admin, which covers all")
