@@ -163,8 +163,8 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
         scattered = int((np.bincount(runs) > 1).sum())
         warn(
             f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} do not stand together,"
-            f" first {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which queries"
-            " first appear"
+            f" first {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which"
+            " queries first appear"
         )
 
 

@@ -1,0 +1,174 @@
+"""The client's calls with what people have: frames, arrays, boosters, scores and names."""
+
+import lightgbm as lgb
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from rankery.client import Client, Dataset, Hyperparameters, Model
+from rankery.errors import DataUnusable, DataWarning, InvalidArgument, NothingFound, RankeryApiError
+
+pytestmark = pytest.mark.embedded
+
+LIMIT_SECONDS = 200.0
+QUERIES, DOCUMENTS = 20, 8
+FEATURES = ["bm25", "age", "brand"]
+TREES: Hyperparameters = {"num_iterations": 5, "min_data_in_leaf": 2}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pandas.DataFrame:
+    """Judged documents with a category, missing values and searches of several words."""
+    draw = np.random.default_rng(3)
+    rows = QUERIES * DOCUMENTS
+    frame = pandas.DataFrame(
+        {
+            "query": np.repeat([f"red shoes {number}" for number in range(QUERIES)], DOCUMENTS),
+            "document": [f"sku {row}" for row in range(rows)],
+            "bm25": draw.normal(size=rows),
+            "age": draw.normal(size=rows),
+            "brand": pandas.Categorical(draw.choice(["acme", "neo"], rows)),
+        }
+    )
+    frame.loc[::7, "age"] = np.nan
+    return frame.assign(label=np.clip((frame["bm25"] + 1).round(), 0, 3).astype(int))
+
+
+@pytest.fixture(scope="module")
+def judged(client: Client, frame: pandas.DataFrame) -> Dataset:
+    """The frame as a dataset."""
+    return client.upload_dataset(frame, "forms").wait(timeout_seconds=LIMIT_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def model(client: Client, judged: Dataset) -> Model:
+    """A model of the dataset's name."""
+    job = client.train("forms", "forms", "lambdarank", hyperparameters=TREES)
+    return job.wait(timeout_seconds=LIMIT_SECONDS).model()
+
+
+def test_a_frame_is_trained_on_once(
+    client: Client, frame: pandas.DataFrame, judged: Dataset, model: Model
+) -> None:
+    """The same bytes, read in the same way, are the dataset that is there; a name is its newest."""
+    assert model.dataset_id == judged.id
+    assert judged.features().items[-1].name == "brand"
+    held = client.train("forms-frame", frame, "mse", test=frame.head(40), hyperparameters=TREES)
+    held.wait(timeout_seconds=LIMIT_SECONDS)
+    assert held.spec["dataset_id"] == judged.id
+    assert client.dataset(held.spec["test_dataset_id"]).name == "forms-frame test"
+    with pytest.raises(NothingFound, match="did you mean 'forms'"):
+        client.train("forms", "formss")
+
+
+def test_systems_of_any_kind_are_compared(
+    client: Client, frame: pandas.DataFrame, judged: Dataset, model: Model
+) -> None:
+    """An LGBMRanker, an array, a frame and a dictionary of the same scores have the same values."""
+    ranker = lgb.LGBMRanker(n_estimators=5, min_child_samples=2, verbosity=-1)
+    sizes = frame.groupby("query", sort=False).size()
+    ranker.fit(frame[FEATURES], frame["label"], group=sizes)
+    scores = frame["bm25"].to_numpy()
+    table = frame[["query", "document"]].assign(score=scores)
+    scattered = table[["query", "score"]].sort_values("query", kind="stable")
+    mapping = {
+        query: dict(zip(rows["document"], rows["score"], strict=True))
+        for query, rows in table.groupby("query")
+    }
+    systems = {
+        "ours": model,
+        "Her ranker": ranker,
+        "array": scores,
+        "frame": polars.from_pandas(table),
+        "without documents": scattered,
+        "mapping": mapping,
+    }
+    comparison = client.compare("forms", systems, metrics=["ndcg@5"], reference=2)
+    found = comparison.wait(timeout_seconds=LIMIT_SECONDS).comparison()
+    names = ["forms:1", "her-ranker:1", "array", "frame", "without documents", "mapping"]
+    assert [system.name for system in found.systems] == names
+    means = [system.metrics["ndcg@5"].mean for system in found.systems]
+    assert means[3:] == [means[2]] * 3
+    with pytest.raises(InvalidArgument, match=r"of shape \(3,\), but the dataset has 160 documents"):
+        client.upload_run(np.zeros(3), judged)
+
+
+def test_an_array_is_refused_where_rows_were_gathered(client: Client, frame: pandas.DataFrame) -> None:
+    """Its order would be another one than the dataset's, and nobody would see it."""
+    shuffled = frame.sample(frac=1, random_state=1)
+    with pytest.warns(DataWarning, match="do not stand together"):
+        dataset = client.upload_dataset(shuffled).wait(timeout_seconds=LIMIT_SECONDS)
+    with pytest.raises(DataUnusable, match="gathered by query"):
+        client.upload_run(shuffled["bm25"].to_numpy(), dataset)
+    job = client.upload_run(shuffled[["query", "bm25"]].rename(columns={"bm25": "score"}), dataset)
+    stored = job.wait(timeout_seconds=LIMIT_SECONDS).ranking().to_pandas()
+    expected = frame.set_index("document")["bm25"]
+    np.testing.assert_allclose(stored["score"], expected[stored["document_id"].str.replace("%20", " ")])
+
+
+def test_scattered_rows_are_ranked_as_sorted_ones(
+    client: Client, frame: pandas.DataFrame, model: Model
+) -> None:
+    """Scores come back in the order of the rows; contributions add up to them."""
+    scored = client.score(model, frame[["query", *FEATURES]])
+    shuffled = frame.sample(frac=1, random_state=2)
+    with pytest.warns(DataWarning, match=r"\['label'\]|column 'label'") as warned:
+        ranked = client.rank(model, shuffled, order="rows", explain=True)
+    assert len(warned) == 1
+    assert ranked.index.equals(shuffled.index)
+    assert ranked["document_id"].tolist() == shuffled["document"].tolist()
+    np.testing.assert_allclose(ranked["score"], scored[shuffled.index])
+    added = ranked[[f"contribution.{name}" for name in FEATURES]].sum(axis=1)
+    np.testing.assert_allclose(ranked["base"] + added, ranked["score"], rtol=1e-6)
+    assert (ranked.groupby("query_id")["rank"].max() == DOCUMENTS).all()
+
+
+def test_a_long_frame_takes_several_requests(client: Client, frame: pandas.DataFrame, model: Model) -> None:
+    """More rows than one request may have are ranked, and their rows counted through."""
+    parts = [frame.assign(query=frame["query"] + f" {number}") for number in range(70)]
+    long = pandas.concat(parts, ignore_index=True)[["query", *FEATURES]]
+    scored = client.score(model, long)
+    assert len(scored) == 11_200
+    np.testing.assert_allclose(scored[-160:], client.score(model, frame[["query", *FEATURES]]))
+
+
+def test_a_refused_document_is_named(client: Client, model: Model) -> None:
+    """With the feature that was meant."""
+    with pytest.raises(RankeryApiError, match=r"feature 'bm_25': not a feature .*did you mean 'bm25'"):
+        client.rank(model, {"bm_25": 1.0})
+    assert client.rank(model, [{"bm25": 1.0}, {"bm25": 2.0}]).queries[0].ranking[1].rank == 2
+
+
+def test_a_grid_names_its_best(client: Client, judged: Dataset) -> None:
+    """By the validation metric; each training is a row of its table."""
+    grid = client.grid(
+        "forms-grid", judged, {"num_leaves": [4, 8], "loss": ["mse"]}, validation=0.3, hyperparameters=TREES
+    ).wait(timeout_seconds=LIMIT_SECONDS)
+    table = grid.to_pandas()
+    assert table["num_leaves"].tolist() == [4, 8]
+    best = table.loc[table["validation ndcg@5"].idxmax(), "job_id"]
+    assert grid.best.id == best
+    assert best in grid._repr_html_()
+    with pytest.raises(InvalidArgument, match="num_leaves: a grid takes a list"):
+        client.grid("forms-grid", judged, {"num_leaves": 4})  # type: ignore[dict-item]
+
+
+def test_arrays_and_boosters_have_names_of_features(
+    client: Client, frame: pandas.DataFrame, judged: Dataset
+) -> None:
+    """`(X, y, group)` is a dataset; a model that was trained on an array is told its features."""
+    matrix = frame[["bm25", "age"]].to_numpy()
+    sizes = [DOCUMENTS] * QUERIES
+    dataset = client.upload_dataset((matrix, frame["label"], sizes), "arrays", feature_names=["bm25", "age"])
+    assert len(dataset.wait(timeout_seconds=LIMIT_SECONDS).queries().all()) == QUERIES
+    booster = lgb.train(
+        {"objective": "lambdarank", "verbosity": -1}, lgb.Dataset(matrix, frame["label"], group=sizes), 3
+    )
+    job = client.import_model(booster, "arrays", feature_names=["bm25", "age"]).wait(
+        timeout_seconds=LIMIT_SECONDS
+    )
+    assert job.model().feature_names == ["bm25", "age"]
+    np.testing.assert_allclose(client.score("arrays", matrix), booster.predict(matrix), rtol=1e-6)
+    with pytest.raises(InvalidArgument, match="must be 2 names"):
+        client.import_model(booster, "arrays", feature_names=["bm25"])

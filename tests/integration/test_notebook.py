@@ -1,0 +1,57 @@
+"""The guide's page for notebooks in a real kernel: a data scientist's day, her mistakes included, timed."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.guide.blocks import blocks
+
+pytestmark = pytest.mark.embedded
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md"
+LIMIT_SECONDS = 200
+ALL_SECONDS = 300.0  # a tenth of it on a machine that is not busy
+
+
+def test_a_data_scientists_day(
+    stack: EmbeddedStack,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No step raises an error that its page does not show; mistakes print one sentence each, no traceback."""
+    monkeypatch.setenv("RANKERY_URL", stack.url)
+    sources = [block.text for block in blocks(PAGE) if block.language == "python"]
+    cell: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    contents = {
+        "nbformat": 4,
+        "nbformat_minor": 4,
+        "metadata": {},
+        "cells": [cell | {"source": source} for source in sources],
+    }
+    notebook = nbformat.from_dict(contents)  # type: ignore[no-untyped-call]
+    runner = NotebookClient(
+        notebook,
+        timeout=LIMIT_SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    seconds = []
+    with runner.setup_kernel():
+        for place, one in enumerate(notebook.cells):
+            started = time.monotonic()
+            runner.execute_cell(one, place)
+            seconds.append(time.monotonic() - started)
+    logging.getLogger(__name__).info("seconds of each step: %s", [round(took, 1) for took in seconds])
+    outputs = [output for one in notebook.cells for output in one["outputs"]]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert not [
+        output for output in outputs if output.get("name") == "stderr" and "Traceback" in output["text"]
+    ]
+    assert len(sources) > 10
+    assert sum(seconds) < ALL_SECONDS, seconds
