@@ -18,6 +18,9 @@ _RESOURCES = (
     client.Evaluation,
     client.Comparison,
     client.Ranking,
+    client.Grid,
+    client.Schedule,
+    client.Webhook,
     client.Pages,
 )
 # Fields of what is kept are those of the interface's objects.

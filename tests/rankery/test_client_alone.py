@@ -57,11 +57,11 @@ def test_the_client_needs_nothing_else(alone: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "otherwise"),
+    ("arguments", "before"),
     [
         (("serve",), ""),
         (("demo",), ""),
-        (("jobs", "list"), ", or name a running service with --url"),
+        (("jobs", "list"), "name a running service with --url or RANKERY_URL; to run one here, "),
         (("api",), ""),
         (("worker",), ""),
         (("keys", "list"), ""),
@@ -72,11 +72,11 @@ def test_the_client_needs_nothing_else(alone: Path) -> None:
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_commands_of_the_server_say_how_to_install_it(
-    alone: Path, arguments: tuple[str, ...], otherwise: str
+    alone: Path, arguments: tuple[str, ...], before: str
 ) -> None:
     """One sentence, no traceback, and nothing written."""
     (alone / "judged.txt").write_text("1 qid:1 1:0.5\n")
-    sentence = f"rankery: this needs the server of Rankery: pip install rankery-server{otherwise}"
+    sentence = f"rankery: {before}this needs the server of Rankery: pip install rankery-server"
     assert command(alone, *arguments) == (1, sentence)
     assert not (alone / "rankery-data").exists()
 
