@@ -18,6 +18,7 @@ from core.store.repositories.rows import added
 from core.store.tables import (
     Comparison,
     Dataset,
+    DriftReport,
     Evaluation,
     Experiment,
     Inspection,
@@ -33,8 +34,9 @@ PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 # What a job makes belongs to the project of the job; a model to that of its name.
-_MADE: tuple[Any, ...] = (Dataset, Evaluation, Comparison, Ranking, Inspection)
-_COUNTED: tuple[Any, ...] = (Job, Model, *_MADE, Study, Experiment)
+_RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
+_MADE: tuple[Any, ...] = (Dataset, DriftReport, *_RESULTS)
+_COUNTED: tuple[Any, ...] = (Job, Model, Dataset, *_RESULTS, Study, Experiment)
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
 _NAME_LOCKS = 0x4E414D45  # any number of Rankery's own: "NAME"
 

@@ -107,6 +107,24 @@ def fill(store: Store) -> Objects:
             key_id=None,
             project=PROJECT,
         )
+        report = tx.drift_reports.add(
+            job_id=job.id,
+            model_id=models[0].id,
+            model=models[0].reference,
+            name=SECRET_NAME,
+            days=1.0,
+            since=utc_now(),
+            until=utc_now(),
+            verdict="none",
+            sentence=f"{SECRET_NAME}:1 has not drifted.",
+            requests=1,
+            queries=1,
+            documents=1,
+            drifted_features=[],
+            thresholds={"p": 0.01, "psi": 0.2, "missing": 0.1},
+            comparisons=[],
+            project=PROJECT,
+        )
     assert experiment.id.startswith(EXPERIMENT)
     return {
         "dataset_id": dataset.id,
@@ -122,6 +140,7 @@ def fill(store: Store) -> Objects:
         "study_id": study.id,
         "experiment_id": experiment.id,
         "schedule_id": schedule.id,
+        "report_id": report.id,
         "query_id": "q1",
         "index": "0",
     }
