@@ -37,6 +37,7 @@ class ServerProcess:
         answers: Tells whether the server takes requests.
         end_signal: What ends it in an orderly and quick way.
         environment: Variables beside those of the tests.
+        start_seconds: How long it may take to start.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class ServerProcess:
         answers: Callable[[], bool],
         end_signal: signal.Signals = signal.SIGTERM,
         environment: Mapping[str, str] | None = None,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         self._command = command
         self._log = log
         self._answers = answers
         self._end_signal = end_signal
+        self._start_seconds = start_seconds
         self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -61,7 +64,7 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start it and wait for it to answer; start it again where what was killed is still in its way."""
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
                 self._launch()
