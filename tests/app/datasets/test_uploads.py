@@ -37,7 +37,7 @@ FILE = _part("file", LETOR, "train.txt")
 # Content-Type, body, status, pointer of the one mistake (None: no errors listed)
 BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
     "no Content-Type": ("", FILE + END, 422, ""),
-    "JSON": ("application/json", b"{}", 422, ""),
+    "JSON without a source": ("application/json", b"{}", 422, "/source"),
     "the bare file": ("text/plain", LETOR, 422, ""),
     "url-encoded form": ("application/x-www-form-urlencoded", b"file=abc", 422, ""),
     "no boundary": ("multipart/form-data", FILE + END, 422, ""),

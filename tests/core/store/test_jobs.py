@@ -437,7 +437,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
     assert sorted(kind for kinds in LANES.values() for kind in kinds) == sorted(
         (
             *("train", "reproduce", "evaluate", "rank", "compare", "promote", "inspect"),
-            *("ingest", "import", "import-model", "trial", "conclude", "report"),
+            *("ingest", "import", "import-model", "trial", "conclude", "report", "drift"),
         )
     )
 
