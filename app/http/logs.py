@@ -4,8 +4,9 @@ import logging
 
 from core.logs import LogFormat, install_handler
 
-# alembic and botocore greet at every start; python_multipart warns of bodies that the client is told about.
-_CHATTY = ("alembic", "aiobotocore", "botocore", "python_multipart")
+# alembic and botocore greet at every start; python_multipart warns of bodies that the client is told about;
+# httpx has a line a request with its whole URL, which may hold a secret of a webhook.
+_CHATTY = ("alembic", "aiobotocore", "botocore", "httpx", "httpx2", "python_multipart")
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:

@@ -22,6 +22,8 @@ def configure_logging(settings: WorkerSettings) -> None:
         "botocore",
         "celery.worker.strategy",
         "celery.app.trace",
+        "httpx",
+        "httpx2",
         "kombu",
         "numba",
     ):

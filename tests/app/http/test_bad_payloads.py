@@ -24,7 +24,7 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
     "kind unknown": ({"kind": "fly"}, ["/kind"]),
     "kind of another type": ({"kind": 3}, ["/kind"]),
     "kind that users cannot submit": ({"kind": "ingest", "dataset_id": "ds_1"}, ["/kind"]),
-    "all required missing": ({"kind": "train"}, ["/model_name", "/dataset_id", "/loss"]),
+    "all required missing": ({"kind": "train"}, ["/model_name", "/loss", "/dataset_id"]),
     "unknown field": (TRAIN | {"epochs": 3}, ["/epochs"]),
     "unknown field named like a tag": (TRAIN | {"train": 3}, ["/train"]),
     "unknown field with characters that pointers escape": (TRAIN | {"a/b~c": 3}, ["/a~1b~0c"]),

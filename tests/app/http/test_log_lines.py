@@ -28,7 +28,6 @@ def log(client: TestClient) -> Log:
         handler = logging.getLogger().handlers[-1]
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(stream)
-        logging.getLogger("httpx").setLevel(logging.WARNING)
         return stream
 
     return start
