@@ -19,11 +19,11 @@ FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 def needed(method: str, path: str) -> str:
     """Return the scope of an operation, by the words that users are told."""
-    if path.startswith(("/v1/keys", "/v1/audit", "/v1/settings")):
+    if path.startswith(("/v1/keys", "/v1/audit", "/v1/settings", "/v1/webhooks")):
         return "admin"
     if path.endswith(("/rank", "/infer")):
         return "score"
-    return "read" if method == "GET" or "/export" in path else "write"
+    return "read" if method in {"GET", "HEAD", "OPTIONS"} or "/export" in path else "write"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,8 @@ def test_a_scope_goes_as_far_as_it_says(
         answer = send(_probe(method, path, scope))
         if needed(method, path) in GRANTS[scope]:
             assert answer.status not in {401, 403}, (method, path)
+        elif method == "HEAD":
+            assert answer.status == 403, path
         else:
             assert (answer.status, answer.problem) == (403, "forbidden"), (method, path)
             assert needed(method, path).encode() in answer.body

@@ -15,6 +15,7 @@ def test_every_error_of_ours_has_a_title() -> None:
     endings: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
     endings |= {core.errors.KernelsNotReady}  # before a worker takes its first job
     endings |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
+    endings |= {core.errors.StillNeeded, core.errors.UploadTakenOver, core.errors.UploadQuotaExceeded}
     assert kinds - endings == set(TITLES)
 
 

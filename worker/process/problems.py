@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from core.errors import (
+    AddressRefused,
     ArtifactDamaged,
     ClusterUnavailable,
     DatasetError,
@@ -28,6 +29,7 @@ from core.errors import (
 TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
     {
         DatasetError: "Dataset cannot be read",
+        AddressRefused: "Address refused",
         RunError: "Run cannot be read",
         InvalidInput: "Invalid specification",
         FeaturesAbsent: "Features absent",
