@@ -56,7 +56,7 @@ def verify_webhook(
         WebhookNotVerified: A header is missing, no signature is right, or the time is too far away.
 
     Example:
-        >>> secret, body = new_secret(), b'{"type": "job.ended", "timestamp": "…", "data": {}}'
+        >>> secret, body = new_secret(), b'{"type": "job.ended", "timestamp": "2026-11-24", "data": {}}'
         >>> headers = {"webhook-id": "dlv_1", "webhook-timestamp": str(int(time.time()))}
         >>> headers["webhook-signature"] = sign(secret, "dlv_1", int(headers["webhook-timestamp"]), body)
         >>> verify_webhook(body, headers, secret)["type"]
