@@ -96,7 +96,7 @@ def empty(
     return Deletion.of(emptied, dry_run=False)
 
 
-@router.get("/storage", summary="Show what is stored", responses={**NOT_MODIFIED, **problems(403)})
+@router.get("/storage", summary="Show what is stored", responses={**NOT_MODIFIED, **problems(403, 422)})
 async def get_storage(
     services: UseServices,
     expensive: UseExpensive,

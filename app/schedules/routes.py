@@ -165,7 +165,7 @@ def delete_schedule(schedule_id: str, services: UseServices) -> None:
     summary="Run a schedule now",
     status_code=ACCEPTED,
     response_model=ScheduleRun,
-    responses=problems(404, 409),
+    responses=problems(404, 409, 422),
 )
 def run_schedule(
     schedule_id: str,

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from app.http.openapi import problems
 from app.http.schemas import ResponseModel
+from app.scoring.tensors import DATATYPES, TEXTS
 
 
 class ServerMetadata(ResponseModel):
@@ -91,6 +92,7 @@ _REQUEST_SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "required": ["name", "shape", "datatype"],
+                "anyOf": [{"required": ["data"]}, {"required": ["parameters"]}],
                 "properties": {
                     "name": {
                         "type": "string",
@@ -104,6 +106,7 @@ _REQUEST_SCHEMA: dict[str, Any] = {
                     },
                     "datatype": {
                         "type": "string",
+                        "enum": [*DATATYPES, TEXTS],
                         "description": "FP32 or FP64, or any other of numbers; BYTES for texts of a category."
                         " What is FP64 stays so.",
                     },

@@ -21,7 +21,7 @@ from core.types import Float32Array, Float64Array, FloatArray
 HEAD_BYTES = "Inference-Header-Content-Length"
 INPUT, OUTPUT = "features", "predict"
 BINARY_DATA = "binary_tensor_data"
-_DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
+DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
     {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
     | {f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)}
     | {f"UINT{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)}
@@ -161,9 +161,9 @@ def _tensors(
             yield _codes(tensor, None if size is None else binary[at : at + size], model, place)
             at += size or 0
             continue
-        dtype = _DATATYPES.get(tensor.datatype)
+        dtype = DATATYPES.get(tensor.datatype)
         if dtype is None:
-            known = ", ".join(_DATATYPES)
+            known = ", ".join(DATATYPES)
             raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}; or {TEXTS} for a category")
         flat = next(read) if arrays is not None and tensor.has_data else None
         if size is not None:

@@ -22,6 +22,7 @@ _SAID: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
     }
 )
+_VALUES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"Tus-Resumable": {"enum": [VERSION]}})
 PROGRESS_HEADERS: Mapping[str, Any] = MappingProxyType(
     {
         "Upload-Offset": {"description": "Where the next byte belongs", "schema": {"type": "integer"}},
@@ -58,6 +59,6 @@ def _header(name: str, *, required: bool) -> dict[str, Any]:
         "in": "header",
         "required": required,
         "description": description,
-        "schema": {"type": "string"},
+        "schema": {"type": "string"} | _VALUES.get(name, {}),
         "example": example,
     }

@@ -19,6 +19,8 @@ _LIST = {
     "/metric": "is a known one, and goes with sort=metric",
 }
 _KEY = {"/Idempotency-Key": "came with another request before; the examples share one"}
+_TENSORS = {"/inputs": "are features of the model, and have as many values as their shape says"}
+_SELECTION = {"": "has either ids or a filter"}
 _EXPORT = {
     "/feature_names": "are names of the model's features, and the engine's are all different",
     **dict.fromkeys(
@@ -38,13 +40,19 @@ MEANT: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         [
             f"GET /v1/{name}"
-            for name in ("comparisons", "datasets", "evaluations", "jobs", "models", "rankings")
+            for name in (
+                *("comparisons", "datasets", "evaluations", "jobs", "models", "rankings"),
+                *("experiments", "schedules", "studies"),
+            )
         ],
         _LIST,
     ),
     **dict.fromkeys(
         [
             *(f"GET /v1/{name}" for name in ("audit", "keys", "model-names")),
+            *(f"GET /v1/{name}" for name in ("drift-reports", "trash", "webhooks")),
+            "GET /v1/schedules/{schedule_id}/runs",
+            "GET /v1/webhooks/{webhook_id}/deliveries",
             "GET /v1/comparisons/{comparison_id}/queries",
             "GET /v1/datasets/{dataset_id}/queries",
             "GET /v1/evaluations/{evaluation_id}/queries",
@@ -54,6 +62,32 @@ MEANT: dict[str, dict[str, str]] = {
         ],
         _CURSOR,
     ),
+    **dict.fromkeys(
+        [
+            f"POST /v1/{kind}/delete"
+            for kind in ("comparisons", "evaluations", "inspections", "jobs", "models", "rankings")
+        ],
+        _SELECTION,
+    ),
+    "POST /v1/trash/empty": {"": "has one of ids, all and older_than_days"},
+    "GET /v1/events": {**_CURSOR, "/Last-Event-ID": "is a number, which headers carry as text"},
+    "POST /v1/schedules": {
+        **_KEY,
+        "/cron": "is an expression that comes due",
+        "/job": "is each as it is alone",
+        "/promote": "goes with a training, and names an alias that has a gate",
+        "/timezone": "is one that there is",
+    },
+    "POST /v1/schedules/{schedule_id}/run": _KEY,
+    "PATCH /v1/schedules/{schedule_id}": dict.fromkeys(
+        ("/cron", "/enabled", "/job", "/name", "/only_new_data", "/timezone"), "stays where it is left out"
+    )
+    | {"/promote": "goes with a training, and names an alias that has a gate"},
+    "POST /v1/studies": {
+        **_KEY,
+        "/search_space": "has pointers to parameters of the training, and bounds in their order",
+        "/test": "or test_dataset_id: one of them, to conclude",
+    },
     "GET /v1/comparisons/{comparison_id}/differences": {
         "/a": "is a place among its systems",
         "/b": "is a place among its systems",
@@ -69,6 +103,7 @@ MEANT: dict[str, dict[str, str]] = {
         "/columns": "is JSON within a text",
         "/feature_names": "is JSON within a text",
         "/file": "comes alone, or train, validation and test without it",
+        **dict.fromkeys(("/source", "/parts", "/files"), "are below RANKERY_SOURCES, and one of them"),
         **{f"/{part}_query": "goes with its part" for part in ("file", "train", "validation", "test")},
     },
     "GET /v1/datasets/folders": {"/folder": "is one below a data root"},
@@ -112,6 +147,9 @@ MEANT: dict[str, dict[str, str]] = {
         "/label_map": "maps numbers, which are texts as names of members",
         "/metric": "is spelt with a cutoff where it takes one",
     },
+    **dict.fromkeys(
+        [f"POST /v2/models/{{name}}{version}/infer" for version in ("", "/versions/{version}")], _TENSORS
+    ),
     "POST /v1/models/{ref}/rank": {
         "/queries": "have the model's features, and each document once",
         "/top_k": "stands in the address for tables, in the body for JSON",
@@ -136,10 +174,13 @@ def valid_requests_are_taken(
     sent = response.request.headers
     if response.status_code == 400 and sent.get(HEAD_BYTES) not in (None, sent.get("Content-Length")):
         return None  # JSON alone is as long as the body, which no schema says
+    given = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
+    if case.operation.label == "POST /v1/uploads" and response.status_code == 400 and sum(given) != 1:
+        return None  # one of the two, which no schema of headers says
     problem = response.json() if response.status_code == 422 else {}
     if problem.get("type") in _OF_STORED_THINGS:
         return None
-    errors = problem.get("errors")
+    errors = problem.get("errors") or _of_inference(case.operation.label, response)
     if errors and all(_is_meant(case.operation.label, error) for error in errors):
         return None
     return positive_data_acceptance(ctx, response, case)
@@ -155,6 +196,14 @@ def what_the_schema_forbids_is_refused(
         if claim.startswith(_NOT_A_DESCRIPTION) and "\x00" not in str(case.body.get("description")):
             return None
     return negative_data_rejection(ctx, response, case)
+
+
+def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[str, str]]:
+    """Return the place that an inference server names in its one sentence."""
+    if not operation.endswith("/infer") or response.status_code != 400:
+        return []
+    pointer, _, detail = str(response.json()["error"]).partition(": ")
+    return [{"pointer": pointer, "detail": detail}] if pointer.startswith("/inputs/") else []
 
 
 def _is_meant(operation: str, error: dict[str, str]) -> bool:
