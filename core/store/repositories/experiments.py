@@ -16,7 +16,7 @@ from core.store.repositories.job_states import ACTIVE, FAILED, SUCCEEDED, TERMIN
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added, found, locked
 from core.store.tables import Experiment, ExperimentTraining, Job
 
 
@@ -106,9 +106,7 @@ class Experiments:
         Raises:
             NotFound: There is none.
         """
-        lock = select(Experiment).where(Experiment.id == id).with_for_update()
-        self._session.scalars(lock, execution_options={"populate_existing": True}).one_or_none()
-        return self.get(id)
+        return locked(self._session, Experiment, "experiment", id)
 
     def page(
         self,

@@ -14,7 +14,7 @@ from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added, found, locked
 from core.store.repositories.tags import WantedTags, changed_tags, with_tags
 from core.store.tables import Job, Model, ModelAlias, ModelName
 
@@ -251,10 +251,7 @@ class Models:
 
     def _locked(self, id: str) -> Model:
         # Locked, so that of two who change it at once neither writes over the other.
-        model = self._session.get(Model, id, with_for_update=True, populate_existing=True)
-        if model is None:
-            raise NotFound("model", id)
-        return model
+        return locked(self._session, Model, "model", id)
 
     def _find(self, ref: str) -> Model | None:
         if ref.startswith(ids.MODEL):

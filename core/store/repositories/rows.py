@@ -42,3 +42,15 @@ def found(session: Session, table: type[Row], kind: str, id: str) -> Row:
     if row is None:
         raise NotFound(kind, id)
     return row
+
+
+def locked(session: Session, table: type[Row], kind: str, id: str) -> Row:
+    """Return the row of an id as it is now, locked until the transaction ends.
+
+    Raises:
+        NotFound: There is none.
+    """
+    row = session.get(table, id, with_for_update=True, populate_existing=True)
+    if row is None:
+        raise NotFound(kind, id)
+    return row

@@ -13,7 +13,7 @@ from core.errors import WrongState
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added, found, locked
 from core.store.tables import Schedule, ScheduleRun
 
 
@@ -73,9 +73,7 @@ class Schedules:
         Raises:
             NotFound: There is none.
         """
-        lock = select(Schedule).where(Schedule.id == id).with_for_update()
-        self._session.scalars(lock, execution_options={"populate_existing": True}).one_or_none()
-        return self.get(id)
+        return locked(self._session, Schedule, "schedule", id)
 
     def page(
         self,

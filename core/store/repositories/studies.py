@@ -22,7 +22,7 @@ from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Labels, Projects
-from core.store.repositories.rows import added
+from core.store.repositories.rows import added, locked
 from core.store.tables import Dataset, Job, Study, Trial
 from core.studies import Budget, StudySpec, Tally, wanted
 
@@ -137,10 +137,7 @@ class Studies:
         Raises:
             NotFound: There is none.
         """
-        study = self._session.get(Study, id, with_for_update=True, populate_existing=True)
-        if study is None:
-            raise NotFound("study", id)
-        return study
+        return locked(self._session, Study, "study", id)
 
     def page(
         self,

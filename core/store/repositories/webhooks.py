@@ -7,13 +7,12 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.deliveries import WAITING
 from core.store.repositories.events import Events
 from core.store.repositories.pages import Page, Span
-from core.store.repositories.rows import added, found
+from core.store.repositories.rows import added, found, locked
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
@@ -178,7 +177,4 @@ class Webhooks:
         webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_AT_ONCE else latest
 
     def _locked(self, id: str) -> Webhook:
-        webhook = self._session.get(Webhook, id, with_for_update=True, populate_existing=True)
-        if webhook is None:
-            raise NotFound("webhook", id)
-        return webhook
+        return locked(self._session, Webhook, "webhook", id)
