@@ -5,7 +5,8 @@
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { requestOf } from "../jobs/specification.js";
 import { datasetPage, jobPage, modelPage } from "../page/addresses.js";
-import { creator, get, messageOf, Problem, request } from "../page/api.js";
+import { actionRunner } from "../page/actions.js";
+import { creator, get, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -125,24 +126,13 @@ function card(first) {
   const facts = h("p", { class: "hint" });
   const last = h("p", {});
   const outcome = h("div", { "aria-live": "polite" });
+  const acted = actionRunner(outcome, () => again());
   const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
   const rows = h("div", { class: "rows" });
   const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";
-
-  /** @param {() => Promise<void>} act */
-  async function acted(act) {
-    replace(outcome);
-    try {
-      await act();
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
-    }
-    again();
-  }
 
   async function enable() {
     await request(path, { method: "PATCH", json: { enabled: !schedule.enabled } });

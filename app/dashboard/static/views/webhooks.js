@@ -3,7 +3,8 @@
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { get, messageOf, Problem, request } from "../page/api.js";
+import { actionRunner } from "../page/actions.js";
+import { get, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
@@ -94,24 +95,13 @@ function card(first) {
   const state = h("span", { class: "status" });
   const facts = h("p", { class: "hint" });
   const outcome = h("div", { "aria-live": "polite" });
+  const acted = actionRunner(outcome, () => again());
   const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
   const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
   const rows = h("div", { class: "rows" });
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
-
-  /** @param {() => Promise<void>} act */
-  async function acted(act) {
-    replace(outcome);
-    try {
-      await act();
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
-    }
-    again();
-  }
 
   async function enable() {
     await request(path, { method: "PATCH", json: { enabled: !webhook.enabled } });

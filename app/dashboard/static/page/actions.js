@@ -1,0 +1,24 @@
+/**
+ * Actions of a card: each runs by itself, and says below the card why the API refused it.
+ * @module
+ */
+import { messageOf, Problem } from "./api.js";
+import { h, replace } from "./dom.js";
+
+/**
+ * @param {HTMLElement} outcome where a refusal is shown
+ * @param {() => unknown} done called after each action
+ * @returns {(act: () => Promise<void>) => Promise<void>}
+ */
+export function actionRunner(outcome, done) {
+  return async (act) => {
+    replace(outcome);
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+    }
+    done();
+  };
+}
