@@ -59,6 +59,6 @@ def _header(name: str, *, required: bool) -> dict[str, Any]:
         "in": "header",
         "required": required,
         "description": description,
-        "schema": {"type": "string"} | _VALUES.get(name, {}),
+        "schema": {"type": "string", **_VALUES.get(name, {})},
         "example": example,
     }
