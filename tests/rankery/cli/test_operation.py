@@ -36,8 +36,8 @@ def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
-    """Run a command on the service of the data folder."""
-    return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1")
+    """Run a command on the service of the data folder, in a terminal that folds no addresses."""
+    return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1", COLUMNS="160")
 
 
 def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
