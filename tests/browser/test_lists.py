@@ -193,7 +193,7 @@ def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(opener).to_be_focused()
-    assert page.url == f"{visit.url}/rankings"
+    expect(page).to_have_url(f"{visit.url}/rankings")
     page = visit.open("/comparisons#compare")
     dialog = page.get_by_role("dialog", name="Compare")
     expect(dialog).to_be_visible()
