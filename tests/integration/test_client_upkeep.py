@@ -119,10 +119,11 @@ def test_events_are_followed_over_a_restart(serve: Callable[..., Service], tmp_p
 
     def follow() -> None:
         with Client(url) as follower:
-            for event in follower.events(0, kinds="job.ended"):
+            for _, event in zip(range(3), follower.events(0, kinds="job.ended"), strict=False):
                 found.put(event.object.id)
 
-    threading.Thread(target=follow, daemon=True).start()
+    following = threading.Thread(target=follow, daemon=True)
+    following.start()
     with Client(url) as client:
         jobs = [client.synthetic_dataset(3, seed=seed).job_id for seed in range(2)]
         seen = [found.get(timeout=LIMIT_SECONDS) for _ in jobs]
@@ -131,6 +132,8 @@ def test_events_are_followed_over_a_restart(serve: Callable[..., Service], tmp_p
         serve(tmp_path, "--port", port).started()
         jobs.append(client.synthetic_dataset(3, seed=9).job_id)
         seen.append(found.get(timeout=LIMIT_SECONDS))
+        following.join(LIMIT_SECONDS)  # while the service is there to follow
+        assert not following.is_alive()
         assert sorted(seen[:2]) == sorted(map(str, jobs[:2]))
         assert seen[2] == jobs[2]
         assert found.empty()

@@ -61,7 +61,6 @@ def test_several_signatures() -> None:
         ({"Webhook-Timestamp": "soon"}, "no number of seconds"),
         ({"Webhook-Timestamp": "9" * 30}, "no number of seconds"),
         ({"Webhook-Timestamp": "1614265330"}, "more than 300 s from now"),
-        ({"Webhook-Timestamp": str(int(time.time()) - 10)}, "no signature"),
     ],
 )
 def test_changed_headers_are_refused(change: dict[str, str | None], reason: str) -> None:
@@ -69,6 +68,14 @@ def test_changed_headers_are_refused(change: dict[str, str | None], reason: str)
     secret = new_secret()
     headers = {name: value for name, value in (_headers(secret) | change).items() if value is not None}
     with pytest.raises(WebhookNotVerified, match=reason):
+        verify_webhook(BODY, headers, secret)
+
+
+def test_another_time_is_refused() -> None:
+    """One near enough to now is not the one that was signed."""
+    secret, now = new_secret(), int(time.time())
+    headers = _headers(secret, now) | {"Webhook-Timestamp": str(now - 10)}
+    with pytest.raises(WebhookNotVerified, match="no signature"):
         verify_webhook(BODY, headers, secret)
 
 

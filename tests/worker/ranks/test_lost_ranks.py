@@ -68,8 +68,11 @@ def test_a_rank_is_lost_at_a_stage(
     """Killed or frozen, once the others have noticed the training goes on to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
-    job = _train(workshop, larger)
-    assert job.status == "succeeded", job.problem
+    for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
+        job = _train(workshop, larger)
+        assert job.status == "succeeded", job.problem
+        if strike.struck_at:
+            break
     assert strike.struck_at
     assert job.progress is not None
     assert job.progress["restarts"] == 1
