@@ -53,6 +53,34 @@ def test_a_deleted_model_is_restored_from_the_trash(
     expect(page.get_by_role("heading", name=f"{name}:1")).to_be_visible()
 
 
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_all_that_match_the_filters_of_a_list_are_deleted(
+    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """The dialog counts them, with what stays and why, before anything goes; rows that were not ticked go too."""
+    name = f"swept-out-{look[0]}"
+    for _ in range(3):
+        _trained(prepared, name)
+    put = visit.page.request.put(f"{visit.url}/v1/models/{name}/aliases/champion", data={"version": 1})
+    assert put.ok, put.text()
+    page = visit.open(f"/models?prefix={name}")
+    page.get_by_role("checkbox", name=f"{name}:3").check()
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_have_accessible_name("Delete 1 model?")
+    dialog.get_by_label(f"that match: name or ID begins with {name}").check()
+    expect(dialog).to_have_accessible_name("Delete 3 models?")
+    expect(dialog.locator(".deletion")).to_contain_text("2 models will go")
+    expect(dialog.locator(".holders").get_by_role("link", name=f"{name}@champion")).to_be_visible()
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"delete-matching-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator("[data-model]")).to_have_count(1)
+    expect(page.get_by_role("link", name=f"{name}:1")).to_be_visible()
+    expect(page.get_by_role("region", name="Selected models")).to_be_hidden()
+
+
 def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
     """A job stays while its model does; together they go, and the page leads to the list."""
     _trained(prepared, "gone-with-its-job")

@@ -13,8 +13,9 @@ import {
   studyPage,
 } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
-import { announce, h, replace } from "../page/dom.js";
+import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
+import { countedKind, scopeChoice } from "./scope.js";
 
 /** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections"} Kind */
 /** @typedef {Schemas["Deletion"]} Deletion */
@@ -31,14 +32,41 @@ const MOST_LISTED = 20;
  * @param {Kind} kind
  * @param {() => string[]} ids of the objects, asked for when it is pressed
  * @param {(deletion: Deletion) => void} done
+ * @param {() => import("../tables/paged_list.js").AskedFilter[]} [filters] of their list
  */
-export function deleteButton(words, kind, ids, done) {
-  return h("button", { type: "button", class: "danger quiet", click: () => openDialog(kind, ids(), done) }, words);
+export function deleteButton(words, kind, ids, done, filters) {
+  return h(
+    "button",
+    { type: "button", class: "danger quiet", click: () => openDialog(kind, ids(), done, filters?.()) },
+    words,
+  );
 }
 
-/** @param {Kind} kind @param {string[]} ids @param {(deletion: Deletion) => void} done */
-function openDialog(kind, ids, done) {
-  const question = `Delete ${countedKind(kind, ids.length)}?`;
+/**
+ * Return a button that deletes ticked rows of a list, or all that match its filters.
+ *
+ * @param {string} words
+ * @param {Kind} kind
+ * @param {import("../tables/list.js").Ticked} ticked
+ * @param {() => void} again shows the list anew
+ */
+export function deleteTicked(words, kind, { ids, clear, filters }, again) {
+  const done = () => {
+    clear();
+    again();
+  };
+  return deleteButton(words, kind, () => ids, done, filters);
+}
+
+/**
+ * @param {Kind} kind
+ * @param {string[]} ids
+ * @param {(deletion: Deletion) => void} done
+ * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
+ */
+function openDialog(kind, ids, done, filters) {
+  const scope = scopeChoice(kind, ids, filters, preview);
+  const question = h("h2", {});
   const withResults = h("input", { type: "checkbox", name: "with_results", change: preview });
   const permanently = h("input", { type: "checkbox", name: "permanently", change: preview });
   const outcome = h("div", { class: "deletion", "aria-live": "polite" });
@@ -47,11 +75,12 @@ function openDialog(kind, ids, done) {
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog",
-    { class: "form-dialog", "aria-label": question },
+    { class: "form-dialog" },
     h(
       "form",
       { class: "form", submit: send },
-      h("h2", {}, question),
+      question,
+      scope.node,
       hasResults(kind) &&
         h(
           "label",
@@ -70,55 +99,76 @@ function openDialog(kind, ids, done) {
     dialog.close();
   }
 
+  /** @param {number | null} number of the objects that match, null before it is known */
+  function ask(number) {
+    setText(question, `Delete ${scope.words(number)}?`);
+    setAttribute(dialog, "aria-label", question.textContent);
+  }
+
   /** @param {boolean} dry @returns {Promise<Deletion>} */
   async function post(dry) {
-    const json = { ids, with_results: withResults.checked, permanently: permanently.checked, dry_run: dry };
-    return (await request(`/v1/${kind}/delete`, { method: "POST", json })).body;
+    const manner = { with_results: withResults.checked, permanently: permanently.checked, dry_run: dry };
+    return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.asked(), ...manner } })).body;
   }
 
   async function preview() {
     const mine = ++asked;
+    ask(null);
     confirm.disabled = true;
     outcome.setAttribute("aria-busy", "true");
     try {
       const found = await post(true);
       if (mine !== asked) return;
+      ask(found.complete ? (found.deleted[kind] ?? 0) + found.refused_count : null);
       replace(outcome, ...summary(found));
       confirm.disabled = Object.keys(found.deleted).length === 0;
     } catch (error) {
       if (mine === asked) replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
     } finally {
-      outcome.removeAttribute("aria-busy");
+      if (mine === asked) outcome.removeAttribute("aria-busy");
     }
   }
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
+    asked++; // a preview under way is of no use any more
     confirm.disabled = true;
+    /** @type {Deletion | null} */
+    let deletion = null;
     try {
-      let deletion = await post(false);
-      // A request stops after a while; what is left is sent again.
-      while (!deletion.complete) deletion = added(deletion, await post(false));
+      // A request stops after a while; what is left is sent again while something goes.
+      for (let more = true; more;) {
+        replace(
+          outcome,
+          h("p", { role: "status" }, deletion ? `${deletedWords(deletion)} deleted so far…` : "Deleting…"),
+        );
+        const latest = await post(false);
+        deletion = deletion ? added(deletion, latest) : latest;
+        more = dialog.open && !latest.complete && Object.keys(latest.deleted).length > 0;
+      }
       dialog.close();
-      announce(`${deletedWords(deletion)} deleted.`);
-      done(deletion);
     } catch (error) {
       replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
       confirm.disabled = false;
     }
+    if (!deletion) return;
+    announce(`${deletedWords(deletion)} deleted.`);
+    done(deletion);
   }
 
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
-  dialog.showModal();
   preview();
+  dialog.showModal();
 }
 
 /** @param {Deletion} deletion @returns {Node[]} */
 function summary(deletion) {
-  const { deleted, size_bytes: bytes, purge_at: purge, refused, refused_count: refusals } = deletion;
+  const { deleted, size_bytes: bytes, purge_at: purge, refused, refused_count: refusals, complete } = deletion;
   const nodes = [];
+  if (!complete) nodes.push(h("p", {}, "There are more than could be counted in a minute; these were:"));
+  if (complete && refusals === 0 && Object.keys(deleted).length === 0) nodes.push(h("p", {}, "Nothing will go."));
   if (Object.keys(deleted).length > 0) {
     const until = purge
       ? h("span", {}, "They stay in the trash, and go for good ", timeElement(purge), ".")
@@ -176,11 +226,6 @@ function added(one, other) {
 export function deletedWords({ deleted }) {
   const words = Object.entries(deleted).map(([kind, number]) => countedKind(kind, number));
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "Nothing");
-}
-
-/** @param {string} kind plural @param {number} number */
-function countedKind(kind, number) {
-  return counted(number, kind.slice(0, -1), kind);
 }
 
 /** @param {Kind} kind */

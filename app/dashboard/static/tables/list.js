@@ -8,7 +8,7 @@ import { h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
-import { showFilters, showPager } from "./paged_list.js";
+import { askedFilters, showFilters, showPager } from "./paged_list.js";
 
 const LIMIT = 50;
 /** Rows of one request for a file. */
@@ -34,6 +34,14 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
 /** @typedef {ReturnType<typeof tickedRows>} Selection */
 
 /**
+ * @typedef {object} Ticked
+ * @property {string[]} ids of the ticked rows
+ * @property {Map<string, any>} items that are known, by id
+ * @property {() => void} clear
+ * @property {() => import("./paged_list.js").AskedFilter[]} filters that narrow the list now
+ */
+
+/**
  * @typedef {object} ListOptions
  * @property {string} path of the API
  * @property {string} label of the table
@@ -45,7 +53,7 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
  * @property {string} [after] key of the column that they stand behind
  * @property {(item: any) => string} name of an item, for its box and its button
- * @property {(selection: {ids: string[], items: Map<string, any>, clear: () => void}) => any[]} [actions] for ticked rows
+ * @property {(selection: Ticked) => any[]} [actions] for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
  * @property {() => Node} nothing shown in place of an empty table
  * @property {(items: any[]) => boolean} [busy] whether something is still moving
@@ -429,7 +437,7 @@ function columnChooser(chosen) {
  * @param {ListOptions} options
  * @param {() => void} redraw
  */
-function tickedRows(place, { label, actions }, redraw) {
+function tickedRows(place, { label, actions, form, filters: names }, redraw) {
   const ids = new Set(here().getAll("tick"));
   /** @type {Map<string, any>} */
   const items = new Map();
@@ -478,6 +486,10 @@ function tickedRows(place, { label, actions }, redraw) {
     }
   }
 
+  function filters() {
+    return askedFilters(form, [...names, "prefix"]);
+  }
+
   function show() {
     for (const box of place.querySelectorAll("td.tick input"))
       if (box instanceof HTMLInputElement && box !== all) box.checked = ids.has(box.value);
@@ -490,7 +502,7 @@ function tickedRows(place, { label, actions }, redraw) {
       replace(
         bar,
         words,
-        ...(actions?.({ ids: [...ids], items, clear }) ?? []),
+        ...(actions?.({ ids: [...ids], items, clear, filters }) ?? []),
         h("button", { type: "button", class: "quiet", click: clear }, "Clear"),
       );
   }

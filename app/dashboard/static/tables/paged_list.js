@@ -47,6 +47,34 @@ export function isNarrowed(form) {
   return controls(form).some((control) => here.get(control.dataset.filter ?? ""));
 }
 
+/**
+ * A filter of the address.
+ * @typedef {object} AskedFilter
+ * @property {string} name of the parameter
+ * @property {string} value
+ * @property {string} label of the parameter for people
+ * @property {string} text of the value for people
+ */
+
+/**
+ * Return the filters that narrow the list.
+ *
+ * @param {HTMLFormElement} form of the filters, whose choices have texts
+ * @param {string[]} names of the parameters
+ * @returns {AskedFilter[]}
+ */
+export function askedFilters(form, names) {
+  const here = new URLSearchParams(location.search);
+  return names.flatMap((name) => {
+    const value = here.get(name);
+    if (!value) return [];
+    const control = controls(form).find(({ dataset }) => dataset.filter === name);
+    const chosen = control instanceof HTMLSelectElement && has(control, value) && control.selectedOptions[0]?.text;
+    const label = name === "prefix" ? "name or ID begins with" : name.replace(/_id$/, "");
+    return [{ name, value, label, text: chosen || value }];
+  });
+}
+
 /** @param {HTMLFormElement} form */
 function controls(form) {
   const selects = findAll(form, "select[data-filter]", HTMLSelectElement);

@@ -7,7 +7,7 @@ import { verdictChip } from "../evaluation/verdict.js";
 import { asSystem, labelMapOf, measuredOn, offerContracts, offerUnchosen, readOffered } from "../forms/choices.js";
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
-import { deleteButton } from "../lifecycle/deletion.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, emptyState, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -156,17 +156,7 @@ const again = listTable(elementById("comparisons"), {
   fields: ["created_at"],
   columns: COLUMNS,
   name: ({ sentence }) => sentence,
-  actions: ({ ids, clear }) => [
-    deleteButton(
-      "Delete…",
-      "comparisons",
-      () => ids,
-      () => {
-        clear();
-        again();
-      },
-    ),
-  ],
+  actions: (ticked) => [deleteTicked("Delete…", "comparisons", ticked, again)],
   nothing,
 });
 followFilters(filters, again);

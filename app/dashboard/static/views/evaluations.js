@@ -5,7 +5,7 @@
 import { intervalWords } from "../figures/whiskers.js";
 import { labelMapOf, measuredOn, offerContracts, offerSystems } from "../forms/choices.js";
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
-import { deleteButton } from "../lifecycle/deletion.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { modelPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, emptyState, find, h, replace } from "../page/dom.js";
@@ -57,17 +57,7 @@ const again = listTable(elementById("evaluations"), {
   after: "dataset",
   found: (items) => metricColumns(items, mean),
   name: ({ system }) => system,
-  actions: ({ ids, clear }) => [
-    deleteButton(
-      "Delete…",
-      "evaluations",
-      () => ids,
-      () => {
-        clear();
-        again();
-      },
-    ),
-  ],
+  actions: (ticked) => [deleteTicked("Delete…", "evaluations", ticked, again)],
   nothing,
 });
 followFilters(filters, again);

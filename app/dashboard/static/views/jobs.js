@@ -7,7 +7,7 @@ import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
-import { deleteButton } from "../lifecycle/deletion.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
@@ -163,9 +163,10 @@ function details(job, changed) {
 /**
  * Return the actions for ticked jobs: trainings are compared, active jobs are cancelled, ended ones deleted.
  *
- * @param {{ids: string[], items: Map<string, Job>, clear: () => void}} selection
+ * @param {import("../tables/list.js").Ticked} ticked
  */
-function bulkActions({ ids, items, clear }) {
+function bulkActions(ticked) {
+  const { ids, items, clear } = ticked;
   /** @param {(job: Job) => boolean} wanted */
   const known = (wanted) =>
     ids.filter((id) => {
@@ -180,15 +181,7 @@ function bulkActions({ ids, items, clear }) {
       h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
     active.length > 0 && cancelButton(active, clear),
     ended.length > 0 &&
-      deleteButton(
-        `Delete ${counted(ended.length, "job")}…`,
-        "jobs",
-        () => ended,
-        () => {
-          clear();
-          again();
-        },
-      ),
+      deleteTicked(`Delete ${counted(ended.length, "job")}…`, "jobs", { ...ticked, ids: ended }, again),
   ];
 }
 

@@ -7,7 +7,7 @@ import { tagList } from "../forms/labels.js";
 import { followDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
-import { deleteButton } from "../lifecycle/deletion.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { kindName } from "../models/network.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem, request } from "../page/api.js";
@@ -198,18 +198,10 @@ const again = listTable(elementById("models"), {
   found: (items) => metricColumns(items, tested),
   name: reference,
   // Older models come first: the newer ones are set against them. Ids sort by time.
-  actions: ({ ids, items, clear }) => [
-    compareLink([...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id))),
-    h("button", { type: "button", click: () => tag(ids, clear) }, "Tag…"),
-    deleteButton(
-      "Delete…",
-      "models",
-      () => ids,
-      () => {
-        clear();
-        again();
-      },
-    ),
+  actions: (ticked) => [
+    compareLink([...ticked.ids].sort().map((id) => (ticked.items.has(id) ? reference(ticked.items.get(id)) : id))),
+    h("button", { type: "button", click: () => tag(ticked.ids, ticked.clear) }, "Tag…"),
+    deleteTicked("Delete…", "models", ticked, again),
   ],
   nothing,
 });

@@ -5,7 +5,7 @@
 import { chooseDataset, offerSystems, offerUnchosen } from "../forms/choices.js";
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
-import { deleteButton } from "../lifecycle/deletion.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { compareWith, datasetPage, modelPage, openPage, rankingPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { elementById, emptyState, find, findAll, h } from "../page/dom.js";
@@ -63,19 +63,14 @@ const COLUMNS = [
 /**
  * Return the actions for ticked rankings: those of the same queries can be compared, all can be deleted.
  *
- * @param {{ids: string[], items: Map<string, {dataset_id: string}>, clear: () => void}} selection
+ * @param {import("../tables/list.js").Ticked} ticked
  */
-function bulkActions({ ids, items, clear }) {
-  const deletion = deleteButton(
-    "Delete…",
-    "rankings",
-    () => ids,
-    () => {
-      clear();
-      again();
-    },
-  );
-  return [comparing(ids, new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""))), deletion];
+function bulkActions(ticked) {
+  const { ids, items } = ticked;
+  return [
+    comparing(ids, new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""))),
+    deleteTicked("Delete…", "rankings", ticked, again),
+  ];
 }
 
 /** @param {string[]} ids @param {Set<string>} datasets */

@@ -1,0 +1,67 @@
+/**
+ * Which objects a dialog of a list is about: those that are selected, or all that match the filters of the list.
+ * @module
+ */
+import { h, setText } from "../page/dom.js";
+import { count, counted } from "../page/format.js";
+
+/** @typedef {import("../tables/paged_list.js").AskedFilter} AskedFilter */
+/** @typedef {{ids: string[]} | {filter: Record<string, Json>}} Scope */
+
+/**
+ * @param {string} kind plural
+ * @param {string[]} ids of the selected objects
+ * @param {AskedFilter[] | undefined} filters of their list; undefined where there is no list
+ * @param {() => void} changed called when the other choice is made
+ */
+export function scopeChoice(kind, ids, filters, changed) {
+  const words = filters?.map(({ label, text }) => `${label} ${text}`).join(", ");
+  const matching = h("span", {});
+  const all = h("input", { type: "radio", name: "scope", value: "matching", change: changed });
+  const selected = h("input", { type: "radio", name: "scope", value: "selected", checked: true, change: changed });
+
+  /** @param {number | null} number null before it is known */
+  function tell(number) {
+    const some = number === null ? "All" : `All ${count(number)}`;
+    setText(matching, words ? ` ${some} that match: ${words}` : ` ${some} ${kind} that there are`);
+  }
+
+  tell(null);
+  return {
+    node:
+      filters &&
+      h(
+        "fieldset",
+        { class: "inner" },
+        h("legend", {}, "Which ones"),
+        h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
+        h("label", { class: "check" }, all, matching),
+      ),
+    /** @returns {Scope} */
+    asked: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
+    /** "3 jobs", "all jobs that match" @param {number | null} number of those that match, null before it is known */
+    words(number) {
+      if (!all.checked) return countedKind(kind, ids.length);
+      tell(number);
+      return number === null ? `all ${kind} that match` : countedKind(kind, number);
+    },
+  };
+}
+
+/** Return the filter of the API. @param {AskedFilter[]} filters @returns {Record<string, Json>} */
+function filterOf(filters) {
+  if (!filters.length) return { all: true };
+  return Object.fromEntries(filters.map(({ name, value }) => [name, valueOf(name, value)]));
+}
+
+/** @param {string} name @param {string} value @returns {Json} */
+function valueOf(name, value) {
+  if (name === "tag") return [value];
+  if (name === "latest" || name === "uploaded") return value === "true";
+  return value;
+}
+
+/** "1 job", "3 jobs" @param {string} kind plural @param {number} number */
+export function countedKind(kind, number) {
+  return counted(number, kind.slice(0, -1), kind);
+}
