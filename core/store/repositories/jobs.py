@@ -502,12 +502,15 @@ class Jobs:
         age = timedelta(seconds=older_than_seconds)
         # A wake-up of the future was sent before the clock was set back.
         silent = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
-        oldest = select(Job.id).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
-        # Two sweeps at once take different jobs and do not wait for each other.
-        oldest = oldest.with_for_update(skip_locked=True)
-        woken = update(Job).where(Job.id.in_(oldest), Job.status == QUEUED).values(woken_at=now)
-        found = self._session.scalars(woken.returning(Job), execution_options=_FRESH)
-        return sorted(found, key=lambda job: job.id)
+        oldest = select(Job).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
+        # Two sweeps at once take different jobs and do not wait for each other. The rows are read before they
+        # are changed: PostgreSQL may run the subquery of an UPDATE again, and then passes its limit.
+        oldest = oldest.with_for_update(skip_locked=True).execution_options(populate_existing=True)
+        jobs = list(self._session.scalars(oldest))
+        for job in jobs:
+            job.woken_at = now
+        self._session.flush()
+        return jobs
 
     def _lock_systems(self, spec: dict[str, Any]) -> None:
         """Let no model or ranking that a job names be deleted before the job can be seen."""

@@ -11,7 +11,7 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.jobs import Jobs, Settled
+from core.store.repositories.jobs import WAKE_UPS, Jobs, Settled
 
 LATER = timedelta(minutes=1)
 
@@ -250,6 +250,16 @@ def test_to_wake(store: Store) -> None:
         assert woken(tx, now + timedelta(seconds=29)) == []
         tx.jobs.claim(first, "w1", 15)
         assert woken(tx, now + timedelta(seconds=31)) == [second]
+
+
+def test_a_sweep_wakes_a_limited_number(store: Store) -> None:
+    """A sweep wakes the oldest jobs up to the limit, the next one those that are left."""
+    now = utc_now()
+    with store.begin() as tx:
+        ids = [tx.jobs.add("train", {}).id for _ in range(WAKE_UPS + 2)]
+    for expected in (ids[:WAKE_UPS], ids[WAKE_UPS:]):
+        with store.begin() as tx:
+            assert woken(tx, now) == expected
 
 
 def test_a_wake_up_of_the_future_is_sent_again(store: Store) -> None:
