@@ -8,8 +8,8 @@ from core.jobs.stored import first_named, required
 
 # The entries that name a system, best first; old jobs kept the id alone.
 SYSTEM = ("system", "model", "model_id", "ranking_id")
-# The entries that name a stored model or ranking, by id or reference.
-_NAMING = frozenset({"model_id", "ranking_id", "model", "init_model", "labels_from"})
+# The entries that name a stored model or ranking, by id or reference, or several.
+_NAMING = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
 _TEACHER = "model:"
 
 
@@ -54,8 +54,9 @@ def named_systems(stored: Any) -> Iterator[str]:
             yield from named_systems(each)
     elif isinstance(stored, Mapping):
         for name, value in stored.items():
-            if name in _NAMING and isinstance(value, str):
-                yield value.removeprefix(_TEACHER)
+            named = value if isinstance(value, list) else [value]
+            if name in _NAMING and all(isinstance(each, str) for each in named):
+                yield from (each.removeprefix(_TEACHER) for each in named)
             else:
                 yield from named_systems(value)
 

@@ -113,6 +113,13 @@ def teaching(store: Store, _: Author, story: Story) -> tuple[str, str]:
         return "job", tx.jobs.add("train", {"labels_from": f"model:{story.model.reference}"}).id
 
 
+def ensemble(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Queue a sum of models, the model among them."""
+    scorer = {"kind": "sum", "models": ["net:9", story.model.reference]}
+    with store.begin() as tx:
+        return "job", tx.jobs.add("train", {"scorer": scorer}).id
+
+
 def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
     """Let a study conclude from the training."""
     with store.begin() as tx:
@@ -153,7 +160,7 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "hold", [alias, comparison, active_job, continued_training, teaching, study, experiment]
+    "hold", [alias, comparison, active_job, continued_training, teaching, ensemble, study, experiment]
 )
 @pytest.mark.parametrize("manner", [AT_ONCE, TO_TRASH])
 def test_what_is_needed_stays_with_all_of_it(
