@@ -184,6 +184,10 @@ bench-network-scoring: develop ## microseconds to score documents with networks 
 bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
 	$(BIN)/python -m benchmarks.serving
 
+.PHONY: bench-sampling
+bench-sampling: develop ## requests a second of scoring with none, a hundredth and all of the requests sampled
+	$(BIN)/python -m benchmarks.sampling
+
 .PHONY: bench-attacks
 bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, each in turn
 	$(BIN)/python -m benchmarks.attacks

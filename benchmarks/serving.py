@@ -142,25 +142,27 @@ def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
 
 def loads(ours: Sequence[int], theirs: Sequence[int]) -> list[Load]:
     """Make the requests: the first two are the same bytes."""
-    infer, protocol = "/v2/models/web/infer", _tensor(_features(DOCUMENTS))
+    infer, protocol = "/v2/models/web/infer", tensor_body(draw_features(DOCUMENTS))
     found = [
         Load("MLServer, JSON tensor", theirs, infer, "application/json", protocol),
         Load("Rankery, JSON tensor", ours, infer, "application/json", protocol),
     ]
     for n_documents in (DOCUMENTS, MANY_DOCUMENTS):
-        features, rank, name = _features(n_documents), "/v1/models/web/rank", f"{n_documents:,} documents"
+        features, rank, name = draw_features(n_documents), "/v1/models/web/rank", f"{n_documents:,} documents"
         found += [
-            Load(f"Rankery, {name}, JSON", ours, rank, "application/json", _named(features)),
-            Load(f"Rankery, {name}, Arrow", ours, rank, ARROW, _table(features)),
+            Load(f"Rankery, {name}, JSON", ours, rank, "application/json", json_body(features)),
+            Load(f"Rankery, {name}, Arrow", ours, rank, ARROW, table_body(features)),
         ]
     return found
 
 
-def _features(n_documents: int) -> Float64Array:
+def draw_features(n_documents: int) -> Float64Array:
+    """Draw documents of the model."""
     return np.random.default_rng(1).normal(size=(n_documents, N_FEATURES))
 
 
-def _tensor(features: Float64Array) -> bytes:
+def tensor_body(features: Float64Array) -> bytes:
+    """Return the body of an inference request."""
     tensor = {
         "name": "features",
         "shape": features.shape,
@@ -170,7 +172,8 @@ def _tensor(features: Float64Array) -> bytes:
     return json.dumps({"inputs": [tensor]}).encode()
 
 
-def _named(features: Float64Array) -> bytes:
+def json_body(features: Float64Array) -> bytes:
+    """Return the body of a ranking request as JSON."""
     documents = [
         {"id": f"d{number}", "features": dict(zip(NAMES, row, strict=True))}
         for number, row in enumerate(features.tolist())
@@ -178,7 +181,8 @@ def _named(features: Float64Array) -> bytes:
     return json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
 
 
-def _table(features: Float64Array) -> bytes:
+def table_body(features: Float64Array) -> bytes:
+    """Return the body of a ranking request as a table of Arrow."""
     lists = pa.FixedSizeListArray.from_arrays(pa.array(features.ravel().astype(np.float32)), N_FEATURES)
     table = pa.table({"document_id": [f"d{number}" for number in range(len(features))], "features": lists})
     sink = pa.BufferOutputStream()

@@ -1,5 +1,7 @@
 """What every form of a scoring request has in common: how it is read, scored and answered."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starlette.responses import Response
@@ -7,6 +9,19 @@ from starlette.responses import Response
 from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
 from core.types import Float64Array, FloatArray
+
+
+@dataclass(frozen=True)
+class CandidateIds:
+    """The ids of candidates.
+
+    Attributes:
+        queries: Of each query, None where the request names none.
+        documents: Of the documents of each query, in their order; None where the request names none.
+    """
+
+    queries: Sequence[str | None]
+    documents: Sequence[Sequence[str | None]]
 
 
 class Candidates(Protocol):
@@ -22,6 +37,9 @@ class Candidates(Protocol):
         Raises:
             InvalidInput: A form whose numbers are read only now has wrong ones.
         """
+
+    def ids(self) -> CandidateIds:
+        """Return the ids of the queries and documents."""
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
         """Return the response in the form of the request; scores are (n_documents,)."""

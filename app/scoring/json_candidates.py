@@ -8,6 +8,7 @@ import numpy as np
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from app.scoring.candidates import CandidateIds
 from app.scoring.served_models import ServedModel
 from core.scorers.explainability import Explainer
 from core.types import Float32Array, Float64Array, Int64Array
@@ -48,6 +49,10 @@ class JsonCandidates:
     def matrix(self, _: ServedModel) -> Float32Array:
         """Return the features."""
         return self.features
+
+    def ids(self) -> CandidateIds:
+        """Return the ids of the queries and documents."""
+        return CandidateIds(self.query_ids, self.document_ids)
 
     def answer(
         self, model: ServedModel, scores: Float64Array, explainer: Explainer | None = None

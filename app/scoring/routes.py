@@ -174,7 +174,7 @@ async def _explained(services: Services, model: ServedModel, candidates: JsonCan
         explainer = services.explanations.of(model.id)
         check_explanation_steps(n_explained, explainer.steps, services.settings)
         scores = model.score(candidates.features)
-        services.samples.take(model, candidates, scores)
+        services.samples.take(model, candidates, candidates.features, scores)
         return candidates.answer(model, scores, explainer)
 
     return await EXPLANATIONS.run(work)

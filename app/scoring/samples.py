@@ -2,23 +2,27 @@
 
 import logging
 import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from logging.handlers import QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import Full, Queue
+from typing import Any
 
 import numpy as np
 import structlog
 from pydantic_core import to_json
 
-from app.scoring.candidates import Candidates
-from app.scoring.json_candidates import JsonCandidates
+from app.scoring.candidates import CandidateIds, Candidates
 from app.scoring.sample_uploads import SampleUploads
 from app.scoring.served_models import ServedModel
-from core.types import Float64Array
+from core.types import Float32Array, Float64Array, FloatArray
 
 MOST_WAITING = 100  # requests; while the disk is slower, further ones are left out
+MOST_VALUES = 2**18  # of features; of a larger request documents are drawn. About 5 MB as text
 _FILES = 2  # one that grows, and the one before
+_LOG = structlog.stdlib.get_logger("rankery.samples")
 
 
 class Samples:
@@ -37,23 +41,32 @@ class Samples:
         self._handler = RotatingFileHandler(
             path, maxBytes=max(most_bytes // _FILES, 1), backupCount=_FILES - 1, encoding="utf-8", delay=True
         )
-        self._listener = QueueListener(self._waiting, self._handler, uploads)
+        self._listener = _SampleListener(self._waiting, self._handler, uploads)
         self._uploads = uploads
         if share:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._listener.start()
             uploads.start()
 
-    def take(self, model: ServedModel, candidates: Candidates, scores: Float64Array) -> None:
-        """Log a request if it is sampled; only JSON names all that is logged."""
-        if not self._share or not isinstance(candidates, JsonCandidates):
+    def take(
+        self, model: ServedModel, candidates: Candidates, features: FloatArray, scores: Float64Array
+    ) -> None:
+        """Log a request if it is sampled; its text is written in the background.
+
+        Args:
+            model: What scored.
+            candidates: The request.
+            features: (n_documents, n_features) of the candidates; nobody may change them any more.
+            scores: (n_documents,)
+        """
+        if not self._share or random.random() >= self._share:  # noqa: S311 - nobody gains by guessing it
             return
-        if random.random() < self._share:  # noqa: S311 - nobody gains by guessing it
-            line = _line(model, candidates, scores)
-            try:
-                self._waiting.put_nowait(logging.makeLogRecord({"msg": line, "model_name": model.name}))
-            except Full:
-                return
+        record = logging.makeLogRecord({"model_name": model.name})
+        record.msg = _Sample.of(model, candidates.ids(), features, scores)
+        try:
+            self._waiting.put_nowait(record)
+        except Full:
+            return
 
     def close(self) -> None:
         """Write the pending samples and close the file."""
@@ -63,28 +76,91 @@ class Samples:
         self._uploads.close()
 
 
-def _line(model: ServedModel, candidates: JsonCandidates, scores: Float64Array) -> str:
-    features = candidates.features.astype(object)
-    features[np.isnan(candidates.features)] = None
-    for column, name in enumerate(model.feature_names):
-        if name in model.categories:
-            features[:, column] = [model.shown(column, value) for value in candidates.features[:, column]]
-    documents = iter(zip(features.tolist(), scores.tolist(), strict=True))
-    return to_json(
-        {
-            "at": datetime.now(UTC),
-            "request_id": structlog.contextvars.get_contextvars().get("request_id"),
-            "model": {"id": model.id, "name": model.name, "version": model.version},
-            "queries": [
-                {
-                    "id": query_id,
-                    "documents": [
-                        {"id": document_id, "features": values, "score": score}
-                        for document_id, (values, score) in zip(ids, documents, strict=False)
-                    ],
-                }
-                for query_id, ids in zip(candidates.query_ids, candidates.document_ids, strict=True)
-            ],
-        },
-        inf_nan_mode="null",
-    ).decode()
+class _SampleListener(QueueListener):
+    """Writes samples as text, in its thread, before handlers see them."""
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        record.msg = str(record.msg)
+        return record
+
+    def handle(self, record: logging.LogRecord) -> None:
+        try:
+            super().handle(record)
+        except Exception:  # noqa: BLE001 - or the thread would end, and no sample come after this one
+            _LOG.warning("samples.not_logged", exc_info=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """A scored request.
+
+    Attributes:
+        at: When it was scored.
+        request_id: Of the request.
+        model: What scored.
+        ids: Of the queries and documents.
+        features: (n_documents, n_features).
+        scores: (n_documents,).
+        rows: The documents that are logged, in their order; None for all.
+    """
+
+    at: datetime
+    request_id: str | None
+    model: ServedModel
+    ids: CandidateIds
+    features: Float32Array
+    scores: Float64Array
+    rows: Sequence[int] | None
+
+    @classmethod
+    def of(
+        cls, model: ServedModel, ids: CandidateIds, features: FloatArray, scores: Float64Array
+    ) -> "_Sample":
+        """Keep what is logged of a request, in little memory."""
+        rows = None
+        most_documents = max(1, MOST_VALUES // features.shape[1])
+        if len(features) > most_documents:
+            rows = sorted(random.sample(range(len(features)), most_documents))
+            features, scores = features[rows], scores[rows]
+        request_id = structlog.contextvars.get_contextvars().get("request_id")
+        compact = features.astype(np.float32, copy=False)
+        return cls(datetime.now(UTC), request_id, model, ids, compact, scores, rows)
+
+    def __str__(self) -> str:
+        """Return the sample as a line of JSON."""
+        model = {"id": self.model.id, "name": self.model.name, "version": self.model.version}
+        told: dict[str, Any] = {"at": self.at, "request_id": self.request_id, "model": model}
+        if self.rows is not None:
+            told["scored_documents"] = sum(map(len, self.ids.documents))
+        queries = ",".join(self._queries())
+        return f'{to_json(told).decode()[:-1]},"queries":[{queries}]}}'
+
+    def _queries(self) -> Iterator[str]:
+        """Yield the queries, each document written by itself, so that other threads run in between."""
+        documents, start = self._documents(), 0
+        kept = None if self.rows is None else set(self.rows)
+        for query_id, ids in zip(self.ids.queries, self.ids.documents, strict=True):
+            rows = range(start, start + len(ids))
+            start += len(ids)
+            logged = [
+                f'{{"id":{_text(document_id)},{next(documents)}'
+                for row, document_id in zip(rows, ids, strict=True)
+                if kept is None or row in kept
+            ]
+            if logged or kept is None:
+                yield f'{{"id":{_text(query_id)},"documents":[{",".join(logged)}]}}'
+
+    def _documents(self) -> Iterator[str]:
+        """Yield the end of each document: its features and its score."""
+        coded = [
+            column for column, name in enumerate(self.model.feature_names) if name in self.model.categories
+        ]
+        for row, score in zip(self.features, self.scores.tolist(), strict=True):
+            values: list[Any] = row.tolist()
+            for column in coded:
+                values[column] = self.model.shown(column, row[column])
+            yield to_json({"features": values, "score": score}, inf_nan_mode="null").decode()[1:]
+
+
+def _text(value: str | None) -> str:
+    return to_json(value).decode()

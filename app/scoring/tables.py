@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from app.scoring.arrow_headers import DeclaredStream, declared
 from app.scoring.arrow_stream import read_table
+from app.scoring.candidates import CandidateIds
 from app.scoring.limits import max_documents
 from app.scoring.served_models import MEMBER, ServedModel
 from app.scoring.threads import BRIEF_TABLE_BYTES
@@ -90,6 +91,16 @@ class TableCandidates:
         _check_documents(self._table, self._codes)
         return features
 
+    def ids(self) -> CandidateIds:
+        """Return the ids of the queries and documents."""
+        starts = np.flatnonzero(np.diff(self._codes, prepend=-1)).tolist()
+        queries, documents = (_texts(self._table, name) for name in (QUERY, DOCUMENT))
+        ends = [*starts[1:], len(self._table)]
+        return CandidateIds(
+            [queries[start] for start in starts],
+            [documents[start:end] for start, end in zip(starts, ends, strict=True)],
+        )
+
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
         """Return an Arrow IPC stream ordered by query and rank.
 
@@ -116,6 +127,14 @@ def _written(
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue())
+
+
+def _texts(table: pa.Table, name: str) -> list[str | None]:
+    """Return a column of ids as texts, None for each row where there is no such column."""
+    if name not in table.column_names:
+        return [None] * len(table)
+    texts: list[str | None] = table.column(name).cast(pa.string()).to_pylist()
+    return texts
 
 
 def _features(table: pa.Table, model: ServedModel) -> Float32Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from app.scoring.candidates import CandidateIds
 from app.scoring.inference_head import InferenceHead, InputTensor, general_head, quick_head
 from app.scoring.limits import check_documents, max_containers
 from app.scoring.served_models import ServedModel
@@ -61,6 +62,10 @@ class Inference:
             if categories is not None and tensor.datatype != TEXTS:
                 features[:, column] = categories.codes_of_numbers(features[:, column])
         return features
+
+    def ids(self) -> CandidateIds:
+        """Return one query of documents without ids: the protocol has none."""
+        return CandidateIds([None], [[None] * self.n_documents])
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
         """Return the scores as one tensor, as binary data behind the JSON where that was asked for."""

@@ -30,8 +30,9 @@ async def score(model: ServedModel, candidates: Candidates, samples: Samples) ->
     """
 
     def work() -> Response:
-        scores = model.score(candidates.matrix(model))
-        samples.take(model, candidates, scores)
+        features = candidates.matrix(model)
+        scores = model.score(features)
+        samples.take(model, candidates, features, scores)
         return candidates.answer(model, scores)
 
     return await run_brief_or_threaded(work, is_brief=scores_briefly(model, candidates.n_documents))

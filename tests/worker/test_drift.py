@@ -3,21 +3,27 @@
 import json
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from starlette.testclient import TestClient
 
+from app import ApiSettings, create_app
 from app.jobs.requests import DriftRequest
 from app.jobs.submission.drift import drift
 from app.scoring.sample_uploads import SampleUploads
+from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder
+from tests.servers.fixtures import Places
 from tests.worker.workshop import Workshop
 
 GIBIBYTE = 2**30
@@ -135,6 +141,64 @@ def test_a_shift_is_found_with_its_feature(traffic: Traffic) -> None:
         (event,) = tx.events.page(None, 10, kinds=["drift.found"]).items
     assert event.object_id == report.id
     assert event.data["features"] == report.drifted_features
+
+
+@contextmanager
+def _served(settings: ApiSettings) -> Iterator[TestClient]:
+    """Serve the API in this process, whose log stays as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
+        yield client
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def as_table(dataset: RankingDataset) -> dict[str, Any]:
+    """Return a ranking request of all queries."""
+    columns: dict[str, Any] = {
+        name: dataset.features[:, column] for column, name in enumerate(dataset.feature_names)
+    }
+    sizes = np.diff(dataset.query_boundaries)
+    table = pa.table({"query_id": np.repeat(dataset.query_ids, sizes).tolist(), **columns})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return {"content": bytes(sink.getvalue()), "headers": {"Content-Type": MEDIA_TYPE}}
+
+
+def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
+    """Return an inference request of each query."""
+    parts = np.split(np.asarray(dataset.features), dataset.query_boundaries[1:-1])
+    return [
+        {"inputs": [{"name": "x", "shape": part.shape, "datatype": "FP32", "data": part.ravel().tolist()}]}
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
+def test_what_came_as_tables_and_tensors_is_looked_at(
+    traffic: Traffic, places: Places, form: str, n_requests: int
+) -> None:
+    """Through the API: no drift in queries like the training data, and the shifted feature of others."""
+    settings = ApiSettings(
+        **places, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
+    )
+
+    def look(dataset: RankingDataset) -> DriftReport:
+        with _served(settings) as client:
+            if form == "table":
+                answers = [client.post("/v1/models/web/rank", **as_table(dataset))]
+            else:
+                answers = [client.post("/v2/models/web/infer", json=each) for each in as_tensors(dataset)]
+        assert {answer.status_code for answer in answers} == {200}
+        return traffic.report(compare_with_previous=False)
+
+    quiet = look(judged(2, 60))
+    assert (quiet.requests, quiet.queries, quiet.verdict) == (n_requests, 60, "none"), quiet.sentence
+    loud = look(shifted(judged(3, 60), 6.0))
+    assert (loud.requests, loud.verdict) == (2 * n_requests, "drift"), loud.sentence
+    assert loud.drifted_features[0] == "f1"
 
 
 def test_resampled_queries_are_no_drift(traffic: Traffic) -> None:

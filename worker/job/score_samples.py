@@ -64,8 +64,9 @@ def read_samples(
 ) -> Sampled:
     """Read stored requests, and score a random sample of their queries by a model.
 
-    Each query counts once, by its latest request. Requests to all versions of the name count whose features
-    are those of the model, so that a version that is new is compared with what came before it.
+    Each query counts once, by its latest request; one without an id, as those of tensors, counts by itself.
+    Requests to all versions of the name count whose features are those of the model, so that a version that
+    is new is compared with what came before it.
 
     Args:
         store: Where they are.
@@ -81,7 +82,8 @@ def read_samples(
     for features, request in _requests(store, model, window):
         requests += 1
         for place, query in enumerate(request["queries"]):
-            key = query["id"] if queries_by == "id" else f"{requests} {place}"
+            is_named = queries_by == "id" and query["id"] is not None
+            key = query["id"] if is_named else f"\0{requests} {place}"
             number = _number(key, seed)
             if number in seen or not query["documents"]:
                 continue

@@ -3,9 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from app.scoring import samples
+from app.scoring.tables import MEDIA_TYPE
+from app.scoring.tensors import HEAD_BYTES
 from app.settings import ApiSettings
 from core.store import Model
 from tests.app.conftest import TestClient
@@ -17,12 +23,49 @@ BODY = {
 }
 
 
-@pytest.fixture(params=[0.0, 1.0])
-def settings(settings: ApiSettings, request: pytest.FixtureRequest) -> ApiSettings:
-    """None of the requests are kept, or all."""
-    return settings.model_copy(update={"score_log_share": request.param, "score_log_bytes": 2_000})
+@pytest.fixture
+def share() -> float:
+    """All requests are kept."""
+    return 1.0
 
 
+@pytest.fixture
+def most_bytes() -> int:
+    """As many bytes as there are."""
+    return 2**20
+
+
+@pytest.fixture
+def settings(settings: ApiSettings, share: float, most_bytes: int) -> ApiSettings:
+    """A share of the requests is kept, up to a number of bytes."""
+    return settings.model_copy(update={"score_log_share": share, "score_log_bytes": most_bytes})
+
+
+def logged(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
+    """Return the lines of the file."""
+    client.__exit__(None, None, None)
+    (file,) = (settings.data_dir / "scored").iterdir()
+    client.__enter__()
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def table(**columns: Any) -> bytes:
+    """Return an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    found = pa.table(columns)
+    with pa.ipc.new_stream(sink, found.schema) as writer:
+        writer.write_table(found)
+    return bytes(sink.getvalue())
+
+
+def post_table(client: TestClient, content: bytes) -> None:
+    """Rank the rows of a table."""
+    headers = {"Content-Type": MEDIA_TYPE}
+    assert client.post("/v1/models/web/rank", content=content, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("most_bytes", [2_000])
 def test_what_was_scored_is_kept(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
@@ -47,3 +90,54 @@ def test_what_was_scored_is_kept(
     ranked = {document["id"]: document["score"] for document in answers[-1]["queries"][0]["ranking"]}
     assert {document["id"]: document["score"] for document in query["documents"]} == ranked
     client.__enter__()
+
+
+def test_tables_and_tensors_are_kept_as_json_is(
+    client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
+) -> None:
+    """With the ids that there are: tensors have none, and a table may have none."""
+    add_model("web")
+    columns = {"bm25": [0.5, None, 0.25], "age/days": [1, 2, 3]}
+    matrix = [[0.5, None, 1.0], [None, None, 2.0], [0.25, None, 3.0]]
+    post_table(client, table(query_id=[7, 7, 8], document_id=["a", "b", "a"], **columns))
+    post_table(client, table(**columns))
+    flat = [value for row in matrix for value in row]
+    tensor = {"name": "x", "shape": [3, 3], "datatype": "FP64", "data": flat}
+    assert client.post("/v2/models/web/infer", json={"inputs": [tensor]}).status_code == 200
+    content = np.array(flat, "<f4").tobytes()
+    del tensor["data"]
+    binary = {**tensor, "datatype": "FP32", "parameters": {"binary_data_size": len(content)}}
+    head = json.dumps({"inputs": [binary]}).encode()
+    sent = client.post("/v2/models/web/infer", content=head + content, headers={HEAD_BYTES: str(len(head))})
+    assert sent.status_code == 200
+    lines = logged(client, settings)
+    assert [
+        [(query["id"], [document["id"] for document in query["documents"]]) for query in line["queries"]]
+        for line in lines
+    ] == [[("7", ["a", "b"]), ("8", ["a"])]] + [[(None, [None] * 3)]] * 3
+    for line in lines:
+        documents = [document for query in line["queries"] for document in query["documents"]]
+        assert [document["features"] for document in documents] == matrix
+        assert [document["score"] for document in documents] == [
+            document["score"] for query in lines[0]["queries"] for document in query["documents"]
+        ]
+
+
+def test_documents_of_large_requests_are_drawn(
+    client: TestClient,
+    settings: ApiSettings,
+    add_model: Callable[[str], Model],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that their text takes little time and memory; the line has their number."""
+    add_model("web")
+    monkeypatch.setattr(samples, "MOST_VALUES", 12)
+    queries = [f"q{row // 2}" for row in range(40)]
+    post_table(client, table(query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64))
+    (line,) = logged(client, settings)
+    assert line["scored_documents"] == 40
+    documents = [(query["id"], document) for query in line["queries"] for document in query["documents"]]
+    assert len(documents) == 12 // 3
+    for query_id, document in documents:
+        assert document["features"][0] == int(document["id"]) / 64
+        assert query_id == queries[int(document["id"])]
