@@ -22,6 +22,7 @@ _WAYS_OUT = {
     "alias": "move or remove the alias",
     "comparison": "delete the comparison",
     "job": "cancel the job or wait for its end",
+    "schedule": "change or delete the schedule",
     "study": "delete the study",
 }
 

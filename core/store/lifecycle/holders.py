@@ -11,7 +11,7 @@ from core.jobs.systems import named_systems
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING
 from core.store.repositories.job_states import ACTIVE
-from core.store.tables import Experiment, ExperimentTraining, Job, ModelAlias, Study, Trial
+from core.store.tables import Experiment, ExperimentTraining, Job, ModelAlias, Schedule, Study, Trial
 
 _SPECIFICATIONS = 500  # read in one statement
 
@@ -92,6 +92,9 @@ def _of_systems(
     named |= {node.name: object_id for object_id, node in systems.items() if node.kind.name == MODEL}
     for name, holder in active.users(session, named):
         yield named[name], holder
+    for schedule_id, title, asked in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
+        for name in named.keys() & set(named_systems(asked)):
+            yield named[name], Holder("schedule", schedule_id, title, "uses it in each run")
 
 
 def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:

@@ -120,6 +120,25 @@ def ensemble(store: Store, _: Author, story: Story) -> tuple[str, str]:
         return "job", tx.jobs.add("train", {"scorer": scorer}).id
 
 
+def schedule(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Let a schedule train from the model, also while it is paused."""
+    with store.begin() as tx:
+        row = tx.schedules.add(
+            name="nightly",
+            cron="0 3 * * *",
+            timezone="UTC",
+            enabled=False,
+            job={"kind": "train", "dataset": "clicks", "init_model": story.model.reference},
+            spec={"kind": "train", "init_model": story.model.reference},
+            alias=None,
+            only_new_data=False,
+            next_run_at=None,
+            key_id=None,
+            project=None,
+        )
+    return "schedule", row.id
+
+
 def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
     """Let a study conclude from the training."""
     with store.begin() as tx:
@@ -160,7 +179,8 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "hold", [alias, comparison, active_job, continued_training, teaching, ensemble, study, experiment]
+    "hold",
+    [alias, comparison, active_job, continued_training, teaching, ensemble, schedule, study, experiment],
 )
 @pytest.mark.parametrize("manner", [AT_ONCE, TO_TRASH])
 def test_what_is_needed_stays_with_all_of_it(
