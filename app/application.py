@@ -27,7 +27,7 @@ from app.events import routes as events
 from app.events.feed import EventFeed
 from app.experiments import routes as experiments
 from app.guide import mount_guide
-from app.http import openapi, problems
+from app.http import idempotency, openapi, problems
 from app.http.access_log import AccessLog
 from app.http.background import running
 from app.http.body_timeout import BodyTimeout
@@ -213,6 +213,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(RequestMetrics)
     application.add_middleware(RootPath, root_path=settings.root_path)
     problems.install(application)
+    idempotency.install(application)
     openapi.install(application, describe_access, settings.root_path)
     return application
 

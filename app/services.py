@@ -63,10 +63,11 @@ class Services:
     deliverer: Deliverer
     storage: StorageMeasurements
 
-    def submitted(self, job: Job) -> None:
-        """Log a committed job and wake a worker for it."""
-        _log.info("job.submitted", job_id=job.id, kind=job.kind)
-        self.wake_ups.send(job.id, job.kind)
+    def submitted(self, *jobs: Job) -> None:
+        """Log committed jobs and wake workers for them."""
+        for job in jobs:
+            _log.info("job.submitted", job_id=job.id, kind=job.kind)
+            self.wake_ups.send(job.id, job.kind)
 
 
 def services_of(request: Request) -> Services:

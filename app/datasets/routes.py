@@ -34,7 +34,7 @@ from app.datasets.sources import IMPORT_BODY
 from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places, options_ignoring
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
-from app.http.idempotency import BodySha256, IdempotencyKey, UseIdempotencyKey
+from app.http.idempotency import IdempotentRequest, UseIdempotency, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, WantedProject
 from app.http.lists import Direction, Fields, Prefix, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
@@ -228,17 +228,20 @@ async def upload_dataset(
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
-    return await run_in_threadpool(_register, services, caller.key_id, idempotency, upload, places)
+    repeatable = idempotency.of(upload.sha256())
+    return await run_in_threadpool(_register, services, caller.key_id, repeatable, upload, places)
 
 
 def _register(
-    services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: DatasetUpload, places: Places
+    services: Services,
+    key_id: str | None,
+    idempotency: IdempotentRequest,
+    upload: DatasetUpload,
+    places: Places,
 ) -> Response:
     kept, settings = False, services.settings
     try:
-        with services.store.begin() as tx:
-            if answer := idempotency.replay(tx, upload.sha256()):
-                return answer
+        with idempotency.begin(services.store) as tx:
             for file in upload.received.files.values():
                 file.use(tx, key_id)  # from here on its bytes count as the dataset's
             tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
@@ -246,14 +249,13 @@ def _register(
             datasets = upload.add(tx, places, key_id)
             jobs = [queue_ingestion(tx, dataset, key_id) for dataset in datasets]
             first = datasets[0]
-            created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-            idempotency.keep(tx, upload.sha256(), created)
+            answer = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
+            created = idempotency.keep(tx, answer)
         kept = True
     finally:
         if not kept:
             _remove(services.store.artifacts, places.folders())
-    for job in jobs:
-        services.submitted(job)
+    services.submitted(*jobs)
     return created
 
 
@@ -268,8 +270,7 @@ def create_synthetic_dataset(
     body: Annotated[SyntheticDatasetRequest, Body(openapi_examples=_SYNTHETIC_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Queue a job that draws queries whose labels follow a random cubic polynomial.
 
@@ -277,16 +278,15 @@ def create_synthetic_dataset(
     another.
     """
     source = body.source()
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         kind = "sparse" if body.generator == "sparse" else "synthetic"
         name = body.name or f"{kind}, {body.queries} queries, seed {body.seed}"
         dataset = tx.datasets.add(name, source, key_id=caller.key_id, project=body.project)
         job = queue_ingestion(tx, dataset, caller.key_id)
-        created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(
+            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
+        )
     services.submitted(job)
     return created
 
@@ -318,8 +318,7 @@ def create_folder_datasets(
     body: Annotated[FolderDatasetRequest, Body(openapi_examples=_FOLDER_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
 
@@ -328,21 +327,16 @@ def create_folder_datasets(
     are read, on several machines where a Dask cluster is set up, and become one dataset.
     """
     settings = services.settings
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with services.store.read() as tx:
+        idempotency.replay(tx)
     asked = asked_datasets(settings, body)  # a bucket takes its time, for which no transaction waits
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         asked.allow(tx, settings, caller.key_id)
         datasets = asked.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
         first = datasets[0]
-        created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-        idempotency.keep(tx, body_sha256, created)
-    for job in jobs:
-        services.submitted(job)
+        created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
+    services.submitted(*jobs)
     return created
 
 
@@ -529,17 +523,14 @@ def read_again(
     body: Annotated[ReadAgainRequest, Body(openapi_examples=_READ_AGAIN_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Read the bytes that were uploaded once more, without some columns.
 
     The bytes of a table are kept where one of its `causes` says `can_ignore`, until it is read or deleted.
     """
     settings = services.settings
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         dataset = tx.datasets.get(dataset_id)
         options = options_ignoring(dataset, body.ignore)
         dataset = tx.datasets.read_again(dataset_id, options)
@@ -548,8 +539,9 @@ def read_again(
             raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         job = queue_ingestion(tx, dataset, caller.key_id)
-        created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset_id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(
+            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset_id}")
+        )
     services.submitted(job)
     return created
 

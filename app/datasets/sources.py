@@ -13,7 +13,7 @@ from starlette.types import Scope
 from app.datasets.ingestion import queue_ingestion
 from app.datasets.schemas import Dataset, PartName, dataset_name
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
@@ -235,8 +235,7 @@ def import_datasets(
     body: Annotated[AddressDatasetRequest, Body(openapi_examples=IMPORT_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Make datasets of files at addresses, which a worker downloads and reads.
 
@@ -245,16 +244,12 @@ def import_datasets(
     """
     settings = services.settings
     asked = AskedSources(body, settings.sources)
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, asked.n_datasets)
         datasets = asked.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id, left_bytes) for dataset in datasets]
         first = datasets[0]
-        created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-        idempotency.keep(tx, body_sha256, created)
-    for job in jobs:
-        services.submitted(job)
+        created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
+    services.submitted(*jobs)
     return created

@@ -112,4 +112,4 @@ def register_run(
         return tx.enqueue(upload.spec(), key_id, Labels(project=upload.project))
 
     folder = run_folder(upload.upload_id)
-    return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)
+    return queue_reading(services, key_id, idempotency.of(upload.sha256), upload.file, folder, queue)

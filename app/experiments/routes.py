@@ -26,7 +26,7 @@ from app.experiments.schemas import (
 )
 from app.experiments.submission import submit_experiment
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
@@ -80,23 +80,18 @@ def create_experiment(
     body: Annotated[ExperimentRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Train and measure tables of a paper again.
 
     Its trainings are jobs of low priority. One that an earlier experiment has made, of the same specification
     on the same content, is not made again.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         row, jobs = submit_experiment(tx, services.settings, body, caller.key_id)
-        created = accepted(_shown(services, tx, row), f"/v1/experiments/{row.id}")
-        idempotency.keep(tx, body_sha256, created)
-    for job in jobs:
-        services.submitted(job)
+        created = idempotency.keep(tx, accepted(_shown(services, tx, row), f"/v1/experiments/{row.id}"))
+    services.submitted(*jobs)
     return created
 
 

@@ -1,17 +1,19 @@
 """Idempotent creation: one `Idempotency-Key`, one creation."""
 
+import contextlib
 import hashlib
 import json
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, TypeVar, cast
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, FastAPI, Header, Request
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.schemas import PRINTABLE
 from core.errors import InvalidInput
-from core.store import Transaction
+from core.store import Store, Transaction
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -31,49 +33,105 @@ IdempotencyHeader = Annotated[
 ]
 
 
-class IdempotencyKey:
-    """The idempotency key of a request, which creates at most once.
+Answer = TypeVar("Answer", bound=Response)
 
-    Both methods run in the transaction that creates, so that the answer is kept exactly when what it
-    speaks of is. Without a key they do nothing.
+
+class Replayed(Exception):
+    """The request was answered before.
+
+    Attributes:
+        answer: The stored response.
     """
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__("the request was answered before")
+        self.answer = answer
+
+
+class IdempotentRequest:
+    """A request that creates at most once, where it has an idempotency key.
+
+        with idempotency.begin(services.store) as tx:
+            row = tx.rows.add(...)
+            created = idempotency.keep(tx, accepted(Row.of(row), f"/v1/rows/{row.id}"))
+        return created
+
+    The response is kept in the transaction that creates, so that there are both or neither.
+    """
+
+    def __init__(self, key: str | None, endpoint: str, request_sha256: str) -> None:
+        self._key = key
+        self._endpoint = endpoint
+        self._request_sha256 = request_sha256
+
+    @contextlib.contextmanager
+    def begin(self, store: Store) -> Iterator[Transaction]:
+        """Open the read-write transaction that creates.
+
+        Raises:
+            Replayed: The request was answered before; the route ends with that response.
+            InvalidInput: The key came with another request before.
+        """
+        with store.begin() as tx:
+            self.replay(tx)
+            yield tx
+
+    def replay(self, tx: Transaction) -> None:
+        """End the route with the stored response of the key, if any.
+
+        Raises:
+            Replayed: There is one.
+            InvalidInput: The key came with another request before.
+        """
+        record = tx.idempotency.find(self._key, self._endpoint) if self._key else None
+        if record is None:
+            return
+        if record.request_sha256 != self._request_sha256:
+            raise InvalidInput.at(f"/{HEADER}", "was used for a different request before; choose another")
+        raise Replayed(
+            JSONResponse(record.body, record.status_code, headers={**record.headers, REPLAYED: "true"})
+        )
+
+    def keep(self, tx: Transaction, answer: Answer) -> Answer:
+        """Store the response for repeated requests, and return it.
+
+        Raises:
+            WrongState: Another request with the key was answered at the same moment.
+        """
+        if self._key is not None:
+            tx.idempotency.remember(
+                self._key,
+                self._endpoint,
+                request_sha256=self._request_sha256,
+                status_code=answer.status_code,
+                body=json.loads(bytes(answer.body)),
+                headers={name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers},
+            )
+        return answer
+
+
+class IdempotencyKey:
+    """The idempotency key of a request whose body the route reads itself."""
 
     def __init__(self, key: str | None, endpoint: str) -> None:
         self._key = key
         self._endpoint = endpoint
 
-    def replay(self, tx: Transaction, request_sha256: str) -> Response | None:
-        """Return the stored response of the key, if any.
-
-        Raises:
-            InvalidInput: The key came with another request before.
-        """
-        record = tx.idempotency.find(self._key, self._endpoint) if self._key else None
-        if record is None:
-            return None
-        if record.request_sha256 != request_sha256:
-            raise InvalidInput.at(f"/{HEADER}", "was used for a different request before; choose another")
-        return JSONResponse(record.body, record.status_code, headers={**record.headers, REPLAYED: "true"})
-
-    def keep(self, tx: Transaction, request_sha256: str, answer: Response) -> None:
-        """Store the response for repeated requests.
-
-        Raises:
-            WrongState: Another request with the key was answered at the same moment.
-        """
-        if self._key is None:
-            return
-        tx.idempotency.remember(
-            self._key,
-            self._endpoint,
-            request_sha256=request_sha256,
-            status_code=answer.status_code,
-            body=json.loads(bytes(answer.body)),
-            headers={name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers},
-        )
+    def of(self, request_sha256: str) -> IdempotentRequest:
+        """Return the request with this checksum of what it asks for."""
+        return IdempotentRequest(self._key, self._endpoint, request_sha256)
 
 
-async def _idempotency(
+def install(application: FastAPI) -> None:
+    """Answer repeated requests with the responses of the first ones."""
+    application.add_exception_handler(Replayed, _on_replayed)
+
+
+async def _on_replayed(_: Request, error: Exception) -> Response:
+    return cast("Replayed", error).answer
+
+
+async def _idempotency_key(
     request: Request, caller: UseCaller, idempotency_key: IdempotencyHeader = None
 ) -> IdempotencyKey:
     # Callers do not see each other's answers, whatever they choose for keys.
@@ -81,9 +139,11 @@ async def _idempotency(
     return IdempotencyKey(idempotency_key, f"{caller_id}{request.method} {request.url.path}")
 
 
-async def _body_sha256(request: Request) -> str:
-    return hashlib.sha256(await request.body()).hexdigest()
+UseIdempotencyKey = Annotated[IdempotencyKey, Depends(_idempotency_key)]
 
 
-UseIdempotencyKey = Annotated[IdempotencyKey, Depends(_idempotency)]
-BodySha256 = Annotated[str, Depends(_body_sha256)]
+async def _idempotent_request(request: Request, key: UseIdempotencyKey) -> IdempotentRequest:
+    return key.of(hashlib.sha256(await request.body()).hexdigest())
+
+
+UseIdempotency = Annotated[IdempotentRequest, Depends(_idempotent_request)]

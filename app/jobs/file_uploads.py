@@ -8,7 +8,7 @@ from fastapi.concurrency import contextmanager_in_threadpool
 from starlette.responses import Response
 
 from app.http.caller import caller_in
-from app.http.idempotency import IdempotencyKey
+from app.http.idempotency import IdempotentRequest
 from app.http.responses import accepted
 from app.http.uploads import ReceivedFile, ReceivedUpload, receive_upload, receiving, refuse_declared_size
 from app.jobs.schemas import Job
@@ -97,8 +97,7 @@ def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProb
 def queue_reading(
     services: Services,
     key_id: str | None,
-    idempotency: IdempotencyKey,
-    sha256: str,
+    idempotency: IdempotentRequest,
     file: ReceivedFile,
     folder: str,
     queue: Callable[[Transaction], JobRow],
@@ -108,8 +107,7 @@ def queue_reading(
     Args:
         services: Where the file is.
         key_id: The key, None where none is needed.
-        idempotency: The promise to do so once.
-        sha256: Checksum of all that was sent.
+        idempotency: Of all that was sent.
         file: The file.
         folder: Of the file, which goes where the job is not queued.
         queue: Checks what is asked for and queues the job.
@@ -119,14 +117,11 @@ def queue_reading(
     """
     kept = False
     try:
-        with services.store.begin() as tx:
-            if answer := idempotency.replay(tx, sha256):
-                return answer
+        with idempotency.begin(services.store) as tx:
             tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
             file.use(tx, key_id)
             job = queue(tx)
-            created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-            idempotency.keep(tx, sha256, created)
+            created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
         kept = True
     finally:
         if not kept:

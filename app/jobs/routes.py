@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject, WantedTags, wanted_tags
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
@@ -51,21 +51,17 @@ def create_job(
     body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Queue a training, an evaluation, a ranking, a comparison or an inspection.
 
     Everything is checked now: what names something that does not exist, is not ready or is out of bounds
     is refused and never becomes a job.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = submit(tx, body, caller.key_id)
-        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
     services.submitted(job)
     return created
 
@@ -81,22 +77,17 @@ def create_jobs(
     body: Annotated[JobBatchRequest, Body(openapi_examples=BATCH_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Queue all of several jobs, such as the trainings of a grid, or none of them.
 
     Each is checked as if it came alone; what is wrong with any refuses them all, with its place in the list.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
         jobs = submit_all(tx, body, caller.key_id)
-        created = accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs")
-        idempotency.keep(tx, body_sha256, created)
-    for job in jobs:
-        services.submitted(job)
+        created = idempotency.keep(tx, accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs"))
+    services.submitted(*jobs)
     return created
 
 

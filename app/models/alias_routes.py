@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
@@ -111,19 +111,16 @@ def roll_back_alias(
     alias: AliasName,
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Model | Response:
     """Point an alias at the version before its last move, at once and past its gate.
 
     Repeated, it goes further back, not to and fro. Refused promotions moved nothing and are passed over.
     With an `Idempotency-Key` a request that is sent again goes back no further.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
-        idempotency.keep(tx, body_sha256, JSONResponse(model.model_dump(mode="json")))
+        idempotency.keep(tx, JSONResponse(model.model_dump(mode="json")))
     services.models.invalidate_references()
     return model
 

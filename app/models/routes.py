@@ -7,7 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency, UseIdempotencyKey
 from app.http.labels import WantedProject, WantedTags, wanted_tags
 from app.http.lists import (
     Direction,
@@ -257,8 +257,7 @@ def reproduce_model(
     ref: Reference,
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Repeat a training from its lineage and compare the bytes; no model is created.
 
@@ -267,14 +266,11 @@ def reproduce_model(
     the lineage between then and now, `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`; null where no
     lineage was kept.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         model = tx.models.resolve(ref)
         resolved = reproduction(tx, model)
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = tx.enqueue(resolved, caller.key_id, Labels(project=model.project))
-        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
     services.submitted(job)
     return created

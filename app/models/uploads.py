@@ -145,4 +145,4 @@ def register_model(
             raise InvalidInput(*map(_of_part, invalid.problems)) from invalid
 
     folder = model_upload_folder(upload.upload_id)
-    return queue_reading(services, key_id, idempotency, upload.sha256, upload.file, folder, queue)
+    return queue_reading(services, key_id, idempotency.of(upload.sha256), upload.file, folder, queue)

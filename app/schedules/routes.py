@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.lists import Direction, Prefix
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -49,8 +49,7 @@ def create_schedule(
     body: Annotated[ScheduleRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
@@ -58,9 +57,7 @@ def create_schedule(
     run together; a due time at which the run before has not ended is skipped. Jobs are queued for the key of
     whoever set the schedule last, within its quota; a schedule whose key was revoked is paused.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
         asked = asked_job(body.job)
         row = tx.schedules.add(
@@ -77,9 +74,8 @@ def create_schedule(
             project=tx.projects.of_new(body.project or body.job.project),
         )
         shown = Schedule.of(row, None).model_dump(mode="json")
-        created = JSONResponse(shown, status.HTTP_201_CREATED, {"Location": f"/v1/schedules/{row.id}"})
-        idempotency.keep(tx, body_sha256, created)
-    return created
+        location = {"Location": f"/v1/schedules/{row.id}"}
+        return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
 
 
 @polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
@@ -170,17 +166,13 @@ def delete_schedule(schedule_id: str, services: UseServices) -> None:
 def run_schedule(
     schedule_id: str,
     services: UseServices,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Ask for a run besides the due times, also of a paused schedule; a worker begins it within seconds."""
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         run = tx.schedules.request_run(schedule_id)
-        created = accepted(ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")
-        idempotency.keep(tx, body_sha256, created)
-    return created
+        queued = accepted(ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")
+        return idempotency.keep(tx, queued)
 
 
 @polled_router.get(

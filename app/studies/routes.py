@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
@@ -53,20 +53,16 @@ def create_study(
     body: Annotated[StudyRequest, Body(openapi_examples=STUDY_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Tune a training: queue the first trials, of which number 0 is the base as it is.
 
     Each trial is a job of kind `trial`; the end of one queues the next. After the last one, winner and
     default are trained again on all queries but those held out, and compared on these once.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         study = _submit(tx, services, body, caller.key_id)
-        created = accepted(_shown(tx, study), f"/v1/studies/{study.id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(tx, accepted(_shown(tx, study), f"/v1/studies/{study.id}"))
         queued = tx.studies.active_jobs(study.id)
     _wake(services, queued)
     return created
@@ -143,18 +139,14 @@ def add_trial(
     body: Annotated[HandTrialRequest, Body(openapi_examples=TRIAL_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Queue a trial with given parameters, beyond the budget; the sampler learns from it as from others."""
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         check_parameters(tx.studies.get(study_id).spec, body.parameters)
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         trial = tx.studies.add_trial(study_id, body.parameters)
-        created = accepted(Trial.of(trial), f"/v1/studies/{study_id}/trials")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(tx, accepted(Trial.of(trial), f"/v1/studies/{study_id}/trials"))
     _wake(services, [trial.job_id])
     return created
 
@@ -205,22 +197,18 @@ def clone_study(
     body: Annotated[CloneRequest, Body(openapi_examples=CLONE_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    idempotency: UseIdempotencyKey,
-    body_sha256: BodySha256,
+    idempotency: UseIdempotency,
 ) -> Response:
     """Submit a new study with the specification of another one, but for what is given.
 
     It has no trials of the other one. Held-out queries that were looked at once are not fresh any more.
     """
-    with services.store.begin() as tx:
-        if answer := idempotency.replay(tx, body_sha256):
-            return answer
+    with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)
         budget = {"trials": origin.trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
         study = _submit(tx, services, request, caller.key_id)
-        created = accepted(_shown(tx, study), f"/v1/studies/{study.id}")
-        idempotency.keep(tx, body_sha256, created)
+        created = idempotency.keep(tx, accepted(_shown(tx, study), f"/v1/studies/{study.id}"))
         queued = tx.studies.active_jobs(study.id)
     _wake(services, queued)
     return created
@@ -291,5 +279,4 @@ def _wake(services: Services, job_ids: list[str]) -> None:
     """Wake workers for queued jobs after they were committed."""
     with services.store.read() as tx:
         jobs = tx.jobs.several(job_ids)
-    for job in jobs:
-        services.submitted(job)
+    services.submitted(*jobs)

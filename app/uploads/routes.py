@@ -101,7 +101,7 @@ async def create_upload(
         require_content_type(request.headers)
         _refuse_declared(request, 0, limit if size_bytes is None else size_bytes)
     upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
-    if has_body and upload is not None:
+    if has_body:
         writer = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes)
         arrival = Arrival(services, upload.id, writer, 0, checksum)
         await receive_piece(request.stream(), arrival, limit if size_bytes is None else size_bytes)
@@ -194,14 +194,12 @@ def _create(
     idempotency: IdempotencyKey,
     size_bytes: int | None,
     metadata: Metadata,
-) -> tuple[UploadRow | None, Response]:
-    """Record an upload; return None instead where the same request was answered before."""
+) -> tuple[UploadRow, Response]:
+    """Record an upload, and return it with the response."""
     store, settings = services.store, services.settings
-    asked = hashlib.sha256(json.dumps([size_bytes, metadata.header]).encode()).hexdigest()
+    asked = idempotency.of(hashlib.sha256(json.dumps([size_bytes, metadata.header]).encode()).hexdigest())
     require_room(store.artifacts, settings.min_free_bytes, size_bytes or 0)
-    with store.begin() as tx:
-        if answer := idempotency.replay(tx, asked):
-            return None, answer
+    with asked.begin(store) as tx:
         tx.quotas.allow_upload(key_id, settings.max_open_uploads)
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes or 0)
         upload = tx.uploads.add(
@@ -213,8 +211,7 @@ def _create(
         )
         content = Upload.model_validate(upload).model_dump(mode="json")
         location = {"Location": f"/v1/uploads/{upload.id}"}
-        created = JSONResponse(content, CREATED, headers=location)
-        idempotency.keep(tx, asked, created)
+        created = asked.keep(tx, JSONResponse(content, CREATED, headers=location))
     created.headers["Upload-Expires"] = _http_date(upload.expires_at)
     return upload, created
 
