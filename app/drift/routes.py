@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from app.drift.schemas import DriftReport, DriftReportPage, Verdict
+from app.http.labels import WantedProject
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit, ModelReference
@@ -20,7 +21,7 @@ def list_drift_reports(
         ModelReference | None, Query(description="Only of this version; of all versions of a plain name")
     ] = None,
     verdict: Annotated[Verdict | None, Query(description="Only reports with this verdict")] = None,
-    project: Annotated[str | None, Query(max_length=100, description="Only reports of this project")] = None,
+    project: WantedProject = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DriftReportPage:

@@ -10,6 +10,7 @@ from core.errors import InputProblem
 from core.names import INVISIBLE
 from core.store.repositories.projects import PROJECT_NAME, PROJECT_RULE, is_project_name
 from core.store.repositories.tags import MAX_TAGS
+from core.store.visibility import NO_PROJECT
 
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = rf"[^{INVISIBLE}]*"
@@ -77,7 +78,17 @@ def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
     return [] if fits else [InputProblem("/project", PROJECT_RULE)]
 
 
-WantedProject = Annotated[ProjectName | None, Query(description="Only those of this project")]
+def _wanted_project(name: str) -> str:
+    return name if name == NO_PROJECT else _project_name(name)
+
+
+WANTED_PROJECT = "Only those of this project; `-` for those of none"
+WantedProjectName = Annotated[
+    str,
+    Field(json_schema_extra={"pattern": f"{PROJECT_NAME}|^{NO_PROJECT}$"}, examples=["web"]),
+    AfterValidator(_wanted_project),
+]
+WantedProject = Annotated[WantedProjectName | None, Query(description=WANTED_PROJECT)]
 ShownProject = Annotated[
     str | None, Field(description="The project that it belongs to; null for none", examples=["web"])
 ]

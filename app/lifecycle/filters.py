@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import AwareDatetime, Field
 
-from app.http.labels import TAG_LINE, TAG_NAME, wanted_tags
+from app.http.labels import TAG_LINE, TAG_NAME, WANTED_PROJECT, WantedProjectName, wanted_tags
 from app.http.schemas import PRINTABLE, Id, ModelReference, RequestModel
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput
@@ -20,7 +20,6 @@ _PAGE = 200
 _Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Tag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
 _Tags = Annotated[list[_Tag], Field(max_length=8, description="`team`, or `team:search`; all must match")]
-_Project = Annotated[str, Field(max_length=100, pattern=PRINTABLE)]
 
 
 class Filter(RequestModel):
@@ -31,7 +30,7 @@ class Filter(RequestModel):
     created_before: AwareDatetime | None = Field(
         None, strict=False, description="Made before this moment", examples=["2026-01-05T10:00:00Z"]
     )
-    project: _Project | None = Field(None, description="Only those of this project")
+    project: WantedProjectName | None = Field(None, description=WANTED_PROJECT)
     prefix: _Text | None = Field(None, description="Only those whose name or id begins so")
 
     renamed: ClassVar[dict[str, str]] = {}

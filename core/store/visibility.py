@@ -11,12 +11,28 @@ from sqlalchemy.orm import ORMExecuteState, Session, with_loader_criteria
 from core.errors import InvalidInput
 from core.store.tables import Labelled, ModelName, Named, Trashable
 
+# In the place of a project's name where rows are filtered: those without one. No project can be called so.
+NO_PROJECT = "-"
+
 # None for all projects: the default, and what workers have.
 _projects: ContextVar[tuple[str, ...] | None] = ContextVar("projects", default=None)
+# Whether only rows without a project are selected.
+_unassigned: ContextVar[bool] = ContextVar("unassigned", default=False)
 
 # Rows do not carry the criteria, so that they can be pickled; what they load later is limited by itself.
 _IN_USE = with_loader_criteria(
     Trashable, lambda row: row.deleted_at.is_(None), include_aliases=True, propagate_to_loaders=False
+)
+_UNASSIGNED = (
+    with_loader_criteria(
+        Labelled, lambda row: row.project.is_(None), include_aliases=True, propagate_to_loaders=False
+    ),
+    with_loader_criteria(
+        Named,
+        lambda row: row.name.in_(select(ModelName.name).where(ModelName.project.is_(None))),
+        include_aliases=True,
+        propagate_to_loaders=False,
+    ),
 )
 _WITH_TRASH = "with_trash"
 
@@ -43,8 +59,15 @@ def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
 def narrowed_to(name: str | None) -> Iterator[None]:
     """Select only rows of one project during the block, none where the context is limited to others.
 
-    None narrows nothing.
+    None narrows nothing; `NO_PROJECT` selects rows without a project.
     """
+    if name == NO_PROJECT:
+        before = _unassigned.set(True)
+        try:
+            yield
+        finally:
+            _unassigned.reset(before)
+        return
     allowed = _projects.get()
     names = allowed if name is None else (name,) if allowed is None or name in allowed else ()
     with limited_to(names):
@@ -87,6 +110,8 @@ def _leave_out(state: ORMExecuteState) -> None:
                 Named, lambda row: row.name.in_(of_projects), include_aliases=True, propagate_to_loaders=False
             ),
         )
+    if _unassigned.get():
+        state.statement = state.statement.options(*_UNASSIGNED)
 
 
 def _refuse_foreign(session: Session, *_: Any) -> None:

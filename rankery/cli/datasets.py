@@ -12,7 +12,7 @@ from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import FormatOption, Limit, QuerySizesOption
+from rankery.cli.options import FormatOption, Limit, OfProject, QuerySizesOption
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
@@ -34,13 +34,14 @@ def list_datasets(
     status: Annotated[
         Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
     ] = None,
+    project: OfProject = None,
     limit: Limit = 20,
 ) -> None:
     """List datasets, newest first.
 
     Example: `rankery datasets list --status ready`
     """
-    found = list(islice(session.client.datasets(status), limit))
+    found = list(islice(session.client.datasets(status, project=project), limit))
     numbers = ("queries", "documents")
     shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
     for dataset in found:

@@ -59,7 +59,7 @@ def delete(
     model: Annotated[str | None, _filter("Evaluations and inspections of this model.")] = None,
     dataset: Annotated[str | None, _filter("On this dataset, ds_…")] = None,
     tag: Annotated[str | None, _filter("Jobs and models with this tag: team, or team:search.")] = None,
-    project: Annotated[str | None, _filter("Of this project.")] = None,
+    project: Annotated[str | None, _filter("Of this project; - for those of none.")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All there are.", rich_help_panel=_FILTER)
     ] = False,
@@ -87,9 +87,9 @@ def delete(
         "status": status,
         "kind": job_kind,
         "name": name,
-        "model": model,
-        "dataset": dataset,
-        "tag": tag,
+        "model_id": model,
+        "dataset" if kind == Kind.JOBS else "dataset_id": dataset,
+        "tag": tag and [tag],
         "project": project,
         "all": everything or None,
     }

@@ -12,7 +12,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
 from rankery.cli.findings import findings_table
 from rankery.cli.job_names import JobKind, JobStatus
-from rankery.cli.options import Limit
+from rankery.cli.options import Limit, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 
@@ -34,13 +34,14 @@ def list_jobs(
         typer.Option(help="Only those in this status."),
     ] = None,
     kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
+    project: OfProject = None,
     limit: Limit = 20,
 ) -> None:
     """List jobs, newest first.
 
     Example: `rankery jobs list --kind train --status running`
     """
-    found = list(islice(session.client.jobs(kind=kind, status=status), limit))
+    found = list(islice(session.client.jobs(kind=kind, status=status, project=project), limit))
     shown = table(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )

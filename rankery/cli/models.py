@@ -10,7 +10,7 @@ import typer
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
-from rankery.cli.options import Limit
+from rankery.cli.options import Limit, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
@@ -39,13 +39,14 @@ def list_models(
     session: ServiceConnection,
     name: Annotated[str | None, typer.Option(help="Only versions of this name.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag: team, or team:search.")] = None,
+    project: OfProject = None,
     limit: Limit = 20,
 ) -> None:
     """List versions of models, newest first.
 
     Example: `rankery models list --name web`
     """
-    found = list(islice(session.client.models(name, tag=tag), limit))
+    found = list(islice(session.client.models(name, tag=tag, project=project), limit))
     shown = table(
         *("model", "aliases", "kind", "loss", "iterations", "test", "age"),
         right=("iterations", "age"),

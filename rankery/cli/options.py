@@ -37,3 +37,6 @@ QuerySizesOption = Annotated[
     file_option("LightGBM's query file; FILE.query beside FILE is found without."),
 ]
 Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]
+OfProject = Annotated[
+    str | None, typer.Option("--project", help="Only those of this project; - for those of none.")
+]

@@ -57,7 +57,7 @@ def test_a_deleted_model_is_restored_from_the_trash(
 def test_all_that_match_the_filters_of_a_list_are_deleted(
     visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
 ) -> None:
-    """The dialog counts them, with what stays and why, before anything goes; rows that were not ticked go too."""
+    """The dialog counts them, with what stays and why, before they go; rows that were not ticked go too."""
     name = f"swept-out-{look[0]}"
     for _ in range(3):
         _trained(prepared, name)
@@ -132,3 +132,6 @@ def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) 
     expect(page.locator("[data-job]")).to_have_count(1)
     expect(page.get_by_label("Filter by project")).to_have_value("labelled-project")
     assert visit.barriers() == []
+    page.get_by_label("Filter by project").select_option("No project")
+    page.wait_for_url("**/jobs?project=-")
+    expect(page.get_by_role("link", name="Second look")).to_have_count(0)

@@ -49,6 +49,33 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
     assert str(refused.value) == "The request is not valid (/loss/mu: must be at least 0)"
 
 
+def test_a_deletion_is_sent_again_while_something_goes() -> None:
+    """A request stops after a minute. A dry run would begin anew each time, and what is held stays held."""
+    sent: list[dict[str, Any]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        sent.append(body)
+        deleted = {"jobs": 2} if len(sent) < 3 or body["dry_run"] else {}
+        document = {
+            "dry_run": body["dry_run"],
+            "deleted": deleted,
+            "size_bytes": 10,
+            "purge_at": None,
+            "missing": [],
+            "refused": [],
+            "refused_count": 0,
+            "complete": False,
+        }
+        return httpx.Response(200, json=document)
+
+    with client_of(answer) as client:
+        assert client.delete("jobs", where={"all": True}, dry_run=False).deleted == {"jobs": 4}
+        assert len(sent) == 3
+        assert not client.delete("jobs", where={"all": True}).complete
+    assert len(sent) == 4
+
+
 def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
     """A proxy in between may answer with anything."""
     client = client_of(lambda _: httpx.Response(502, text="<html>"))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import InvalidInput
 from core.store.repositories.ids import is_id
+from core.store.visibility import NO_PROJECT
 
 T = TypeVar("T")
 
@@ -64,8 +65,11 @@ def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool
 
 
 def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
-    """Filter rows by column values, ignoring None."""
-    return rows.filter_by(**{column: value for column, value in wanted.items() if value is not None})
+    """Filter rows by column values, ignoring None; the project `NO_PROJECT` is that of rows without one."""
+    values = {column: value for column, value in wanted.items() if value is not None}
+    if values.get("project") == NO_PROJECT:
+        values["project"] = None
+    return rows.filter_by(**values)
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
             status: Only `pending`, `ready` or `invalid` ones.
             name: Only those of this name.
             sha256: Only those whose bytes, as sent, hash to this.
-            project: Only those of this project.
+            project: Only those of this project; `-` for those of none.
         """
         return self._pages(
             AsyncDataset, "/v1/datasets", status=status, name=name, sha256=sha256, project=project

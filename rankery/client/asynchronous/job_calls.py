@@ -62,7 +62,7 @@ class AsyncJobCalls(AsyncCalls):
             kind: Only those of this kind, such as `train`.
             status: Only those `queued`, `running`, `succeeded`, `failed` or `cancelled`.
             tag: Only those with a tag, as `name` or `name:value`; of several, with all.
-            project: Only those of this project.
+            project: Only those of this project; `-` for those of none.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
         return self._pages(AsyncJob, "/v1/jobs", kind=kind, status=status, tag=tags, project=project)

@@ -58,10 +58,7 @@ class AsyncLifecycleCalls(AsyncCalls):
             "permanently": permanently,
             "dry_run": dry_run,
         }
-        found = read(DeletionView, await self._post(f"/v1/{kind}/delete", given(body)))
-        while not found.complete:
-            found = found.plus(read(DeletionView, await self._post(f"/v1/{kind}/delete", given(body))))
-        return found
+        return await self._delete(f"/v1/{kind}/delete", given(body))
 
     def trash(self, kind: str | None = None) -> AsyncPages[TrashedObjectView]:
         """List what is in the trash, latest first.
@@ -106,11 +103,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         }
         if len(given(chosen)) != 1:
             raise InvalidArgument("give one of ids, older_than_days and everything=True")
-        body = given(chosen) | {"dry_run": dry_run}
-        found = read(DeletionView, await self._post("/v1/trash/empty", body))
-        while not found.complete:
-            found = found.plus(read(DeletionView, await self._post("/v1/trash/empty", body)))
-        return found
+        return await self._delete("/v1/trash/empty", given(chosen) | {"dry_run": dry_run})
 
     async def storage(self, *, refresh: bool = False) -> StorageView:
         """Return the bytes by kind, those of the trash, and those that retention would free.
@@ -119,6 +112,14 @@ class AsyncLifecycleCalls(AsyncCalls):
             refresh: Measure now; else the measurement of the last minute is returned.
         """
         return read(StorageView, await self.transport.get("/v1/storage", refresh=refresh or None))
+
+    async def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
+        """Send a deletion until it is complete or nothing more goes; a dry run, which begins anew, once."""
+        found = latest = read(DeletionView, await self._post(path, body))
+        while latest.deleted and not (latest.complete or latest.dry_run):
+            latest = read(DeletionView, await self._post(path, body))
+            found = found.plus(latest)
+        return found
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # A repetition finds nothing left to do.

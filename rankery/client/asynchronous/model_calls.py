@@ -32,7 +32,7 @@ class AsyncModelCalls(AsyncCalls):
         Args:
             name: Only versions of this name.
             tag: Only those with a tag, as `name` or `name:value`; of several, with all.
-            project: Only those of this project.
+            project: Only those of this project; `-` for those of none.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
         return self._pages(AsyncModel, "/v1/models", name=name, tag=tags, project=project)

@@ -94,10 +94,34 @@ def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: d
         ("tag=a&project=web", 1),
         ("tag=a&tag=b", 0),
         ("project=none", 0),
+        ("project=-", 0),
     ):
         assert len(client.get(f"/v1/jobs?{query}").json()["items"]) == number, query
     assert errors(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
+    assert errors(client.post("/v1/jobs/delete", json={"filter": {"project": "No"}})) == ["/filter/project"]
     assert client.get("/v1/jobs?fields=project&project=ads").json()["items"][0]["project"] == "ads"
+
+
+def test_things_without_a_project_are_found(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
+) -> None:
+    """`-` in the place of a project: in lists, counts, searches and the filters of bulk operations."""
+    address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
+    loose = add_model("loose")
+    for path in ("jobs", "datasets", "models", "evaluations", "comparisons", "rankings", "model-names"):
+        shown = client.get(f"/v1/{path}?project=-").json()["items"]
+        assert {each.get("project") for each in shown} <= {None}, path
+    assert [job["id"] for job in client.get("/v1/jobs?project=-").json()["items"]] == [loose.job_id]
+    for path in ("studies", "experiments", "drift-reports", "aliases?alias=champion"):
+        assert client.get(f"/v1/{path}{'&' if '?' in path else '?'}project=-").json()["items"] == []
+    counts = client.get("/v1/counts?project=-").json()
+    assert (counts["jobs"]["queued"], counts["models"]) == (1, 1)
+    hits = client.get("/v1/search?text=job_&project=-").json()["items"]
+    assert {hit["id"] for hit in hits} == {loose.job_id}
+    found = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
+    assert [refused["id"] for refused in found["refused"]] == [loose.job_id]
+    client.patch(address, json={"project": None})
+    assert len(client.get("/v1/jobs?project=-").json()["items"]) == 2
 
 
 def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Callable[..., Model]) -> None:

@@ -10,7 +10,7 @@ from core.jobs import System
 from core.jobs.train import TrainJob
 from core.store import Job, Model, Store
 from core.store.repositories.projects import Labels
-from core.store.visibility import limited_to, narrowed_to, projects
+from core.store.visibility import NO_PROJECT, limited_to, narrowed_to, projects
 
 SHA256 = "0" * 64
 
@@ -197,6 +197,13 @@ def test_narrowing_never_widens(store: Store) -> None:
         assert len(tx.datasets.page(None, 10).items) == 1
     with narrowed_to(None), store.read() as tx:
         assert len(tx.datasets.page(None, 10).items) == 1
+    loose = ready(store, None)
+    with narrowed_to(NO_PROJECT), store.read() as tx:
+        assert [row.id for row in tx.datasets.page(None, 10).items] == [loose]
+    with limited_to(("search",)), narrowed_to(NO_PROJECT), store.read() as tx:
+        assert tx.datasets.page(None, 10).items == []
+    with limited_to(("search",)), store.read() as tx:
+        assert tx.datasets.page(None, 10, project=NO_PROJECT).items == []
 
 
 def test_results_move_with_their_job(store: Store) -> None:

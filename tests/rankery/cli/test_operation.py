@@ -69,6 +69,9 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
     assert rankery(stack, "describe", dataset, "--project", "shop", "--json").document["project"] == "shop"
     projects = rankery(stack, "projects", "--json").document
     assert [(one["name"], one["datasets"]) for one in projects["items"]] == [("shop", 1)]
+    for project, number in (("shop", 1), ("-", 0)):
+        listed = rankery(stack, "datasets", "list", "--project", project, "--json").document
+        assert len(listed) == number
     assert rankery(stack, "describe", dataset, "--text", "x").code == 2
     assert rankery(stack, "tags", "web:1", "--set", "a=b", "--remove", "a").code == 2
     rankery(stack, "describe", "train.txt", "--dataset", "--project", "")
@@ -96,6 +99,13 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
     assert rankery(stack, "delete", "models", "--name", "gone", "--yes", "--permanently").code == 0
     assert rankery(stack, "trash", "list", "--kind", "model", "--json").document == []
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 1
+    filters = {
+        "evaluations": ("--model", "mdl_x", "--dataset", "ds_x"),
+        "jobs": ("--tag", "a:b", "--dataset", "ds_x"),
+    }
+    for kind, wanted in filters.items():
+        found = rankery(stack, "delete", kind, *wanted, "--project", "-", "--dry-run", "--json").document
+        assert found["deleted"] == {}
     for wrong in ((), ("web:1", "--name", "web"), ("--created-before", "yesterday")):
         assert rankery(stack, "delete", "models", *wrong).code == 2
 

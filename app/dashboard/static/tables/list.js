@@ -13,6 +13,8 @@ import { askedFilters, showFilters, showPager } from "./paged_list.js";
 const LIMIT = 50;
 /** Rows of one request for a file. */
 const MOST = 200;
+/** What the API takes in the place of a project's name for things without one. */
+const NO_PROJECT = "-";
 /** Whole orders that addresses of the first edition name. */
 /** @type {Record<string, [string, boolean]>} */
 const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], longest: ["duration", true] };
@@ -554,15 +556,16 @@ export async function offerDatasetFilter(form, parameter) {
  * @param {HTMLFormElement} form of the filters
  */
 export async function offerProjectFilter(form) {
-  const { items } = await get("/v1/projects");
+  const { items, bound } = await get("/v1/projects");
   const names = items.map(({ name }) => name);
   const asked = here().get("project");
-  if (asked && !names.includes(asked)) names.push(asked);
+  if (asked && asked !== NO_PROJECT && !names.includes(asked)) names.push(asked);
   if (!names.length) return;
   const select = h(
     "select",
     { "data-filter": "project", "aria-label": "Filter by project" },
     h("option", { value: "" }, "All projects"),
+    !bound && h("option", { value: NO_PROJECT }, "No project"),
     ...names.map((name) => h("option", {}, name)),
   );
   form.querySelector(".list-tools")?.before(select);
