@@ -208,16 +208,19 @@ class LeaseLost(RankeryError):
 
 
 class AddressRefused(RankeryError):
-    """A host leads to an address that users may not make the service connect to."""
+    """A host leads to an address that users may not make the service connect to.
+
+    The message does not name the address: who may not connect to a private network learns nothing about it.
+    """
 
     def __init__(self, host: str, address: str, reason: str) -> None:
         self.host = host
         self.address = address
         self.reason = reason
-        leads = host if host == address else f"{host}, which leads to {address},"
-        super().__init__(
-            f"{leads} is refused: the address is {reason}; RANKERY_OUTBOUND_ALLOWED allows addresses"
-        )
+        what = f"the address is {reason}"
+        if host != address:
+            what = f"its address, which is in the log of the server, is {reason}"
+        super().__init__(f"{host} is refused: {what}; RANKERY_OUTBOUND_ALLOWED allows addresses")
 
 
 class RanksLost(RankeryError):

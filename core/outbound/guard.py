@@ -4,8 +4,12 @@ import ipaddress
 import socket
 from collections.abc import Callable, Iterable, Sequence
 
+import structlog
+
 from core.errors import AddressRefused
 from core.outbound.networks import METADATA, IPAddress, IPNetwork, actual_address, refusal_reason
+
+_LOG = structlog.stdlib.get_logger("rankery.outbound")
 
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -60,6 +64,7 @@ class SsrfGuard:
             address = actual_address(ipaddress.ip_address(text))
             reason = refusal_reason(address)
             if reason is not None and not self._is_allowed(host, address):
+                _LOG.warning("outbound.refused", host=host, address=text, reason=reason)
                 raise AddressRefused(host, text, reason)
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+import structlog.testing
 
 from core.errors import AddressRefused, InvalidInput
 from core.outbound.clients import open_async_client, open_client
@@ -128,9 +129,19 @@ def test_names_that_lead_inside_are_refused(
 ) -> None:
     """A name is judged by all of the addresses that it leads to."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [addresses]}))
-    with pytest.raises(AddressRefused, match=rf"hooks.example, which leads to .*{reason}"):
+    with pytest.raises(AddressRefused, match=rf"hooks.example is refused: .*{reason}"):
         _get(guard, f"http://hooks.example:{local.port}/", way)
     assert local.connections == 0
+
+
+def test_where_a_name_leads_is_for_the_log_alone() -> None:
+    """Whoever asks learns nothing about names of the private network."""
+    guard = SsrfGuard(resolve=Resolver({"hooks.example": [["10.1.2.3"]]}))
+    with structlog.testing.capture_logs() as logged, pytest.raises(AddressRefused) as refused:
+        guard.addresses_of("hooks.example", 443)
+    assert "10.1.2.3" not in str(refused.value)
+    (line,) = logged
+    assert (line["host"], line["address"], line["log_level"]) == ("hooks.example", "10.1.2.3", "warning")
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -175,8 +186,9 @@ def test_a_name_is_resolved_once_a_connection(way: str) -> None:
         url = f"http://hooks.example:{checked.port}/"
         assert _get(guard, url, way).text == "ok"
         assert checked.hosts == [f"hooks.example:{checked.port}"]
-        with pytest.raises(AddressRefused, match=r"127\.0\.0\.2"):
+        with pytest.raises(AddressRefused) as refused:
             _get(guard, url, way)
+        assert refused.value.address == "127.0.0.2"
         assert resolver.asked == ["hooks.example"] * 2
         assert rebound.connections == 0
 
