@@ -12,44 +12,99 @@ const PART_BYTES = 64 * 2 ** 20;
 const PATIENCE = 8;
 const LONGEST_WAIT_SECONDS = 30;
 const TUS = { "tus-resumable": "1.0.0" };
+/** Statuses beside those above 500 with which a part may be sent again, after the offset was asked for. */
+const PASSING = [408, 409, 423, 429];
+const NO_ROOM = 507;
+
+/**
+ * How an upload stands: bytes are being sent, it goes on at an offset, or the connection is lost.
+ * @typedef {"sending" | "resumed" | "waiting"} UploadState
+ */
 
 /**
  * Send a file; resolves to the id of the upload, or to null when stopped.
  *
  * @param {File} file
- * @param {(sent: number) => void} onProgress bytes of the file
+ * @param {(sent: number, state: UploadState) => void} onProgress bytes of the file
  * @param {AbortSignal} signal
  * @returns {Promise<string | null>}
  */
 export async function sendResumable(file, onProgress, signal) {
-  const key = `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
-  let path = localStorage.getItem(key);
-  let offset = path === null ? null : await offsetOf(path);
-  if (path === null || offset === null) {
-    path = await created(file);
-    offset = 0;
-    localStorage.setItem(key, path);
-  }
-  let failures = 0;
-  while (offset < file.size) {
-    onProgress(offset);
-    try {
+  let offset = 0;
+  async function send() {
+    const upload = (await remembered(file)) ?? (await created(file));
+    offset = upload.offset;
+    onProgress(offset, "resumed");
+    while (offset < file.size) {
       const from = offset;
-      offset = await sendPart(path, file, from, (sent) => onProgress(from + sent), signal);
-      failures = 0;
-    } catch (error) {
-      if (signal.aborted) return null;
-      failures += 1;
-      if (!(error instanceof Away) || failures > PATIENCE) throw error;
-      await new Promise((resume) => setTimeout(resume, 1000 * Math.min(LONGEST_WAIT_SECONDS, 2 ** (failures - 1))));
-      offset = (await offsetOf(path).catch(() => null)) ?? offset;
+      offset = await sendPart(upload.path, file, from, (sent) => onProgress(from + sent, "sending"), signal);
     }
+    return upload.path.split("/").at(-1) ?? "";
   }
-  localStorage.removeItem(key);
-  return path.split("/").at(-1) ?? "";
+  return persist(send, () => onProgress(offset, "waiting"), signal, () => offset);
 }
 
-/** @param {File} file @returns {Promise<string>} path of the upload */
+/**
+ * Forget the upload of a file, once something was made of it.
+ *
+ * @param {File} file
+ */
+export function forget(file) {
+  localStorage.removeItem(keyOf(file));
+}
+
+/**
+ * Carry out an action again as long as the API is away, for about two minutes without progress.
+ *
+ * @template T
+ * @param {() => Promise<T>} action
+ * @param {() => void} onWait
+ * @param {AbortSignal} signal
+ * @param {() => number} [progress]
+ * @returns {Promise<T | null>} null when stopped
+ */
+export async function persist(action, onWait, signal, progress = () => 0) {
+  let failures = 0;
+  let furthest = progress();
+  while (!signal.aborted) {
+    try {
+      return await action();
+    } catch (error) {
+      if (signal.aborted) break;
+      failures = progress() > furthest ? 1 : failures + 1;
+      furthest = Math.max(furthest, progress());
+      if (!(error instanceof Away) || failures > PATIENCE) throw error;
+      onWait();
+      await pause(Math.min(LONGEST_WAIT_SECONDS, 2 ** (failures - 1)), signal);
+    }
+  }
+  return null;
+}
+
+/** Wait, at most until the network is back or the signal comes. @param {number} seconds @param {AbortSignal} signal */
+async function pause(seconds, signal) {
+  const over = new AbortController();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1000 * seconds);
+    addEventListener("online", resolve, { signal: over.signal });
+    signal.addEventListener("abort", resolve, { signal: over.signal });
+  });
+  over.abort();
+}
+
+/** @param {File} file */
+function keyOf(file) {
+  return `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
+}
+
+/** Return the upload that was begun for a file, null where there is none. @param {File} file */
+async function remembered(file) {
+  const path = localStorage.getItem(keyOf(file));
+  const offset = path === null ? null : await offsetOf(path);
+  return path === null || offset === null ? null : { path, offset };
+}
+
+/** Begin an upload and remember it. @param {File} file */
 async function created(file) {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
   const headers = { ...TUS, "upload-length": String(file.size), "upload-metadata": `filename ${name}` };
@@ -58,14 +113,32 @@ async function created(file) {
   });
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
-  return `/v1/uploads/${(await answer.json()).id}`;
+  const path = `/v1/uploads/${(await answer.json()).id}`;
+  localStorage.setItem(keyOf(file), path);
+  return { path, offset: 0 };
 }
 
-/** Return how many bytes the API has, null where it does not know the upload. @param {string} path */
+/**
+ * Return how many bytes the API has, null where the upload has expired or was used.
+ *
+ * @param {string} path
+ * @returns {Promise<number | null>}
+ */
 async function offsetOf(path) {
-  const answer = await fetch(urlOf(path), { method: "HEAD", headers: TUS }).catch(() => null);
-  const offset = answer?.ok ? answer.headers.get("upload-offset") : null;
-  return offset === null ? null : Number(offset);
+  const answer = await fetch(urlOf(path), { method: "HEAD", headers: TUS }).catch(() => {
+    throw new Away("The API does not answer.");
+  });
+  if (answer.status === 401) return signIn();
+  if (answer.status === 404 || answer.status === 410) return null;
+  if (!answer.ok) throw refusal(answer.status, "");
+  return Number(answer.headers.get("upload-offset"));
+}
+
+/** Return the error of a refused request, `Away` where it may pass. @param {number} status @param {string} text */
+function refusal(status, text) {
+  const error = failure(status, text);
+  const passing = PASSING.includes(status) || (status >= 500 && status !== NO_ROOM);
+  return passing ? new Away(error.message) : error;
 }
 
 /**
@@ -80,19 +153,18 @@ async function offsetOf(path) {
  */
 function sendPart(path, file, offset, onProgress, signal) {
   const transfer = new XMLHttpRequest();
+  const ended = new AbortController();
+  transfer.addEventListener("loadend", () => ended.abort());
   return new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", ({ loaded }) => onProgress(loaded));
     transfer.addEventListener("load", () => {
-      const next = Number(transfer.getResponseHeader("upload-offset"));
-      // Another request writes, or wrote, to it: the offset is asked for anew.
-      const passing = transfer.status === 409 || transfer.status === 423 || transfer.status >= 500;
-      if (transfer.status === 204) resolve(next);
-      else if (passing) reject(new Away("The upload was interrupted."));
-      else reject(failure(transfer.status, transfer.responseText));
+      if (transfer.status === 204) resolve(Number(transfer.getResponseHeader("upload-offset")));
+      else if (transfer.status === 401) signIn();
+      else reject(refusal(transfer.status, transfer.responseText));
     });
     transfer.addEventListener("error", () => reject(new Away("The API does not answer.")));
     transfer.addEventListener("abort", () => reject(new Away("The upload was stopped.")));
-    signal.addEventListener("abort", () => transfer.abort());
+    signal.addEventListener("abort", () => transfer.abort(), { signal: ended.signal });
     transfer.open("PATCH", urlOf(path));
     for (const [name, value] of Object.entries(TUS)) transfer.setRequestHeader(name, value);
     transfer.setRequestHeader("upload-offset", String(offset));

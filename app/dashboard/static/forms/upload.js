@@ -5,17 +5,21 @@
 import { urlOf } from "../page/addresses.js";
 import { PARTS } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
-import { RESUMABLE_BYTES, sendResumable } from "./resumable.js";
+import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
 import { Away, failure, freshKey, signIn } from "../page/api.js";
 import { find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
+/** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
+
 /**
  * Upload what a form holds with its progress, which fetch does not tell; large files by requests of their own first.
  *
+ * Large files that have arrived are not sent again where the form is refused or the answer to it is lost.
+ *
  * @param {string} path
  * @param {FormData} form
- * @param {(sent: number, total: number) => void} onProgress bytes
+ * @param {OnProgress} onProgress
  * @returns {{done: Promise<any>, abort: () => void}} done resolves to the answer's JSON, or null when stopped
  */
 export function upload(path, form, onProgress) {
@@ -28,15 +32,24 @@ export function upload(path, form, onProgress) {
     const total = large.reduce((sum, [, { size: bytes }]) => sum + bytes, 0);
     let before = 0;
     for (const [name, file] of large) {
-      const id = await sendResumable(file, (sent) => onProgress(before + sent, total), stopped.signal);
+      const id = await sendResumable(file, (sent, state) => onProgress(before + sent, total, state), stopped.signal);
       if (id === null) return null;
       form.set(name, `upload:${id}`);
       before += file.size;
     }
     onProgress(total, total);
-    const transfer = sendForm(path, form, () => {});
-    last = transfer;
-    return transfer.done;
+    const key = freshKey();
+    const answer = await persist(
+      () => {
+        const transfer = sendForm(path, form, () => {}, key);
+        last = transfer;
+        return transfer.done;
+      },
+      () => onProgress(total, total, "waiting"),
+      stopped.signal,
+    );
+    if (answer !== null) for (const [, file] of large) forget(file);
+    return answer;
   }
   const abort = () => {
     stopped.abort();
@@ -55,10 +68,11 @@ function isLarge(value) {
  *
  * @param {string} path
  * @param {FormData} form
- * @param {(sent: number, total: number) => void} onProgress bytes
+ * @param {OnProgress} onProgress
+ * @param {string} [idempotencyKey]
  * @returns {{done: Promise<any>, abort: () => void}}
  */
-function sendForm(path, form, onProgress) {
+function sendForm(path, form, onProgress, idempotencyKey = freshKey()) {
   const transfer = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
@@ -72,7 +86,7 @@ function sendForm(path, form, onProgress) {
   });
   transfer.open("POST", urlOf(path));
   transfer.setRequestHeader("accept", "application/json");
-  transfer.setRequestHeader("idempotency-key", freshKey());
+  transfer.setRequestHeader("idempotency-key", idempotencyKey);
   transfer.send(form);
   return { done, abort: () => transfer.abort() };
 }
@@ -92,19 +106,27 @@ export function contentsOf(form) {
   return data;
 }
 
-/** @param {HTMLElement} box a progress bar and a paragraph @returns {(sent: number, total: number) => void} bytes */
+/** @param {HTMLElement} box a progress bar and a paragraph @returns {OnProgress} */
 export function sentWatcher(box) {
   const bar = find(box, "progress", HTMLProgressElement);
   const words = find(box, "p");
-  const start = performance.now();
-  return (sent, total) => {
+  // Of what was sent without a break: the rate is that of now.
+  let start = performance.now();
+  let first = 0;
+  /** @param {number} sent @param {number} total */
+  function remaining(sent, total) {
     const seconds = (performance.now() - start) / 1000;
-    const rate = sent / Math.max(seconds, 0.001);
+    const rate = (sent - first) / Math.max(seconds, 0.001);
+    return seconds > 1 && rate > 0 ? ` · ${size(rate)}/s · ${duration((total - sent) / rate)} left` : "";
+  }
+  return (sent, total, state = "sending") => {
+    if (state === "resumed") [start, first] = [performance.now(), sent];
     box.hidden = false;
     bar.max = total || 1;
     bar.value = sent;
-    const left = seconds > 1 ? ` · ${size(rate)}/s · ${duration((total - sent) / rate)} left` : "";
-    setText(words, sent < total ? `${size(sent)} of ${size(total)}${left}` : "sent; waiting for the answer");
+    if (state === "waiting") setText(words, `${size(sent)} of ${size(total)} · no connection; trying again`);
+    else if (sent < total) setText(words, `${size(sent)} of ${size(total)}${remaining(sent, total)}`);
+    else setText(words, "sent; waiting for the answer");
   };
 }
 

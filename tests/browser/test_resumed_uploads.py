@@ -1,0 +1,174 @@
+"""Large files of the dashboard, sent in pieces: after an interruption an upload goes on where it stood."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, Request, Route, expect
+
+from tests.browser.actions import wait_until_read
+from tests.browser.judged_files import letor_text, table_text
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+QUERIES = 3000
+DOCUMENTS_PER_QUERY = 12
+PIECE_BYTES = 512 * 2**10
+# Slow enough to strike between two pieces.
+BYTES_PER_SECOND = 1_500_000
+MODULE = re.compile(r"/forms/resumable\.js")
+
+
+@pytest.fixture
+def in_pieces(visit: Visit) -> Page:
+    """The page, which sends files in pieces that are smaller than usual."""
+
+    def with_small_pieces(route: Route) -> None:
+        answer = route.fetch()
+        text = answer.text().replace("= 100e6;", "= 1e5;").replace("= 64 * 2 ** 20;", f"= {PIECE_BYTES};")
+        assert f"PART_BYTES = {PIECE_BYTES};" in text
+        assert "RESUMABLE_BYTES = 1e5;" in text
+        route.fulfill(response=answer, body=text)
+
+    visit.page.route(MODULE, with_small_pieces)
+    visit.page.on("dialog", lambda dialog: dialog.accept())  # the page may be left
+    return visit.page
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A file of several pieces."""
+    path = tmp_path / "large.txt"
+    path.write_text(letor_text(QUERIES))
+    assert path.stat().st_size > 4 * PIECE_BYTES
+    return path
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_an_upload_goes_on_after_the_connection_was_lost(
+    visit: Visit, in_pieces: Page, judged: Path, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """The page says that it waits, and goes on by itself where the API stands."""
+    set_network = _choose(visit, judged)
+    _send_until_half(in_pieces)
+    set_network(offline=True)
+    progress = in_pieces.locator(".upload-progress")
+    expect(progress).to_contain_text("no connection; trying again")
+    visit.photograph(f"upload-waits-{look[0]}-{look[1]}")
+    assert visit.barriers("#add-dialog") == []
+    set_network(offline=False)
+    in_pieces.wait_for_url(re.compile(r"/datasets/ds_"))
+    _expect_each_byte_once(visit, judged, interruptions=1)
+
+
+@pytest.mark.parametrize("interrupted", ["by a reload", "by Stop while it waits"])
+def test_the_same_file_goes_on_where_its_upload_stood(
+    visit: Visit, in_pieces: Page, judged: Path, interrupted: str
+) -> None:
+    """Chosen again, in a page that is opened anew or after Stop, which ends the upload at once."""
+    set_network = _choose(visit, judged)
+    _send_until_half(in_pieces)
+    if interrupted == "by a reload":
+        in_pieces.reload()
+        set_network = _choose(visit, judged)
+    else:
+        set_network(offline=True)
+        expect(in_pieces.locator(".upload-progress")).to_contain_text("no connection")
+        in_pieces.get_by_role("button", name="Stop").click()
+        set_network(offline=False)
+        expect(in_pieces.locator(".upload-progress")).to_be_hidden()
+    in_pieces.locator("#upload").get_by_role("button", name="Upload").click()
+    in_pieces.wait_for_url(re.compile(r"/datasets/ds_"))
+    _expect_each_byte_once(visit, judged, interruptions=1)
+
+
+def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
+    """What has arrived stays when an option is wrong or an answer is lost; only the form is sent again."""
+    visit.refusals_expected = True
+    table = tmp_path / "table.csv"
+    header, *rows = table_text().splitlines()
+    table.write_text("\n".join([header, *rows * 20, ""]))
+    _choose(visit, table)
+    in_pieces.get_by_text("How to read it").click()
+    in_pieces.get_by_text("Table columns").click()
+    in_pieces.get_by_label("Query", exact=True).fill("label")
+    in_pieces.get_by_label("Label", exact=True).fill("label")
+    button = in_pieces.locator("#upload").get_by_role("button", name="Upload")
+    button.click()
+    query = in_pieces.locator('[data-pointer="/columns/query"]')
+    expect(query).to_be_focused()
+    query.fill("query_id")
+    lost: list[Route] = []
+
+    def lose_once(route: Route) -> None:
+        if route.request.method != "POST" or lost:
+            route.continue_()
+            return
+        lost.append(route)
+        route.fetch()  # it becomes a dataset, of which the page hears nothing
+        route.abort()
+
+    in_pieces.route("**/v1/datasets", lose_once)
+    button.click()
+    in_pieces.wait_for_url(re.compile(r"/datasets/ds_"))
+    assert len(lost) == 1
+    _expect_each_byte_once(visit, table, interruptions=0)
+
+
+def _choose(visit: Visit, path: Path) -> Callable[..., None]:
+    """Open the form and choose a file; return what changes the network of the page."""
+    visit.refusals_expected = True
+    page = visit.open("/datasets#add")
+    page.locator('#upload input[name="file"]').set_input_files(path)
+    session = page.context.new_cdp_session(page)
+
+    def set_network(*, offline: bool) -> None:
+        speeds = {"downloadThroughput": -1, "uploadThroughput": BYTES_PER_SECOND}
+        session.send("Network.emulateNetworkConditions", {"offline": offline, "latency": 0, **speeds})
+
+    session.send("Network.enable")
+    set_network(offline=False)
+    return set_network
+
+
+def _send_until_half(page: Page) -> None:
+    """Press Upload, and come back while the third piece is on its way."""
+    with page.expect_request(lambda request: _offset(request) == 2 * PIECE_BYTES):
+        page.locator("#upload").get_by_role("button", name="Upload").click()
+
+
+def _offset(request: Request) -> int | None:
+    return int(request.headers["upload-offset"]) if request.method == "PATCH" else None
+
+
+def _expect_each_byte_once(visit: Visit, path: Path, interruptions: int) -> None:
+    """Look at the requests so far and at the dataset whose page is open."""
+    size_bytes = path.stat().st_size
+    offsets = [offset for request in visit.requests if (offset := _offset(request)) is not None]
+    sent_bytes = sum(min(PIECE_BYTES, size_bytes - offset) for offset in offsets)
+    assert offsets == sorted(offsets)
+    assert sent_bytes <= size_bytes + interruptions * PIECE_BYTES, offsets
+    created = [r for r in visit.requests if r.method == "POST" and r.url.endswith("/v1/uploads")]
+    assert len(created) == 1
+    dataset = _dataset(visit)
+    assert (dataset["name"], dataset["size_bytes"]) == (path.name, size_bytes)
+    assert dataset["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    if path.suffix == ".txt":
+        statistics = dataset["statistics"]
+        assert (statistics["queries"], statistics["documents"]) == (
+            QUERIES,
+            QUERIES * DOCUMENTS_PER_QUERY + 118,
+        )
+    remembered = visit.page.evaluate(
+        "Object.keys(localStorage).filter((key) => key.startsWith('rankery-upload'))"
+    )
+    assert remembered == []
+
+
+def _dataset(visit: Visit) -> Any:
+    dataset_id = wait_until_read(visit.page)
+    return visit.page.request.get(f"{visit.url}/v1/datasets/{dataset_id}").json()
