@@ -28,9 +28,6 @@ def check_drift(
     session: ServiceConnection,
     model: Reference,
     days: Annotated[float | None, typer.Option(min=0.001, help="Of requests.", show_default="7")] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Requests since this moment, in the place of --days.")
-    ] = None,
     psi: Annotated[
         float | None, typer.Option(min=0, help="Population stability index from which it drifts.")
     ] = None,
@@ -49,7 +46,7 @@ def check_drift(
     """
     thresholds = {"psi": psi, "p": p, "missing": missing}
     given = {key: value for key, value in thresholds.items() if value is not None}
-    asked = {"kind": "drift", "model": model, "days": days, "since": since, "thresholds": given or None}
+    asked = {"kind": "drift", "model": model, "days": days, "thresholds": given or None}
     job = session.client.submit({key: value for key, value in asked.items() if value is not None})
     report = _report(session, session.wait(job).made("drift_report_id"))
     say(report["sentence"])

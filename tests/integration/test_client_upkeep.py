@@ -78,6 +78,35 @@ def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
     assert kinds["models"].size_bytes > 0
 
 
+def test_retention_is_shown(serve: Callable[..., Service], tmp_path: Path) -> None:
+    """The days of each kind, and what is past them."""
+    url = serve(
+        tmp_path, RANKERY_RETENTION_JOBS_DAYS="0.000001", RANKERY_RETENTION_MODELS_DAYS="30"
+    ).started()
+    with Client(url) as client:
+        client.synthetic_dataset(3).wait(timeout_seconds=LIMIT_SECONDS)
+        retention = client.retention(refresh=True)
+        days = {one.kind: one.retention_days for one in retention.rules}
+    assert days == {"jobs": 0.000001, "models": 30}
+    assert {one.kind: one.retention_objects for one in retention.rules} == {"jobs": 1, "models": 0}
+    assert "30 days" in retention._repr_html_()
+    assert retention.to_arrow().num_rows == len(retention.kinds)
+
+
+def test_drift_is_looked_for(client: Client, job: Job) -> None:
+    """A service without samples has too few queries; reports are found by model and verdict."""
+    model = job.model()
+    asked = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
+    ended = asked.wait(timeout_seconds=LIMIT_SECONDS)
+    report = client.drift_report(str((ended.result or {})["drift_report_id"]))
+    assert (report.verdict, report.days, report.thresholds.psi) == ("too_few", 3, 0.3)
+    assert report.model_id == model.id
+    assert [one.id for one in client.drift_reports(model.name)] == [report.id]
+    assert [one.id for one in client.drift_reports(model, verdict="too_few", project="upkeep")] == [report.id]
+    assert not client.drift_reports(model, verdict="drift").all()
+    assert "too few" in report._repr_html_().lower()
+
+
 def test_a_dataset_comes_back_from_its_download(
     client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 """Calls about drift."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
@@ -41,20 +41,26 @@ class AsyncDriftCalls(AsyncJobCalls):
         return await self.submit(given(spec))
 
     def drift_reports(
-        self, model: str | HasId | None = None, *, drifted: bool | None = None
+        self,
+        model: str | HasId | None = None,
+        *,
+        verdict: Literal["drift", "none", "too_few"] | None = None,
+        project: str | None = None,
     ) -> AsyncPages[DriftReportEntryView]:
         """List reports of drift, newest first.
 
         Args:
-            model: Only those of this model.
-            drifted: Only those that found drift, or only those that found none.
+            model: Only those of this version; of all versions of a plain name.
+            verdict: Only those that found drift, that found none, or that had too few queries.
+            project: Only those of this project.
         """
         return AsyncPages(
             self.transport,
             "/v1/drift-reports",
             lambda one: read(DriftReportEntryView, one),
             model=None if model is None else id_of(model),
-            drifted=drifted,
+            verdict=verdict,
+            project=project,
         )
 
     async def drift_report(self, report_id: str) -> DriftReportView:

@@ -7,7 +7,13 @@ from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
-from rankery.client.views.lifecycle import DeletionView, RestoredView, StorageView, TrashedObjectView
+from rankery.client.views.lifecycle import (
+    DeletionView,
+    RestoredView,
+    RetentionView,
+    StorageView,
+    TrashedObjectView,
+)
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal["jobs", "models", "evaluations", "comparisons", "rankings", "inspections"]
@@ -120,6 +126,16 @@ class AsyncLifecycleCalls(AsyncCalls):
             latest = read(DeletionView, await self._post(path, body))
             found = found.plus(latest)
         return found
+
+    async def retention(self, *, refresh: bool = False) -> RetentionView:
+        """Return how long objects of each kind are kept, and what retention would move to the trash now.
+
+        The settings `RANKERY_RETENTION_…_DAYS` of the service decide.
+
+        Args:
+            refresh: Measure now; else the measurement of the last minute is returned.
+        """
+        return read(RetentionView, await self.transport.get("/v1/storage", refresh=refresh or None))
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # A repetition finds nothing left to do.

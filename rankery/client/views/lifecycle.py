@@ -107,6 +107,47 @@ class StorageView(Shown, answers.Storage, Tabular):
         return pa.Table.from_pylist([one.model_dump() for one in self.kinds])
 
 
+class RetentionView(StorageView):
+    """How long a service keeps objects of each kind, and what retention would move to the trash now."""
+
+    @property
+    def rules(self) -> list[answers.StorageKind]:
+        """The kinds that are kept for a limited time."""
+        return [one for one in self.kinds if one.retention_days is not None]
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "kinds with a limit": ", ".join(one.kind for one in self.rules) or "none",
+            "it would free": size(sum(one.retention_bytes for one in self.rules)),
+            "trash": f"{self.trash_days:g} days",
+            "measured": moment(self.measured_at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the retention, a row a kind."""
+        rows = [
+            [
+                one.label,
+                f"{one.retention_days:g} days",
+                count(one.retention_objects),
+                size(one.retention_bytes),
+            ]
+            for one in self.rules
+        ]
+        tables = (
+            [CardTable(["kind", "#kept for", "#objects past it", "#it would free"], rows)] if rows else []
+        )
+        return Card("retention", self.summary(), tables=tables)
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a kind, those without a limit too."""
+        from rankery.client.frames.arrow import pa
+
+        names = ("kind", "retention_days", "retention_objects", "retention_bytes")
+        return pa.Table.from_pylist([one.model_dump(include=set(names)) for one in self.kinds])
+
+
 def _kinds(counts: dict[str, int]) -> str:
     return ", ".join(
         f"{number:,} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in counts.items()
