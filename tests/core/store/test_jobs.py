@@ -11,7 +11,8 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.jobs import WAKE_UPS, Jobs, Settled
+from core.store.repositories.job_recovery import WAKE_UPS, Settled
+from core.store.repositories.jobs import Jobs
 
 LATER = timedelta(minutes=1)
 

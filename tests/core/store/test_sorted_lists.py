@@ -8,7 +8,7 @@ import pytest
 from core.errors import InvalidInput
 from core.jobs import System
 from core.store import Store, Transaction
-from core.store.repositories import comparisons, datasets, evaluations, jobs, models, rankings
+from core.store.repositories import comparisons, datasets, evaluations, job_lists, models, rankings
 from core.store.repositories.pages import Page
 
 Turn = Callable[[Transaction, str | None, int], Page[Any]]
@@ -78,7 +78,7 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
 @pytest.mark.parametrize(
     ("of", "column"),
     [
-        *(("jobs", column) for column in jobs.COLUMNS),
+        *(("jobs", column) for column in job_lists.COLUMNS),
         *(("datasets", column) for column in datasets.COLUMNS),
         *(("models", column) for column in (*models.COLUMNS, "metric")),
         *(("evaluations", column) for column in (*evaluations.COLUMNS, "metric")),

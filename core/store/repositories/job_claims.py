@@ -1,0 +1,210 @@
+"""Claims of jobs: what a worker does with a job that it holds, from the claim to its end.
+
+A claim has a token; whoever comes with an older one has lost its lease.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from core.errors import LeaseLost
+from core.jobs import main_metric_of
+from core.store.clock import utc_now
+from core.store.repositories.job_iterations import JobIterations
+from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH
+from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
+from core.store.tables import Job
+
+HANDED_BACK = "handed_back"
+
+
+class JobClaims(JobIterations):
+    """Claims of jobs within one transaction."""
+
+    def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
+        """Take the queued job of these kinds whose turn it is, or return None where none waits.
+
+        The greatest priority first; among equals the key that was served the longest ago; then the oldest.
+        """
+        waiting = select(Job.id).where(Job.status == QUEUED, Job.kind.in_(kinds))
+        served = (
+            select(Job.key_id, func.max(Job.started_at).label("at"))
+            .where(Job.kind.in_(kinds), Job.started_at.is_not(None))
+            .group_by(Job.key_id)
+            .subquery()
+        )
+        turns = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id)).order_by(
+            Job.priority.desc(), served.c.at.asc().nulls_first(), Job.id
+        )
+        job_id = self._session.scalar(turns.limit(1).with_for_update(of=Job, skip_locked=True))
+        return None if job_id is None else self.claim(job_id, worker, lease_seconds)
+
+    def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
+        """Take a queued job, or return None where it does not wait any more.
+
+        A later attempt goes on from the checkpoint of the one before: what was recorded after it is dropped.
+        """
+        now = utc_now()
+        job = self._move(
+            id,
+            QUEUED,
+            RUNNING,
+            attempt=Job.attempt + 1,
+            token=Job.token + 1,
+            worker=worker,
+            lease_expires_at=now + timedelta(seconds=lease_seconds),
+            started_at=now,
+            progress=None,
+            metrics=None,
+            main_metric=None,
+            findings=None,
+        )
+        if job is None:
+            return None
+        resumed_from = job.checkpoint["iteration"] if job.checkpoint else None
+        if job.token > 1:
+            self._drop_iterations(id, after=resumed_from or 0)
+        self._attempts.begin(job, now, resumed_from)
+        return job
+
+    def stop_requested(self, id: str, token: int) -> bool:
+        """Tell whether the user asked for a running job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        asked = self._session.scalar(select(Job.cancel_requested).where(*mine))
+        if asked is None:
+            raise LeaseLost(id)
+        return asked
+
+    def renew(self, id: str, token: int, lease_seconds: float) -> bool:
+        """Keep the lease for a while longer; returns whether the user asked for the job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._write(
+            id, token, {"lease_expires_at": utc_now() + timedelta(seconds=lease_seconds)}
+        ).cancel_requested
+
+    def record(
+        self,
+        id: str,
+        token: int,
+        *,
+        progress: dict[str, Any] | None = None,
+        metrics: dict[str, Any] | None = None,
+        findings: list[dict[str, Any]] | None = None,
+        iterations: Sequence[tuple[int, dict[str, Any]]] = (),
+        milliseconds: Mapping[int, dict[str, Any]] = MappingProxyType({}),
+        phases: list[dict[str, Any]] | None = None,
+    ) -> bool:
+        """Write down how far the job is; what is left out stays as it was.
+
+        Args:
+            id: The job.
+            token: The token of the claim.
+            progress: The whole new progress.
+            metrics: The whole new metrics.
+            findings: All that is to be said about its datasets beside each other.
+            iterations: Pairs of iteration and values; one already there is replaced.
+            milliseconds: Times by the iterations among them.
+            phases: All phases of this claim so far.
+
+        Returns:
+            Whether the user asked for the job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        given = {"progress": progress, "metrics": metrics, "findings": findings}
+        job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
+        if metrics is not None:
+            main = main_metric_of(job.kind, job.spec, metrics)
+            job.main_metric = None if main is None else main.value
+        if iterations:
+            self._replace_iterations(id, dict(iterations), milliseconds)
+        if phases is not None:
+            self._attempts.keep_phases(id, token, phases)
+        return job.cancel_requested
+
+    def keep_checkpoint(self, id: str, token: int, checkpoint: dict[str, Any]) -> None:
+        """Let a later attempt go on from a checkpoint, `{"key", "sha256", "iteration", "total"}`.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        self._write(id, token, {"checkpoint": checkpoint})
+
+    def drop_checkpoint(self, id: str, token: int) -> None:
+        """Let the job begin anew: its checkpoint cannot be used.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        self._write(id, token, {"checkpoint": None})
+        self._drop_iterations(id, after=0)
+
+    def succeed(self, id: str, token: int, result: dict[str, Any]) -> Job:
+        """End the job with the ids of what it made.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, SUCCEEDED, SUCCEEDED, result=result)
+
+    def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
+        """End the job with what went wrong.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, FAILED, FAILED, problem.get("detail"), problem=problem)
+
+    def cancelled(self, id: str, token: int) -> Job:
+        """End the job as its user asked.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, CANCELLED, CANCELLED, problem=CANCELLED_PROBLEM)
+
+    def release(self, id: str, token: int) -> Job:
+        """Hand a running job back unharmed: it is queued again and the attempt does not count.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(
+            id, token, QUEUED, HANDED_BACK, "The worker was shutting down.", attempt=Job.attempt - 1
+        )
+
+    def put_off(self, id: str, token: int, detail: str) -> Job:
+        """Queue a running job again because of something that may pass; the attempt counts.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, QUEUED, HANDED_BACK, detail)
+
+    def _finish(
+        self, id: str, token: int, target: str, ending: str, detail: str | None = None, **values: Any
+    ) -> Job:
+        job = self._move(id, RUNNING, target, Job.token == token, **values)
+        if job is None:
+            raise LeaseLost(id)
+        self._attempts.end(job, ending, detail)
+        return job
+
+    def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
+        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        written = update(Job).where(*mine).values(values or {"token": token}).returning(Job)
+        job = self._session.scalars(written, execution_options=FRESH).one_or_none()
+        if job is None:
+            raise LeaseLost(id)
+        return job
