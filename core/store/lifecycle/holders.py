@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -11,9 +13,22 @@ from core.jobs.systems import named_systems
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING
 from core.store.repositories.job_states import ACTIVE
-from core.store.tables import Experiment, ExperimentTraining, Job, ModelAlias, Schedule, Study, Trial
+from core.store.tables import (
+    Comparison,
+    Experiment,
+    ExperimentTraining,
+    Job,
+    ModelAlias,
+    Schedule,
+    Study,
+    Trial,
+)
 
 _SPECIFICATIONS = 500  # read in one statement
+# Of the kinds of holders; an alias belongs to the project of the model that it holds.
+_TABLES: Mapping[str, Any] = MappingProxyType(
+    {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
+)
 
 
 class ActiveJobs:
@@ -73,6 +88,32 @@ def holders_of(
             if holder not in found[object_id]:
                 found[object_id].append(holder)
     return {object_id: holders for object_id, holders in found.items() if holders}
+
+
+def foreign(kind: str, id: str) -> Holder:
+    """Return a holder of another project, without its name and what it is about."""
+    return Holder(kind, id, kind, "belongs to another project")
+
+
+def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]]) -> dict[str, list[Holder]]:
+    """Return holders without the names of those that the session does not select.
+
+    Args:
+        session: Of the transaction, limited to projects.
+        holders: By what they hold, see `holders_of`.
+    """
+    seen: set[str] = set()
+    for kind, table in _TABLES.items():
+        object_ids = {each.id for held in holders.values() for each in held if each.kind == kind}
+        if object_ids:
+            seen |= set(session.scalars(select(table.id).where(table.id.in_(object_ids))))
+    return {
+        object_id: [
+            each if each.kind not in _TABLES or each.id in seen else foreign(each.kind, each.id)
+            for each in held
+        ]
+        for object_id, held in holders.items()
+    }
 
 
 def _of_systems(

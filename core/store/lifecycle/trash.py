@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.errors import Holder, InvalidInput
 from core.store.clock import utc_now
 from core.store.lifecycle.families import Families, Node
-from core.store.lifecycle.holders import ActiveJobs, holders_of
+from core.store.lifecycle.holders import ActiveJobs, foreign, holders_of, without_foreign_names
 from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, OWNERS_FIRST, Kind, by_kind, kind_of
 from core.store.repositories.pages import Page
 from core.store.tables import ArtifactDigest, Dataset, PendingDeletion
@@ -107,6 +107,8 @@ class Trash:
         with limited_to(None):  # what other projects need stays, too
             families.expand(roots.values())
             holders = holders_of(self._session, families, families.nodes.values(), active)
+        if mine is not None:
+            holders = without_foreign_names(self._session, holders)
         for object_id in dict.fromkeys(object_ids):
             if object_id in plan.nodes or object_id in gone:
                 continue
@@ -125,10 +127,10 @@ class Trash:
                 if holder.id not in away or holder.id == each
             ]
             results = [] if with_results else [_result(node, roots[object_id]) for node in left.values()][1:]
-            foreign = [_foreign(node) for node in left.values() if _is_foreign(node, mine)]
-            if held or results or foreign:
-                needing = tuple(dict.fromkeys([*held, *foreign, *results]))
-                plan.refused.append(Refused(roots[object_id], needing, has_results=not held and not foreign))
+            others = [foreign(node.kind.name, node.id) for node in left.values() if _is_foreign(node, mine)]
+            if held or results or others:
+                needing = tuple(dict.fromkeys([*held, *others, *results]))
+                plan.refused.append(Refused(roots[object_id], needing, has_results=not held and not others))
             else:
                 plan.roots.append(roots[object_id])
                 plan.nodes |= left
@@ -214,6 +216,9 @@ class Trash:
 
         Returns:
             What was restored; those that are not in the trash are missing.
+
+        Raises:
+            InvalidInput: They could not be without something in the trash that the caller must not restore.
         """
         plan, wanted = Plan(), list(dict.fromkeys(object_ids))
         families = Families(self._session, lock=True)
@@ -230,7 +235,7 @@ class Trash:
                 together = (node for node in families.of(root).values() if node.deleted_at == root.deleted_at)
                 plan.roots.append(root)
                 plan.nodes |= {node.id: node for node in together}
-            self._add_needed(families, plan)
+            self._add_needed(families, plan, projects())
         for kind, back in _by_kind(plan.nodes.values()):
             restored = update(kind.table).where(kind.table.id.in_(back))
             self._session.execute(
@@ -253,13 +258,18 @@ class Trash:
         items = found[:limit]
         return Page(items, items[-1].node.id if len(found) > limit else None)
 
-    def expired(self, before: datetime, limit: int) -> list[str]:
+    def expired(self, before: datetime, limit: int, but: Collection[str] = ()) -> list[str]:
         """List ids of objects that were moved to the trash before a moment, all of one kind.
 
         Jobs come first, then what is of models: whatever went together is purged together.
+
+        Args:
+            before: The moment.
+            limit: Ids at most.
+            but: Ids that are left out.
         """
         for kind in OWNERS_FIRST:
-            old = select(kind.table.id).where(kind.table.deleted_at < before)
+            old = select(kind.table.id).where(kind.table.deleted_at < before, kind.table.id.not_in(but))
             with with_trash(self._session):
                 found = list(self._session.scalars(old.order_by(kind.table.deleted_at).limit(limit)))
             if found:
@@ -297,8 +307,12 @@ class Trash:
             raise InvalidInput.at("/cursor", "is of an object that is gone; begin at the first page")
         return at, cursor
 
-    def _add_needed(self, families: Families, plan: Plan) -> None:
-        """Add what restored objects could not be without: the job of a model, the systems of a comparison."""
+    def _add_needed(self, families: Families, plan: Plan, mine: tuple[str, ...] | None) -> None:
+        """Add what restored objects could not be without: the job of a model, the systems of a comparison.
+
+        Raises:
+            InvalidInput: Some of that is not of the projects of the caller.
+        """
         frontier = list(plan.nodes.values())
         while frontier:
             needed: dict[str, set[str]] = defaultdict(set)
@@ -309,10 +323,17 @@ class Trash:
             if compared:
                 for name, systems in by_kind(families.systems_of(compared), "/ids").items():
                     needed[name] |= set(systems)
-            there = [
-                node for name, mine in needed.items() for node in families.roots(KINDS[name], mine).values()
-            ]
+            with limited_to(None):
+                there = [
+                    node
+                    for name, object_ids in needed.items()
+                    for node in families.roots(KINDS[name], object_ids).values()
+                ]
             frontier = [node for node in there if node.deleted_at is not None and node.id not in plan.nodes]
+            for node in frontier:
+                if _is_foreign(node, mine):
+                    needs = f"the {node.kind.name} {node.id}, which is in the trash of another project"
+                    raise InvalidInput.at("/ids", f"need {needs}; restore that first with a key of it")
             plan.nodes |= {node.id: node for node in frontier}
 
 
@@ -333,7 +354,3 @@ def _result(node: Node, root: Node) -> Holder:
 
 def _is_foreign(node: Node, mine: tuple[str, ...] | None) -> bool:
     return mine is not None and node.project not in mine
-
-
-def _foreign(node: Node) -> Holder:
-    return Holder(node.kind.name, node.id, node.kind.name, "belongs to another project")

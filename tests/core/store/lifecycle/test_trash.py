@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 
+import pytest
+
+from core.errors import InvalidInput
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, Manner, delete_objects, empty_trash
@@ -148,3 +151,40 @@ def test_another_project_holds_what_it_made(store: Store, author: Author, story:
         assert story.ranking.id not in there(store)
     assert story.ranking.id in there(store)
     assert author.store is store
+
+
+def test_what_holds_an_object_in_another_project_is_not_named(
+    store: Store, author: Author, story: Story
+) -> None:
+    """A comparison and a queued job of another project refuse a deletion, without what they are about."""
+    secret = author.model(author.job(), "secret")
+    compare = author.job("compare")
+    comparison = author.comparison(compare, story.model, secret)
+    with store.begin() as tx:
+        tx.projects.move_name("web", "web")
+        tx.jobs.label(story.training.id, {"project": "web"}, {})
+        tx.jobs.label(compare.id, {"project": "ads"}, {})
+        waiting = tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "secret"})
+    with limited_to(("web",)):
+        found = delete_objects(store, KINDS["model"], [story.model.id], Manner(trash_days=7), NOBODY)
+    held = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
+    reason = "belongs to another project"
+    assert ("comparison", comparison.id, "comparison", reason) in held
+    assert ("job", waiting.id, "job", reason) in held
+
+
+def test_nothing_is_restored_without_what_it_needs_of_another_project(store: Store, story: Story) -> None:
+    """A ranking of a model of another project waits until that is restored."""
+    with store.begin() as tx:
+        tx.projects.move_name("web", "web")
+        tx.jobs.label(story.training.id, {"project": "web"}, {})
+        tx.jobs.label(story.ranking.job_id, {"project": "ads"}, {})
+    trash(store, "job", story.training.id)
+    with limited_to(("ads",)), pytest.raises(InvalidInput, match=story.model.id), store.begin() as tx:
+        tx.trash.restore([story.ranking.id])
+    assert {story.ranking.id, story.model.id} <= there(store)
+    with limited_to(("web",)), store.begin() as tx:
+        tx.trash.restore([story.training.id])
+    with limited_to(("ads",)), store.begin() as tx:
+        assert tx.trash.restore([story.ranking.id]).counts == {"rankings": 1}
+    assert there(store) == {story.inspection.id}
