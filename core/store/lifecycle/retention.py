@@ -175,14 +175,14 @@ class Upkeep:
     def _purge_expired(self, store: "Store", deadline: float) -> bool:
         """Free what has been in the trash for too long; return whether nothing is left of it."""
         before = utc_now() - timedelta(days=self._policy.trash_days)
+        kept: set[str] = set()
         while time.monotonic() < deadline:
             with store.read() as tx:
-                expired = tx.trash.expired(before, CHUNK)
+                expired = tx.trash.expired(before, CHUNK, kept)
             if not expired:
                 return True
-            purged = empty_trash(store, expired, Manner(seconds=1), UPKEEP)
-            if not purged.counts:
-                return True  # others are at it
+            # Those that are gone meanwhile, and those that something in use could not be without.
+            kept.update(empty_trash(store, expired, Manner(seconds=1), UPKEEP).missing)
         return False
 
     def _forget_audit(self, store: "Store", deadline: float) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.orm import object_session
 
-from core.store import Job, Store, StoreSettings
+from core.store import Job, Model, Store, StoreSettings
 from core.store.clock import utc_now
+from core.store.lifecycle.deletion import Actor, Manner, delete_objects
 from core.store.lifecycle.kinds import KINDS
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.lifecycle.storage import measure_storage
@@ -121,6 +122,19 @@ def test_expired_trash_is_freed(store: Store, story: Story) -> None:
     Upkeep(policy({}, trash_days=0), HOUR).run(store, 10)
     assert trashed(store) == set()
     assert list(store.artifacts.sizes()) == []
+
+
+def test_what_cannot_be_freed_does_not_keep_the_rest(store: Store, author: Author, story: Story) -> None:
+    """A job in the trash whose model is in use stays there; all else that has expired is freed."""
+    other = author.story()
+    for each in (story, other):
+        delete_objects(store, KINDS["job"], [each.training.id], Manner(True, 7), Actor(is_audited=False))
+    with store.begin() as tx:
+        session = object_session(tx.jobs.get(story.ranking.job_id))
+        assert session is not None
+        session.execute(update(Model).where(Model.id == story.model.id).values(deleted_at=None))
+    Upkeep(policy({}, trash_days=0), HOUR).run(store, 10)
+    assert trashed(store) == {story.training.id}
 
 
 def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> None:
