@@ -41,6 +41,7 @@ from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
+from app.labels import routes as labels
 from app.lifecycle import routes as lifecycle
 from app.lifecycle import trash_routes
 from app.lifecycle.measured_storage import StorageMeasurements
@@ -102,6 +103,7 @@ _ROUTERS = (
     experiments.papers_router,
     experiments.router,
     experiments.polled_router,
+    labels.router,
     lifecycle.router,
     trash_routes.router,
     events.router,

@@ -1,6 +1,6 @@
 """Carry out deletions that requests ask for."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import structlog
 from fastapi import Request
@@ -11,9 +11,8 @@ from app.lifecycle.filters import DeleteRequest
 from app.lifecycle.schemas import Deletion
 from app.services import Services, services_of
 from core.errors import Holder, NotFound, StillNeeded
-from core.store import Store
 from core.store.lifecycle.deletion import DELETED, Actor, Manner, delete_objects, preview
-from core.store.lifecycle.kinds import KINDS, MODEL, Kind
+from core.store.lifecycle.kinds import KINDS, MODEL
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.lifecycle.trash import Refused
 
@@ -63,7 +62,7 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
     """Delete the objects that a request selects, or answer what would go."""
     services = services_of(request)
     store, days = services.store, 0 if body.permanently else services.settings.trash_days
-    object_ids = _resolved(store, KINDS[kind], body.object_ids(store, KINDS[kind]))
+    object_ids = body.object_ids(store, KINDS[kind])
     manner = Manner(body.with_results, days)
     if body.dry_run:
         sizes = FolderSizes(store.artifacts)
@@ -77,19 +76,6 @@ def _deleted(services: Services, counts: Iterable[str]) -> None:
     """Let no model be scored that a reference meant before it was deleted."""
     if KINDS[MODEL].plural in counts:
         services.models.invalidate_references()
-
-
-def _resolved(store: Store, kind: Kind, object_ids: Iterator[str]) -> Iterator[str]:
-    """Yield ids, those of models for their references."""
-    for each in object_ids:
-        if kind.name != MODEL or each.startswith(kind.prefix):
-            yield each
-            continue
-        try:
-            with store.read() as tx:
-                yield tx.models.resolve(each).id
-        except NotFound:
-            yield each
 
 
 def _way_out(refused: Refused) -> str:

@@ -1,6 +1,6 @@
 """Which objects a deletion is about: ids, or the filters of the list of their kind."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -9,11 +9,11 @@ from pydantic import AwareDatetime, Field
 from app.http.labels import TAG_LINE, TAG_NAME, WANTED_PROJECT, WantedProjectName, wanted_tags
 from app.http.schemas import PRINTABLE, Id, ModelReference, RequestModel
 from app.lifecycle.schemas import MAX_IDS
-from core.errors import InvalidInput
+from core.errors import InvalidInput, NotFound
 from core.jobs import JobKind, JobStatus
 from core.store import Page, Store, Transaction
 from core.store.clock import utc_now
-from core.store.lifecycle.kinds import Kind
+from core.store.lifecycle.kinds import MODEL, Kind
 from core.store.repositories.ids import first_id
 
 _PAGE = 200
@@ -105,19 +105,16 @@ class InspectionFilter(Filter):
 F = TypeVar("F", bound=Filter)
 
 
-class DeleteRequest(RequestModel, Generic[F]):
-    """Which objects to delete, and how: exactly one of ids and a filter."""
+class Selection(RequestModel, Generic[F]):
+    """The objects of a bulk operation: exactly one of ids and a filter."""
 
     ids: list[ModelReference] | None = Field(
         None, min_length=1, max_length=MAX_IDS, description="Ids of the objects; references of models"
     )
     filter: F | None = Field(None, description="At least one filter; `all` for all objects of the kind")
-    with_results: bool = Field(False, description="Whether what was made by or of them goes as well")
-    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
-    dry_run: bool = Field(True, description="Whether only to answer what would go")
 
     def object_ids(self, store: Store, kind: Kind) -> Iterator[str]:
-        """Yield the ids of the objects, newest first where they are filtered.
+        """Yield the ids of the objects, newest first where they are filtered; those of models for references.
 
         Raises:
             InvalidInput: Not exactly one of ids and filter is given, or a filter of nothing.
@@ -125,10 +122,33 @@ class DeleteRequest(RequestModel, Generic[F]):
         if (self.ids is None) == (self.filter is None):
             raise InvalidInput.at("", "exactly one of ids and filter is needed")
         if self.filter is None:
-            return iter(dict.fromkeys(self.ids or ()))
+            return _resolved(store, kind, dict.fromkeys(self.ids or ()))
         if not self.filter.model_dump(exclude_none=True):
             raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
-        return _matching(store, kind, self.filter)
+        found = _matching(store, kind, self.filter)
+        # Once a latest version is gone, the one before it is the latest.
+        return iter(list(found)) if isinstance(self.filter, ModelFilter) and self.filter.latest else found
+
+
+class DeleteRequest(Selection[F], Generic[F]):
+    """Which objects to delete, and how."""
+
+    with_results: bool = Field(False, description="Whether what was made by or of them goes as well")
+    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
+    dry_run: bool = Field(True, description="Whether only to answer what would go")
+
+
+def _resolved(store: Store, kind: Kind, object_ids: Iterable[str]) -> Iterator[str]:
+    """Yield ids, those of models for their references."""
+    for each in object_ids:
+        if kind.name != MODEL or each.startswith(kind.prefix):
+            yield each
+            continue
+        try:
+            with store.read() as tx:
+                yield tx.models.resolve(each).id
+        except NotFound:
+            yield each
 
 
 def _matching(store: Store, kind: Kind, wanted: Filter) -> Iterator[str]:

@@ -21,6 +21,7 @@ _LIST = {
 _KEY = {"/Idempotency-Key": "came with another request before; the examples share one"}
 _TENSORS = {"/inputs": "are features of the model, and have as many values as their shape says"}
 _SELECTION = {"": "has either ids or a filter"}
+_LABELLED = {"": "has either ids or a filter, and tags, a project or both"}
 _EXPORT = {
     "/feature_names": "are names of the model's features, and the engine's are all different",
     **dict.fromkeys(
@@ -69,6 +70,7 @@ MEANT: dict[str, dict[str, str]] = {
         ],
         _SELECTION,
     ),
+    **dict.fromkeys([f"POST /v1/{kind}/labels" for kind in ("jobs", "models")], _LABELLED),
     "POST /v1/trash/empty": {"": "has one of ids, all and older_than_days"},
     "GET /v1/events": {**_CURSOR, "/Last-Event-ID": "is a number, which headers carry as text"},
     "POST /v1/schedules": {

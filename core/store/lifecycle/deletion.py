@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CHUNK = 50
 # Between two transactions, at least: other writers go on meanwhile. Threads that answer requests get as much
 # of the interpreter as this work takes.
-_PAUSE_SECONDS = 0.02
+PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0
 DELETED, RESTORED, PURGED, RETENTION = "DELETE", "RESTORE", "PURGE", "RETENTION"
@@ -134,7 +134,7 @@ def delete_objects(
     deletion, active, sizes = Deletion(), ActiveJobs(), FolderSizes(store.artifacts)
     if manner.trash_days > 0:
         deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
-    for chunk in _in_time(object_ids, manner, deletion):
+    for chunk in in_time(object_ids, manner.seconds, deletion):
         with store.begin() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results)
             actor.record(tx, plan)
@@ -165,7 +165,7 @@ def preview(
     deletion, active = Deletion(), ActiveJobs()
     if manner.trash_days > 0:
         deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
-    for chunk in _in_time(object_ids, manner, deletion, pause_seconds=0):
+    for chunk in in_time(object_ids, manner.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results, gone=gone, lock=False)
             if manner.trash_days <= 0:
@@ -191,7 +191,7 @@ def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in _in_time(object_ids, manner, deletion):
+    for chunk in in_time(object_ids, manner.seconds, deletion):
         left = [object_id for object_id in chunk if object_id not in gone]
         with store.begin() as tx:
             plan = tx.trash.purge_plan(left)
@@ -212,7 +212,7 @@ def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manne
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in _in_time(object_ids, manner, deletion, pause_seconds=0):
+    for chunk in in_time(object_ids, manner.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.purge_plan([each for each in chunk if each not in gone], lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
@@ -233,15 +233,25 @@ def delete_folders(store: "Store", folders: list[str], sizes: FolderSizes) -> No
         _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
 
 
-def _in_time(
-    object_ids: Iterable[str], manner: Manner, deletion: Deletion, pause_seconds: float = _PAUSE_SECONDS
+class Progress(Protocol):
+    """What a bulk operation has done.
+
+    Attributes:
+        is_complete: Whether the time was enough for all.
+    """
+
+    is_complete: bool
+
+
+def in_time(
+    object_ids: Iterable[str], seconds: float, progress: Progress, pause_seconds: float = PAUSE_SECONDS
 ) -> Iterator[list[str]]:
     """Yield ids in chunks, with pauses after each, until the time is up."""
-    deadline = time.monotonic() + manner.seconds
+    deadline = time.monotonic() + seconds
     left = iter(object_ids)
     while True:
         if time.monotonic() > deadline:
-            deletion.is_complete = False
+            progress.is_complete = False
             return
         began = time.thread_time()
         chunk = list(islice(left, CHUNK))

@@ -55,6 +55,7 @@ PATHS = {
     "/v1/jobs/histories": {"get"},
     "/v1/jobs/{job_id}": {"get", "patch", "delete"},
     "/v1/jobs/delete": {"post"},
+    "/v1/jobs/labels": {"post"},
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
     "/v1/models": {"get", "post"},
@@ -62,6 +63,7 @@ PATHS = {
     "/v1/models/tags": {"post"},
     "/v1/models/{ref}": {"get", "patch", "delete"},
     "/v1/models/delete": {"post"},
+    "/v1/models/labels": {"post"},
     "/v1/trash": {"get"},
     "/v1/trash/restore": {"post"},
     "/v1/trash/empty": {"post"},
@@ -200,7 +202,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 41
+    assert len(bodies) == 43
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [

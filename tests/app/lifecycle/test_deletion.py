@@ -112,6 +112,22 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
     assert client.get("/v1/jobs").json()["items"] == []
 
 
+def test_only_the_versions_go_that_were_the_latest(client: TestClient, store: Store) -> None:
+    """Once they are gone others are the latest; those stay, though the list has several pages."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {})
+        claimed = tx.jobs.claim(job.id, "w", 15)
+        assert claimed is not None
+        for name in ("twice", *(f"once-{number}" for number in range(200)), "twice"):
+            tx.models.add(
+                name=name, job_id=job.id, feature_names=["a"], best_iteration=1, sha256="0" * 64, size_bytes=1
+            )
+        tx.jobs.succeed(job.id, claimed.token, {})
+    done = deleted(client, "models", filter={"latest": True}, dry_run=False)
+    assert done["deleted"] == {"models": 201}
+    assert [each["version"] for each in client.get("/v1/models").json()["items"]] == [1]
+
+
 def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddModel) -> None:
     """Versions by reference; what means none is missing."""
     for _ in range(2):

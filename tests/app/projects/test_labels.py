@@ -221,3 +221,74 @@ def test_a_training_of_a_foreign_name_is_refused(
     assert client.post("/v1/jobs", json=train_request).json()["project"] == "search"
     batch = {"jobs": [train_request, {**train_request, "project": "ads"}]}
     assert client.post("/v1/jobs/batch", json=batch).status_code == 422
+
+
+def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: dict[str, Any]) -> None:
+    """A dry run is the default and changes nothing; the same request then changes what it promised."""
+    for number, tags in enumerate(({"team": "ads", "draft": "1"}, {}, {"team": "search"})):
+        asked = {**train_request, "model_name": f"m{number}", "tags": tags}
+        assert client.post("/v1/jobs", json=asked).status_code == 202
+    body = {"filter": {"project": "-"}, "tags": {"team": "search", "draft": None}}
+    promised = client.post("/v1/jobs/labels", json=body).json()
+    assert (promised["dry_run"], promised["changed"], promised["unchanged"]) == (True, 2, 1)
+    assert len(client.get("/v1/jobs?tag=team:search").json()["items"]) == 1
+    done = client.post("/v1/jobs/labels", json={**body, "project": "web", "dry_run": False}).json()
+    assert (done["dry_run"], done["changed"], done["complete"]) == (False, 3, True)
+    jobs = client.get("/v1/jobs?project=web").json()["items"]
+    assert [job["tags"] for job in jobs] == [{"team": "search"}] * 3
+    assert client.post("/v1/jobs/labels", json=body).json()["changed"] == 0
+    back = {"ids": [jobs[0]["id"], "job_00000000000000000000"], "project": None, "dry_run": False}
+    one = client.post("/v1/jobs/labels", json=back).json()
+    assert (one["changed"], one["missing"]) == (1, ["job_00000000000000000000"])
+    assert len(client.get("/v1/jobs?project=web").json()["items"]) == 2
+
+
+def test_models_move_with_all_versions_of_their_names(
+    client: TestClient, add_model: Callable[..., Model]
+) -> None:
+    """The answer names those names; tags are of the versions that were named."""
+    for name in ("web", "web", "ads"):
+        add_model(name)
+    body = {"ids": ["web:2", "ads"], "project": "search", "tags": {"a": "b"}}
+    promised = client.post("/v1/models/labels", json=body).json()
+    assert (promised["changed"], promised["moved_names"]) == (2, ["ads", "web"])
+    assert client.get("/v1/models?project=search").json()["items"] == []
+    done = client.post("/v1/models/labels", json={**body, "dry_run": False}).json()
+    assert {**done, "dry_run": True} == promised
+    found = client.get("/v1/models?project=search").json()["items"]
+    assert {(model["name"], model["version"]): model["tags"] for model in found} == {
+        ("web", 1): {},
+        ("web", 2): {"a": "b"},
+        ("ads", 1): {"a": "b"},
+    }
+
+
+def test_a_model_with_too_many_tags_keeps_its_labels(
+    client: TestClient, add_model: Callable[..., Model]
+) -> None:
+    """It is listed with the reason; the others are labelled."""
+    for _ in range(2):
+        add_model("web")
+    many = {f"t{number}": "" for number in range(64)}
+    client.patch("/v1/models/web:1", json={"tags": many})
+    body = {"filter": {"all": True}, "tags": {"one-more": ""}}
+    for dry_run in (True, False):
+        found = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
+        assert (found["changed"], found["refused_count"]) == (1, 1)
+        assert found["refused"][0]["reason"] == "would make 65 tags; there are at most 64"
+    assert client.get("/v1/models/web:1").json()["tags"] == many
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"ids": ["job_1"]}, ""),
+        ({"ids": ["job_1"], "filter": {"all": True}, "project": None}, ""),
+        ({"filter": {}, "project": "web"}, "/filter"),
+        ({"ids": ["job_1"], "project": "-"}, "/project"),
+        ({"ids": ["job_1"], "tags": {"No": "x"}}, "/tags/No"),
+    ],
+)
+def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], place: str) -> None:
+    """With their place; a request that changes nothing is a mistake."""
+    assert errors(client.post("/v1/jobs/labels", json=body)) == [place]

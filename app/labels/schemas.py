@@ -1,0 +1,76 @@
+"""Schemas of labels of many objects."""
+
+from typing import Generic
+
+from pydantic import Field
+
+from app.http.labels import ProjectName, TagChanges
+from app.http.schemas import ResponseModel
+from app.lifecycle.filters import F, Selection
+from core.errors import InvalidInput
+from core.store.labelling import Labelling
+
+
+class LabelRequest(Selection[F], Generic[F]):
+    """Which objects to label, and how: tags, a project, or both."""
+
+    tags: TagChanges = Field(default_factory=dict)
+    project: ProjectName | None = Field(
+        None,
+        description="The project that they move to; null for none; left out, they stay",
+        examples=["web"],
+    )
+    dry_run: bool = Field(True, description="Whether only to answer what would change")
+
+    @property
+    def moves(self) -> bool:
+        """Whether the project is given."""
+        return "project" in self.model_fields_set
+
+    def check(self) -> None:
+        """Check that something is to change.
+
+        Raises:
+            InvalidInput: Neither tags nor a project are given.
+        """
+        if not self.tags and not self.moves:
+            raise InvalidInput.at("", "tags, a project or both are needed")
+
+
+class UnlabelledObject(ResponseModel):
+    """An object that keeps its labels."""
+
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    reason: str = Field(examples=["would make 65 tags; there are at most 64"])
+
+
+class Labelled(ResponseModel):
+    """What was labelled, or would be."""
+
+    dry_run: bool = Field(description="Whether nothing was changed")
+    changed: int = Field(description="Number of objects that get other labels", examples=[3])
+    unchanged: int = Field(description="Number of objects that have these labels already", examples=[1])
+    moved_names: list[str] = Field(
+        description="Names of models that move to the project, each with all of its versions",
+        examples=[["web"]],
+    )
+    missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
+    refused: list[UnlabelledObject] = Field(description="The first 100 objects that keep their labels")
+    refused_count: int = Field(description="How many objects keep them", examples=[0])
+    complete: bool = Field(
+        description="False where the request stopped after a minute; send it again for the rest"
+    )
+
+    @classmethod
+    def of(cls, labelling: Labelling, *, dry_run: bool) -> "Labelled":
+        """Return the response of a labelling."""
+        return cls(
+            dry_run=dry_run,
+            changed=labelling.changed,
+            unchanged=labelling.unchanged,
+            moved_names=sorted(labelling.moved_names),
+            missing=labelling.missing,
+            refused=[UnlabelledObject.model_validate(each) for each in labelling.refused],
+            refused_count=labelling.refused_count,
+            complete=labelling.is_complete,
+        )
