@@ -287,6 +287,22 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
     assert (named["dataset_id"], named["scored_dataset_id"]) == (validation, validation)
 
 
+def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
+    """Few validation queries leave the scores out; the report says so, and how to compare them."""
+    traffic = Traffic(workshop)
+    few = workshop.add(judged(7, queries=10), "few")
+    workshop.trained(traffic.dataset_id, validation={"dataset_id": few})
+    traffic.model = traffic.version(2)
+    traffic.send(judged(3))
+    report = traffic.report(model="web:2", compare_with_previous=False)
+    assert (report.verdict, report.comparisons[0]["scores"]) == ("none", None)
+    expected = f"No drift found. Scores are not compared: {few}, which validated the model, has 10 queries"
+    assert report.sentence.startswith(expected)
+    assert "dataset_id" in report.sentence
+    named = traffic.report(model="web:2", dataset_id=traffic.dataset_id)
+    assert named.comparisons[0]["scores"] is not None
+
+
 def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     """The oldest go, with their artifacts."""
     now, written = datetime.now(UTC), list[str]()

@@ -99,7 +99,13 @@ def _with_training(
     of_scores = _compare(spec, scored, sampled.sample, model, (False, True), families)
     verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
     named = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
-    return _shown("training", named, reference, sampled, verdict, of_features.columns, of_scores.columns)
+    shown = _shown("training", named, reference, sampled, verdict, of_features.columns, of_scores.columns)
+    if of_scores.verdict == "too_few" and of_features.verdict != "too_few":
+        shown["sentence"] += (
+            f" Scores are not compared: {spec.scored_dataset_id}, which validated the model, has"
+            f" {scored.n_queries} queries of at least {LEAST_QUERIES}; name another by dataset_id."
+        )
+    return shown
 
 
 def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
@@ -179,7 +185,7 @@ def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) ->
         sentence = f"Drift from {' and '.join(words[each] for each in against)}: {first_names(names)}."
         return "drift", names, sentence
     if comparisons[0]["verdict"] != "too_few":
-        return "none", [], "No drift found."
+        return "none", [], str(comparisons[0]["sentence"])
     if sampled.requests >= LEAST_QUERIES and spec.queries_by == "id":
         few = f"{sampled.requests} requests have {sampled.queries} different query ids"
         return (
