@@ -11,6 +11,7 @@ from app.datasets.corpus import corpus_of
 from app.datasets.fits import DatasetFits
 from app.datasets.folders import asked_datasets
 from app.datasets.ingestion import queue_ingestion
+from app.datasets.registration import register_upload
 from app.datasets.schemas import (
     Corpus,
     DataFolder,
@@ -34,7 +35,7 @@ from app.datasets.sources import IMPORT_BODY
 from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places, options_ignoring
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
-from app.http.idempotency import IdempotentRequest, UseIdempotency, UseIdempotencyKey
+from app.http.idempotency import UseIdempotency, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, WantedProject
 from app.http.lists import Direction, Fields, Prefix, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
@@ -43,12 +44,11 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import QUERY_ID, JsonRoute, Router
 from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
-from app.services import Services, UseServices
+from app.services import UseServices
 from app.uploads.finished import StoredUploads
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
 from core.data.options import FORMATS
 from core.errors import InvalidInput, NotFound, WrongState
-from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.keys import upload_key
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
@@ -216,7 +216,8 @@ async def upload_dataset(
     be read. Of several parts the first one's dataset is returned; `parts` names them all. Instead of a file,
     a part may be the text `upload:upl_…`: a finished resumable upload (`POST /v1/uploads`), used up by it.
 
-    A JSON body names addresses below `RANKERY_SOURCES` instead, which a worker downloads and reads.
+    A JSON body names addresses below `RANKERY_SOURCES` instead, which a worker downloads and reads, or
+    finished resumable uploads, as `upload:upl_…`.
     """
     limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
     artifacts = services.store.artifacts
@@ -229,34 +230,7 @@ async def upload_dataset(
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
     repeatable = idempotency.of(upload.sha256())
-    return await run_in_threadpool(_register, services, caller.key_id, repeatable, upload, places)
-
-
-def _register(
-    services: Services,
-    key_id: str | None,
-    idempotency: IdempotentRequest,
-    upload: DatasetUpload,
-    places: Places,
-) -> Response:
-    kept, settings = False, services.settings
-    try:
-        with idempotency.begin(services.store) as tx:
-            for file in upload.received.files.values():
-                file.use(tx, key_id)  # from here on its bytes count as the dataset's
-            tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
-            tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
-            datasets = upload.add(tx, places, key_id)
-            jobs = [queue_ingestion(tx, dataset, key_id) for dataset in datasets]
-            first = datasets[0]
-            answer = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-            created = idempotency.keep(tx, answer)
-        kept = True
-    finally:
-        if not kept:
-            _remove(services.store.artifacts, places.folders())
-    services.submitted(*jobs)
-    return created
+    return await run_in_threadpool(register_upload, services, caller.key_id, repeatable, upload, places)
 
 
 @router.post(
@@ -551,9 +525,4 @@ def delete_dataset(dataset_id: str, services: UseServices) -> None:
     """Delete a dataset and its files; models and results made from it stay."""
     with services.store.begin() as tx:
         folders = tx.datasets.delete(dataset_id)
-    _remove(services.store.artifacts, folders)
-
-
-def _remove(artifacts: Artifacts, folders: list[str]) -> None:
-    for folder in folders:
-        artifacts.delete(folder)
+    services.store.artifacts.delete_all(folders)

@@ -1,6 +1,8 @@
-"""Import datasets from addresses, which workers read."""
+"""Make datasets of addresses, which workers read, and of finished resumable uploads."""
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Body
@@ -11,15 +13,20 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from app.datasets.ingestion import queue_ingestion
+from app.datasets.registration import register_upload
 from app.datasets.schemas import Dataset, PartName, dataset_name
+from app.datasets.uploads import FILE, DatasetUpload, Places
 from app.http.caller import UseCaller
-from app.http.idempotency import UseIdempotency
+from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
+from app.http.multipart import UPLOAD_REFERENCE
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
-from app.services import UseServices
+from app.http.uploads import ReceivedUpload, receiving
+from app.services import Services, UseServices
+from app.uploads.finished import StoredUploads
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.data.folders import PARTS
 from core.data.options import reading_options
@@ -30,6 +37,7 @@ from core.store.sources.addresses import IR_DATASETS, MAX_ADDRESS_LENGTH, Allowe
 from core.store.sources.credentials import NAME_PATTERN
 
 _LONGEST_NAME = 180  # with the part behind it
+_UPLOAD = "upload:"
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 _ALONE = ("https", "http", IR_DATASETS)
 
@@ -38,12 +46,16 @@ _Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length
 
 
 class AddressDatasetRequest(RequestModel):
-    """Addresses below `RANKERY_SOURCES` whose files become a dataset, or a dataset for each part."""
+    """Addresses whose files become a dataset, or a dataset for each part.
+
+    They are below `RANKERY_SOURCES`, or all of them are finished resumable uploads, `upload:upl_…`.
+    """
 
     source: _Addresses | None = Field(
         None,
         description="Address of a file: `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…` or"
-        " `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset",
+        " `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset. Or `upload:` and"
+        " the id of a finished resumable upload",
         examples=["s3://clicks/2026/train.parquet"],
     )
     parts: dict[PartName, _Addresses] | None = Field(
@@ -61,7 +73,9 @@ class AddressDatasetRequest(RequestModel):
         examples=["part-*.parquet"],
     )
     name: DatasetName | None = Field(
-        None, description="For people; the address when left out, and with parts followed by theirs"
+        None,
+        description="For people; the address, or the name of the uploaded file, when left out, and with parts"
+        " followed by theirs",
     )
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
         "auto", description="`auto` tells it by the content"
@@ -98,6 +112,56 @@ class AddressDatasetRequest(RequestModel):
         given = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
         reading_options(given)
         return given
+
+    def uploads(self) -> dict[str, "NamedUpload"]:
+        """Return the uploads that become datasets, by the parts of a form; none where addresses do.
+
+        Raises:
+            InvalidInput: An upload is named wrongly, or beside addresses or what goes with these alone.
+        """
+        asked = {FILE: self.source} if self.parts is None else dict(self.parts)
+        named = {part: [given] if isinstance(given, str) else given or [] for part, given in asked.items()}
+        if not any(text.startswith(_UPLOAD) for texts in named.values() for text in texts):
+            return {}
+        found: dict[str, NamedUpload] = {}
+        mistakes = [
+            InputProblem(f"/{name}", "goes with addresses, not with uploads")
+            for name in ("files", "credentials")
+            if getattr(self, name) is not None
+        ]
+        for part, texts in named.items():
+            pointer = "/source" if part == FILE else f"/parts/{part}"
+            reference = UPLOAD_REFERENCE.fullmatch(texts[0])
+            if len(texts) > 1:
+                mistakes.append(InputProblem(pointer, "an upload is a dataset by itself; name one"))
+            elif reference is None:
+                mistakes.append(InputProblem(pointer, "must be upload:upl_…, as all where one is an upload"))
+            else:
+                found[part] = NamedUpload(reference[1], pointer)
+        if mistakes:
+            raise InvalidInput(*mistakes)
+        return found
+
+    def fields(self) -> dict[str, str]:
+        """Return the text fields of a form that asks for the same."""
+        texts = {"name": self.name, "format": self.format, "project": self.project}
+        given = {name: text for name, text in texts.items() if text is not None}
+        for name, value in self.options().items():
+            given[name] = value if isinstance(value, str) else json.dumps(value)
+        return given
+
+
+@dataclass(frozen=True)
+class NamedUpload:
+    """A resumable upload that a request names.
+
+    Attributes:
+        id: Its id.
+        pointer: Where it is named.
+    """
+
+    id: str
+    pointer: str
 
 
 class AskedSources:
@@ -216,6 +280,10 @@ IMPORT_EXAMPLES: Any = {
             "parts": {"train": "hf:org/toy/train.parquet", "test": "hf:org/toy/test.parquet"},
         },
     },
+    "upload": {
+        "summary": "A finished resumable upload",
+        "value": {"source": "upload:upl_01k9x2m4q7c8v5n3b6r1", "name": "clicks of May", "format": "csv"},
+    },
     "ir_datasets": {"summary": "Judgments of ir_datasets", "value": {"source": "ir_datasets:vaswani"}},
 }
 IMPORT_BODY: Any = {
@@ -229,7 +297,7 @@ IMPORT_BODY: Any = {
     summary="Import a dataset",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(409, *BODY_PROBLEMS),
+    responses=problems(409, 507, *BODY_PROBLEMS),
 )
 def import_datasets(
     body: Annotated[AddressDatasetRequest, Body(openapi_examples=IMPORT_EXAMPLES)],
@@ -240,9 +308,12 @@ def import_datasets(
     """Make datasets of files at addresses, which a worker downloads and reads.
 
     The addresses are below `RANKERY_SOURCES`. The API downloads nothing: a file that is not there makes the
-    dataset `invalid`. The first part's dataset is returned; `parts` names them all.
+    dataset `invalid`. The first part's dataset is returned; `parts` names them all. Finished
+    resumable uploads (`POST /v1/uploads`) are used up.
     """
     settings = services.settings
+    if uploads := body.uploads():
+        return _of_uploads(services, caller.key_id, idempotency, body, uploads)
     asked = AskedSources(body, settings.sources)
     with idempotency.begin(services.store) as tx:
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
@@ -253,3 +324,27 @@ def import_datasets(
         created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
     services.submitted(*jobs)
     return created
+
+
+def _of_uploads(
+    services: Services,
+    key_id: str | None,
+    idempotency: IdempotentRequest,
+    body: AddressDatasetRequest,
+    uploads: Mapping[str, NamedUpload],
+) -> Response:
+    """Make datasets of uploads, as a form does that names them."""
+    settings, places = services.settings, Places()
+    with receiving(
+        services.store.artifacts,
+        places.key_of,
+        places.folders(),
+        settings.max_upload_bytes,
+        settings.min_free_bytes,
+        StoredUploads(services.store, key_id),
+    ) as reception:
+        for part, upload in uploads.items():
+            reception.refer(part, upload.id, upload.pointer)
+        reception.copy_referred()
+        asked = DatasetUpload.of(ReceivedUpload(reception.files(), body.fields()))
+    return register_upload(services, key_id, idempotency, asked, places)

@@ -12,7 +12,8 @@ from core.errors import InvalidInput
 
 MAX_PARTS = 32
 MAX_FILENAME_CHARACTERS = 255
-_REFERENCE = re.compile(rb"upload:(upl_[a-z0-9]{20})")
+# What names a finished resumable upload instead of a file.
+UPLOAD_REFERENCE = re.compile(r"upload:(upl_[a-z0-9]{20})")
 _MAX_REFERENCE_BYTES = 64
 
 
@@ -145,10 +146,10 @@ class UploadParser:
 
     def _end_part(self) -> None:
         if not self._part.is_file and self._part.name in self._files:
-            named = _REFERENCE.fullmatch(self._part.text)
+            named = UPLOAD_REFERENCE.fullmatch(self._part.text.decode("latin-1"))
             if named is None:
                 raise self._no_reference()
-            self._sink.refer(self._part.name, named[1].decode())
+            self._sink.refer(self._part.name, named[1])
         elif not self._part.is_file:
             try:
                 self.fields[self._part.name] = self._part.text.decode("utf-8")

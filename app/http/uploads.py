@@ -113,7 +113,7 @@ class Reception:
         self._max_bytes = max_bytes
         self._min_free_bytes = min_free_bytes
         self._finished = finished
-        self._referred: dict[str, str] = {}
+        self._referred: dict[str, tuple[str, str]] = {}
         self._copied: dict[str, ReceivedFile] = {}
         self._open_files = contextlib.ExitStack()
         self._arriving: dict[str, _ArrivingFile] = {}
@@ -146,9 +146,15 @@ class Reception:
         self._blocks[-1][1].extend(piece)
         self._held_bytes += len(piece)
 
-    def refer(self, field: str, upload_id: str) -> None:
-        """Take a finished upload for a file; `copy_referred` copies it."""
-        self._referred[field] = upload_id
+    def refer(self, field: str, upload_id: str, pointer: str | None = None) -> None:
+        """Take a finished upload for a file; `copy_referred` copies it.
+
+        Args:
+            field: The file.
+            upload_id: The upload.
+            pointer: What mistakes point at; the field when left out.
+        """
+        self._referred[field] = upload_id, pointer or f"/{field}"
 
     def copy_referred(self) -> None:
         """Copy the finished uploads that were named, in a thread.
@@ -158,13 +164,13 @@ class Reception:
             HTTPException: 413 when all files together are too large.
             StoreFull: There is no room for it.
         """
-        for field, upload_id in self._referred.items():
+        for field, (upload_id, pointer) in self._referred.items():
             if self._finished is None:
-                raise InvalidInput.at(f"/{field}", "cannot be a resumable upload here; send the file")
+                raise InvalidInput.at(pointer, "cannot be a resumable upload here; send the file")
             try:
                 self._copied[field] = self._copy(field, self._finished.find(upload_id))
             except InvalidInput as invalid:
-                raise invalid.below(f"/{field}") from invalid
+                raise invalid.below(pointer) from invalid
 
     async def flush(self, at_least: int = 0) -> None:
         """Write the buffered bytes in a thread once they fill a block."""

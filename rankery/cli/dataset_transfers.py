@@ -21,7 +21,8 @@ def import_datasets(
     addresses: Annotated[
         list[str] | None,
         typer.Argument(
-            help="s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset.",
+            help="s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset."
+            " Or upload:upl_…, a finished resumable upload.",
             show_default=False,
         ),
     ] = None,

@@ -12,7 +12,7 @@ from rankery.errors import WrongType
 
 DATASET_PREFIX = "ds_"
 RANKING_PREFIX = "rnk_"
-_ADDRESS = re.compile(r"(s3|gs|https?|hf)://|(hf|ir_datasets):", re.ASCII)
+_ADDRESS = re.compile(r"(s3|gs|https?|hf)://|(hf|ir_datasets|upload):", re.ASCII)
 
 
 class HasId(Protocol):

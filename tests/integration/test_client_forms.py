@@ -172,3 +172,17 @@ def test_arrays_and_boosters_have_names_of_features(
     np.testing.assert_allclose(client.score("arrays", matrix), booster.predict(matrix), rtol=1e-6)
     with pytest.raises(InvalidArgument, match="must be 2 names"):
         client.import_model(booster, "arrays", feature_names=["bm25"])
+
+
+def test_the_upload_of_another_client_becomes_a_dataset(client: Client) -> None:
+    """Any client of tus may have sent it."""
+    content = b"2 qid:1 1:0.5 2:3.0\n0 qid:1 1:0.1 2:1.0\n1 qid:2 1:0.2 2:1.5\n"
+    headers = {
+        "Tus-Resumable": "1.0.0",
+        "Upload-Length": str(len(content)),
+        "Content-Type": "application/offset+octet-stream",
+    }
+    for send in (client.import_dataset, client.upload_dataset):
+        upload = client.request("POST", "/v1/uploads", content=content, headers=headers).json()
+        dataset = send(f"upload:{upload['id']}", "sent by tus").wait(timeout_seconds=LIMIT_SECONDS)
+        assert (dataset.statistics or {})["documents"] == 3

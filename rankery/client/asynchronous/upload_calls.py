@@ -180,7 +180,7 @@ class AsyncUploadCalls(AsyncCalls):
 
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
-                dataset.
+                dataset. Or `upload:upl_…`, a file that any client of tus has uploaded.
             name: What people will call it.
             parts: `train`, `validation` and `test` addresses instead, a dataset each.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.

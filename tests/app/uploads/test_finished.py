@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,70 @@ def test_it_makes_one_thing_however_often_it_is_asked(
     assert client.head(path, headers=VERSION).status_code == 410
     assert send(client, path, len(CONTENT), b"").status_code == 410
     assert len(client.get("/v1/datasets").json()["items"]) == 1
+
+
+def test_json_makes_the_dataset_of_a_form(
+    client: TestClient, store: Store, uploaded: Callable[[bytes], str]
+) -> None:
+    """With the same options; once, however often it is asked."""
+    options = {"format": "csv", "repeated_features": "last", "project": "shop"}
+    columns = {"label": "grade", "query": "search"}
+    content = b"grade,search,bm25\n1,a,0.5\n0,a,0.1\n"
+    sent = client.post(
+        "/v1/datasets",
+        files={"file": ("train.txt", content)},
+        data={**options, "columns": json.dumps(columns)},
+    ).json()
+    reference, key = uploaded(content), {"Idempotency-Key": "once"}
+    body = {"source": reference, "columns": columns, **options}
+    first, again = (client.post("/v1/datasets", json=body, headers=key) for _ in range(2))
+    assert (first.status_code, again.json()) == (202, first.json())
+    for field in ("name", "source", "size_bytes", "sha256", "project"):
+        assert first.json()[field] == sent[field]
+    assert store.artifacts.read_bytes(f"datasets/{first.json()['id']}/upload") == content
+    assert client.post("/v1/datasets", json=body).json()["type"] == "/problems/wrong-state"
+
+
+def test_json_makes_parts_of_uploads(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
+    """A dataset each, which name each other."""
+    parts = {part: uploaded(CONTENT) for part in ("test", "train")}
+    made = client.post("/v1/datasets", json={"name": "may", "parts": parts})
+    assert made.status_code == 202, made.text
+    assert (made.json()["name"], list(made.json()["parts"])) == ("may train", ["train", "test"])
+
+
+UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no id": ({"source": "upload:"}, "/source", "must be upload:upl_"),
+    "unknown": ({"source": "upload:upl_00000000000000000000"}, "/source", "there is no upload"),
+    "unknown part": (
+        {"parts": {"test": "upload:upl_00000000000000000000"}},
+        "/parts/test",
+        "there is no upload",
+    ),
+    "several": ({"source": ["upload:upl_00000000000000000000"] * 2}, "/source", "name one"),
+    "beside an address": (
+        {"parts": {"train": "upload:upl_00000000000000000000", "test": "hf:org/name/test.csv"}},
+        "/parts/test",
+        "must be upload:upl_",
+    ),
+    "files": (
+        {"source": "upload:upl_00000000000000000000", "files": "*.csv"},
+        "/files",
+        "goes with addresses",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT_JSON)
+def test_mistakes_in_json_are_told_at_their_place(client: TestClient, store: Store, case: str) -> None:
+    """Nothing is made."""
+    body, pointer, detail = UNFIT_JSON[case]
+    response = client.post("/v1/datasets", json=body)
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == pointer
+    assert detail in error["detail"]
+    assert not any(key.startswith("datasets/") for key, _ in store.artifacts.files())
 
 
 # What the form's file is, and what the answer says of it
