@@ -60,18 +60,19 @@ def create_schedule(
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
         asked = asked_job(body.job)
+        project = tx.projects.of_new(body.project or body.job.project)
         row = tx.schedules.add(
             name=body.name,
             cron=cron.expression,
             timezone=cron.timezone,
             enabled=body.enabled,
             job=asked,
-            spec=job_spec(tx, asked),
+            spec=job_spec(tx, asked, project),
             alias=check_promotion(tx, asked, body.promote),
             only_new_data=body.only_new_data,
             next_run_at=cron.next_after(utc_now()) if body.enabled else None,
             key_id=caller.key_id,
-            project=tx.projects.of_new(body.project or body.job.project),
+            project=project,
         )
         shown = Schedule.of(row, None).model_dump(mode="json")
         location = {"Location": f"/v1/schedules/{row.id}"}
@@ -128,7 +129,7 @@ def change_schedule(
             row.only_new_data = body.only_new_data
         if body.job is not None:
             row.job = asked_job(body.job)
-            row.spec = job_spec(tx, row.job)
+            row.spec = job_spec(tx, row.job, row.project)
         if "promote" in given or (body.job is not None and row.alias is not None):
             kept = PromoteRequest(alias=row.alias) if row.alias is not None else None
             row.alias = check_promotion(tx, row.job, body.promote if "promote" in given else kept)

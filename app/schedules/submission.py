@@ -34,8 +34,13 @@ def asked_job(request: ScheduledTrainRequest | DriftRequest) -> Json:
     return asked
 
 
-def job_spec(tx: Transaction, asked: Json) -> Json:
+def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
     """Check a job on the newest datasets of its names by the code that submits jobs; return it resolved.
+
+    Args:
+        tx: Of the request.
+        asked: The job.
+        project: That of the schedule, whose datasets are used; None for those of all.
 
     Raises:
         InvalidInput: For what is wrong with the job, below `/job`.
@@ -45,7 +50,7 @@ def job_spec(tx: Transaction, asked: Json) -> Json:
     try:
         if asked["kind"] == "drift":
             return drift(tx, DriftRequest.model_validate(asked)).to_json()
-        return training(tx, _train_request(tx, asked)).to_json()
+        return training(tx, _train_request(tx, asked, project)).to_json()
     except InvalidInput as invalid:
         problems = (_by_name(problem) for problem in invalid.problems)
         raise InvalidInput(*problems).below("/job") from invalid
@@ -72,9 +77,9 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     return promote.alias
 
 
-def _train_request(tx: Transaction, asked: Json) -> TrainRequest:
+def _train_request(tx: Transaction, asked: Json, project: str | None) -> TrainRequest:
     """Return the training that a run would submit now."""
-    dataset_ids = _newest_ids(tx, dataset_names(asked))
+    dataset_ids = _newest_ids(tx, dataset_names(asked), project)
     body: dict[str, Any] = {
         name: value for name, value in asked.items() if name not in ("dataset", "test_dataset")
     }
@@ -90,15 +95,15 @@ def _train_request(tx: Transaction, asked: Json) -> TrainRequest:
         raise InvalidInput(*input_problems(errors, body)) from invalid
 
 
-def _newest_ids(tx: Transaction, names: Mapping[str, str]) -> dict[str, str]:
+def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) -> dict[str, str]:
     places = {"train": "/dataset", "validation": "/validation/dataset", "test": "/test_dataset"}
     found, problems = {}, []
     for role, name in names.items():
-        dataset = tx.datasets.newest(name)
+        dataset = tx.datasets.newest(name, project)
         if dataset is None:
-            problems.append(
-                InputProblem(places[role], f"no dataset named {name!r} is ready; upload a first one")
-            )
+            where = "" if project is None else f" in the project {project} or without one"
+            problem = f"no dataset named {name!r} is ready{where}; upload a first one"
+            problems.append(InputProblem(places[role], problem))
         else:
             found[role] = dataset.id
     if problems:

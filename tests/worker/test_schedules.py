@@ -131,6 +131,19 @@ def test_a_run_trains_on_the_newest_dataset_when_it_is_due(almanac: Almanac) -> 
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
 
 
+def test_a_schedule_of_a_project_takes_no_data_of_another(almanac: Almanac) -> None:
+    """A dataset of another project may have the same name; those of none count."""
+    schedule_id = almanac.add(project="web")
+    mine, other = almanac.add_data(2), almanac.add_data(3)
+    with almanac.store.begin() as tx:
+        tx.projects.move_dataset(tx.datasets.get(mine), "web")
+        tx.projects.move_dataset(tx.datasets.get(other), "ads")
+    almanac.work(NIGHT)
+    shared = almanac.add_data(4)
+    almanac.work(NIGHT + DAY)
+    assert [run.datasets for run in almanac.runs(schedule_id)] == [{"train": mine}, {"train": shared}]
+
+
 def test_missed_due_times_have_one_run(almanac: Almanac) -> None:
     """It stands at the last of them and names the first."""
     schedule_id = almanac.add()

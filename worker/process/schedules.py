@@ -136,7 +136,7 @@ def _labels(schedule: Schedule) -> Labels:
 def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
     newest = {}
     for role, name in dataset_names(schedule.job).items():
-        dataset = tx.datasets.newest(name)
+        dataset = tx.datasets.newest(name, schedule.project)
         if dataset is None:
             raise NotFound("ready dataset named", name)
         newest[role] = dataset.id

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, func, select, update
+from sqlalchemy import ColumnElement, String, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, WrongState
@@ -132,9 +132,16 @@ class Datasets:
         """Return whether there is a dataset of this id."""
         return self._session.scalar(select(Dataset.id).where(Dataset.id == id)) is not None
 
-    def newest(self, name: str) -> Dataset | None:
-        """Return the ready dataset of a name that was made last, or None."""
+    def newest(self, name: str, project: str | None = None) -> Dataset | None:
+        """Return the ready dataset of a name that was made last, or None.
+
+        Args:
+            name: Of the dataset.
+            project: Only those of this project or of none; None for those of all.
+        """
         rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")
+        if project is not None:
+            rows = rows.where(or_(Dataset.project == project, Dataset.project.is_(None)))
         return self._session.scalar(rows.order_by(Dataset.id.desc()).limit(1))
 
     def names(self, dataset_ids: Iterable[str | None]) -> dict[str, str]:

@@ -171,3 +171,16 @@ def test_a_key_of_a_project_sees_its_schedules_alone(client: TestClient, store: 
     assert own["project"] == "search"
     assert [each["id"] for each in client.get("/v1/schedules").json()["items"]] == [own["id"]]
     assert client.post(f"/v1/schedules/{other['id']}/run").status_code == 404
+
+
+def test_data_of_another_project_is_not_that_of_a_name(
+    client: TestClient, store: Store, dataset_id: str
+) -> None:
+    """A schedule of a project needs a dataset of it, or one of no project."""
+    create(client, project="search")
+    with store.begin() as tx:
+        tx.projects.move_dataset(tx.datasets.get(dataset_id), "ads")
+    refused = client.post("/v1/schedules", json=body(project="search"))
+    assert pointers(refused) == ["/job/dataset"]
+    assert "in the project search or without one" in refused.json()["detail"]
+    create(client)
