@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from fsspec.asyn import AsyncFileSystem, sync
 from fsspec.implementations.local import LocalFileSystem
 
 from core.errors import ExtraMissing, StoreUnavailable
+from core.store.artifacts.multipart import send_to_s3
 
 T = TypeVar("T")
 
@@ -27,7 +29,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "s3": {
             # What another process wrote or removed must be seen.
             "use_listings_cache": False,
-            # Four parts of a large object are under way at once, which bounds the memory they take.
+            # Four parts of a large object are fetched at once, which bounds the memory they take.
             "max_concurrency": 4,
             "default_block_size": 8 * MEBIBYTE,
             # The patience is ours, so that its end can be relied on.
@@ -48,7 +50,6 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "hf": ("a repository of the Hugging Face Hub", "huggingface"),
     }
 )
-_SENDING: Mapping[str, Mapping[str, Any]] = MappingProxyType({"s3": {"chunksize": 16 * MEBIBYTE}})
 _FINAL = (
     FileNotFoundError,
     FileExistsError,
@@ -122,8 +123,10 @@ class FileSystem:
 
     def send(self, file: str, path: str) -> None:
         """Upload a local file; it becomes visible when complete."""
-        options = _SENDING.get(_protocol(self._url), {})
-        self.run(lambda files: files.put_file(file, path, **options))
+        if _protocol(self._url) == "s3":
+            self.run(lambda files: send_to_s3(files, Path(file), path))
+        else:
+            self.run(lambda files: files.put_file(file, path))
 
     def look(self) -> None:
         """Check the file system once with a short timeout.

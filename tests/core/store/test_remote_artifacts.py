@@ -3,9 +3,11 @@
 import os
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ import pytest
 
 from core.errors import NotFound, StoreUnavailable
 from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.multipart import MOST_PARTS, PART_BYTES, ranges
 from tests.servers import S3Server, TcpProxy
 
 pytestmark = pytest.mark.long
@@ -31,9 +34,14 @@ def proxy(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def open_artifacts(proxy: TcpProxy, s3: S3Server) -> Callable[..., Artifacts]:
+def storage_url(s3: S3Server) -> str:
+    """A folder in a bucket of its own."""
+    return s3.new_bucket()[0]
+
+
+@pytest.fixture
+def open_artifacts(proxy: TcpProxy, storage_url: str) -> Callable[..., Artifacts]:
     """Open the same artifacts, in a bucket of their own."""
-    storage_url, _ = s3.new_bucket()
     return lambda patience_seconds=10.0: Artifacts(storage_url, patience_seconds)
 
 
@@ -57,6 +65,50 @@ def test_a_large_object(artifacts: Artifacts) -> None:
         assert file.read(3 * 2**20) == content[33 * 2**20 + 7 : 36 * 2**20 + 7]
         file.seek(len(content) + 5)
         assert file.read() == b""
+
+
+def test_a_large_object_is_sent_from_the_disk(artifacts: Artifacts) -> None:
+    """Its parts are not held in memory, however many are under way."""
+    with artifacts.writing(KEY) as file:
+        for _ in range(45):
+            file.write(bytes(2**20))
+        tracemalloc.start()
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert artifacts.size(KEY) == 45 * 2**20
+    assert peak_bytes < PART_BYTES / 2
+
+
+def test_a_large_object_that_was_cut_short_is_sent_again(
+    artifacts: Artifacts, proxy: TcpProxy, storage_url: str
+) -> None:
+    """It appears whole, and nothing is left of the first attempt."""
+    content = np.random.default_rng(1).bytes(45 * 2**20)
+    before = proxy.passed_bytes
+
+    def cut() -> None:
+        while proxy.passed_bytes - before < 20 * 2**20:
+            time.sleep(0.001)
+        proxy.cut()
+
+    cutting = threading.Thread(target=cut, daemon=True)
+    cutting.start()
+    artifacts.write_bytes(KEY, content)
+    cutting.join()
+    assert proxy.passed_bytes - before > len(content)
+    assert artifacts.read_bytes(KEY) == content
+    bucket = storage_url.removeprefix("s3://").partition("/")[0]
+    files = fsspec.filesystem("s3", skip_instance_cache=True)
+    assert "Uploads" not in files.call_s3("list_multipart_uploads", Bucket=bucket)
+
+
+def test_parts_cover_a_file_of_any_size() -> None:
+    """Within the number that S3 takes, and each of the last byte."""
+    for size_bytes in (2 * PART_BYTES, 2 * PART_BYTES + 1, MOST_PARTS * PART_BYTES + 1, 5 * 2**40):
+        parts = list(ranges(size_bytes))
+        assert len(parts) <= MOST_PARTS
+        assert [start for start, _ in parts[1:]] == [start + size for start, size in parts[:-1]]
+        assert sum(size for _, size in parts) == size_bytes
 
 
 def test_a_page_of_a_large_table_is_read_by_itself(

@@ -41,7 +41,12 @@ export async function sendResumable(file, onProgress, signal) {
     }
     return upload.path.split("/").at(-1) ?? "";
   }
-  return persist(send, () => onProgress(offset, "waiting"), signal, () => offset);
+  return persist(
+    send,
+    () => onProgress(offset, "waiting"),
+    signal,
+    () => offset,
+  );
 }
 
 /**

@@ -1,0 +1,108 @@
+"""Send local files to S3 in parts that are read from the disk as they are sent."""
+
+import io
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+PART_BYTES = 16 * 2**20
+PARTS_AT_ONCE = 4
+# Of S3 for one object.
+MOST_PARTS = 10_000
+
+
+class FileRange(io.RawIOBase):
+    """A range of a file as a file of its own.
+
+    Parts are sent from it rather than from bytes: of those, the part and what its connection has yet to take
+    of it would be in memory, for each part that is under way.
+
+    Args:
+        path: The file.
+        start: Where the range begins.
+        size_bytes: Its length; it ends within the file.
+    """
+
+    def __init__(self, path: Path, start: int, size_bytes: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._start = start
+        self._size_bytes = size_bytes
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True: the range is readable."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True: the range is seekable."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position in the range."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move within the range."""
+        origins = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size_bytes}
+        self._position = max(0, origins[whence] + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes up to the end of the range."""
+        left = self._size_bytes - self._position
+        if left <= 0:
+            return 0
+        self._file.seek(self._start + self._position)
+        count = self._file.readinto(memoryview(buffer)[:left]) or 0
+        self._position += count
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def send_to_s3(files: Any, path: Path, target: str) -> None:
+    """Send a file; the object appears when all of it has arrived.
+
+    Args:
+        files: The `s3fs` file system.
+        path: The file.
+        target: Bucket and key.
+    """
+    bucket, key, _ = files.split_path(target)
+    place = {"Bucket": bucket, "Key": key}
+    size_bytes = path.stat().st_size
+    if size_bytes < 2 * PART_BYTES:
+        with closing(FileRange(path, 0, size_bytes)) as content:
+            files.call_s3("put_object", Body=content, **place)
+    else:
+        _send_parts(files, list(ranges(size_bytes)), path, place)
+
+
+def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield start and size of each part of a file."""
+    part_bytes = max(PART_BYTES, -(-size_bytes // MOST_PARTS))
+    for start in range(0, size_bytes, part_bytes):
+        yield start, min(part_bytes, size_bytes - start)
+
+
+def _send_parts(files: Any, parts: list[tuple[int, int]], path: Path, place: dict[str, str]) -> None:
+    upload = {**place, "UploadId": files.call_s3("create_multipart_upload", **place)["UploadId"]}
+
+    def send(number: int) -> dict[str, Any]:
+        with closing(FileRange(path, *parts[number - 1])) as content:
+            answer = files.call_s3("upload_part", PartNumber=number, Body=content, **upload)
+        return {"PartNumber": number, "ETag": answer["ETag"]}
+
+    try:
+        with ThreadPoolExecutor(PARTS_AT_ONCE, "parts") as senders:
+            sent = list(senders.map(send, range(1, len(parts) + 1)))
+        files.call_s3("complete_multipart_upload", MultipartUpload={"Parts": sent}, **upload)
+    except BaseException:
+        with suppress(Exception):  # the reason is that of the failure
+            files.call_s3("abort_multipart_upload", **upload)
+        raise
