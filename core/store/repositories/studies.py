@@ -1,38 +1,38 @@
 """Stored studies and their trials."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import String, delete, func, or_, select
+from sqlalchemy import String, delete, func, select
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound, WrongState
+from core.errors import WrongState
 from core.jobs import JobStatus
-from core.jobs.conclude import ConcludeJob
-from core.jobs.study import StudyJob
-from core.jobs.trial import TrialJob
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.projects import Labels, Projects
-from core.store.repositories.rows import added, locked
+from core.store.repositories.projects import Projects
+from core.store.repositories.rows import added, found, locked
+from core.store.repositories.study_progress import (
+    ACTIVE_TRIALS,
+    CANCELLED,
+    ENDED,
+    OPEN,
+    PAUSED,
+    RUNNING,
+    SUCCEEDED,
+    StudyProgress,
+    seconds_between,
+    trial_of,
+)
 from core.store.tables import Dataset, Job, Study, Trial
-from core.studies import Budget, StudySpec, Tally, wanted
-
-RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
-SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
-OPEN = (RUNNING, PAUSED)
-ENDED = (SUCCEEDED, FAILED, CANCELLED)
-
-QUEUED, PRUNED = "queued", "pruned"
-ACTIVE_TRIALS = (QUEUED, RUNNING)
+from core.studies import Budget
 
 COLUMNS: Columns = MappingProxyType(
     {
@@ -67,17 +67,11 @@ class TrialResult:
 
 
 class Studies:
-    """Studies within one transaction.
-
-    The transaction that ends a trial queues the next one, so that no coordinator runs. A job's row is always
-    locked before its study's, so that no two transactions wait for each other.
-    """
+    """Studies within one transaction; `StudyProgress` queues their jobs."""
 
     def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
         self._session = session
-        self._jobs = jobs
-        self._events = events
-        jobs.on_ending(self._settle)
+        self._progress = StudyProgress(session, jobs, events)
 
     def add(
         self,
@@ -117,7 +111,7 @@ class Studies:
             project=Projects(self._session).claim_name(spec["model_name"], project, of_dataset),
         )
         added(self._session, study)
-        self._advance(study)
+        self._progress.advance(study)
         return study
 
     def get(self, id: str) -> Study:
@@ -126,10 +120,7 @@ class Studies:
         Raises:
             NotFound: There is none.
         """
-        study = self._session.get(Study, id)
-        if study is None:
-            raise NotFound("study", id)
-        return study
+        return found(self._session, Study, "study", id)
 
     def locked(self, id: str) -> Study:
         """Return one study, locked until the transaction ends.
@@ -182,10 +173,7 @@ class Studies:
         Raises:
             NotFound: There is none.
         """
-        trial = self._session.get(Trial, (study_id, number), populate_existing=True)
-        if trial is None:
-            raise NotFound("trial", f"{study_id}/{number}")
-        return trial
+        return trial_of(self._session, study_id, number)
 
     def active_jobs(self, study_id: str) -> list[str]:
         """List the jobs of a study that may not have ended, without a lock."""
@@ -227,7 +215,7 @@ class Studies:
         """
         study = self._open(study_id, "trials are added while it runs or is paused")
         study.trials += 1
-        return self._queue(study, "hand", parameters)
+        return self._progress.queue(study, "hand", parameters)
 
     def pause(self, study_id: str) -> Study:
         """Queue no further trials; those that are queued or run go on to their end.
@@ -251,9 +239,9 @@ class Studies:
         study = self.locked(study_id)
         if study.status != PAUSED:
             raise WrongState("study", study_id, study.status, "only a paused one can be resumed")
-        study.paused_seconds += _seconds(study.paused_at, utc_now())
+        study.paused_seconds += seconds_between(study.paused_at, utc_now())
         study.status, study.paused_at = RUNNING, None
-        self._advance(study)
+        self._progress.advance(study)
         return study
 
     def cancel(self, study_id: str) -> Study:
@@ -265,7 +253,7 @@ class Studies:
         study = self.locked(study_id)
         if study.status in ENDED:
             raise WrongState("study", study_id, study.status, "it has already ended")
-        self._end(study, CANCELLED)
+        self._progress.end(study, CANCELLED)
         return study
 
     def change_budget(self, study_id: str, **values: Any) -> Study:
@@ -278,7 +266,7 @@ class Studies:
         for name, value in values.items():
             setattr(study, name, value)
         self._session.flush()
-        self._advance(study)
+        self._progress.advance(study)
         return study
 
     def delete(self, study_id: str) -> None:
@@ -301,165 +289,13 @@ class Studies:
         """Record the conclusion, in the transaction that ends its job."""
         study = self.locked(study_id)
         study.conclusion = conclusion
-        self._end(study, SUCCEEDED)
+        self._progress.end(study, SUCCEEDED)
 
     def _open(self, study_id: str, detail: str) -> Study:
         study = self.locked(study_id)
         if study.status not in OPEN:
             raise WrongState("study", study_id, study.status, detail)
         return study
-
-    def _settle(self, job: Job) -> None:
-        """Carry the end of a job over to its study."""
-        if job.kind == TrialJob.kind:
-            self._settle_trial(job)
-        elif job.kind == ConcludeJob.kind:
-            self._settle_conclusion(job)
-        elif job.kind == "train":
-            self._settle_refit(job)
-
-    def _settle_trial(self, job: Job) -> None:
-        study, trial = self.locked(job.spec["study_id"]), self.trial(job.spec["study_id"], job.spec["number"])
-        if trial.status in ACTIVE_TRIALS:
-            trial.status = CANCELLED if job.status == JobStatus.CANCELLED else FAILED
-            trial.problem, trial.finished_at = job.problem, utc_now()
-            self._session.flush()
-        self._advance(study)
-
-    def _settle_conclusion(self, job: Job) -> None:
-        study = self.locked(job.spec["study_id"])
-        if study.status == CONCLUDING:
-            self._fail(study, "The conclusion failed", job)
-
-    def _settle_refit(self, job: Job) -> None:
-        refitted = or_(Study.default_job_id == job.id, Study.winner_job_id == job.id)
-        study_id = self._session.scalar(select(Study.id).where(refitted))
-        if study_id is None:
-            return
-        study = self.locked(study_id)
-        if study.status != CONCLUDING or study.conclude_job_id is not None:
-            return
-        if job.status != JobStatus.SUCCEEDED:
-            self._fail(study, "A refit failed", job)
-            return
-        refits = [each for each in (study.default_job_id, study.winner_job_id) if each]
-        done = select(func.count()).where(Job.id.in_(refits), Job.status == JobStatus.SUCCEEDED)
-        if self._session.scalar(done) == len(refits):
-            study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study).id
-            self._session.flush()
-
-    def _advance(self, study: Study) -> None:
-        """Queue the trials that a running study wants now, or its refits after the last one."""
-        if study.status != RUNNING:
-            return
-        columns = (Trial.number, Trial.status, Trial.value, Trial.source)
-        rows = self._session.execute(
-            select(*columns).where(Trial.study_id == study.id).order_by(Trial.number)
-        ).all()
-        active = sum(row.status in ACTIVE_TRIALS for row in rows)
-        default_is_lost = bool(rows) and rows[0].status in (FAILED, CANCELLED)
-        further = 0 if default_is_lost else self._wanted(study, rows, active)
-        for number in range(len(rows), len(rows) + further):
-            self._queue(study, "sampler" if number else "default", None)
-        if active or further:
-            return
-        if default_is_lost or study.default_value is None:
-            lost = self.trial(study.id, 0)
-            detail = (lost.problem or {}).get("detail", "It has no value.")
-            self._end(study, FAILED, {"title": "The default failed", "detail": detail})
-        else:
-            self._refit(study)
-
-    def _wanted(self, study: Study, rows: Sequence[Any], active: int) -> int:
-        spec = StudySpec(study.spec)
-        now = study.paused_at or utc_now()
-        tally = Tally(
-            asked=len(rows),
-            active=active,
-            sampled=sum(row.source == "sampler" for row in rows),
-            seconds=_seconds(study.started_at, now) - study.paused_seconds,
-            values=[
-                row.value if row.status == SUCCEEDED else None
-                for row in rows
-                if row.status not in ACTIVE_TRIALS
-            ],
-        )
-        return wanted(
-            Budget(study.trials, study.seconds, study.patience),
-            tally,
-            parallel=study.parallel_trials,
-            sampler_limit=study.spec.get("sampler_limit"),
-            higher_is_better=spec.higher_is_better,
-        )
-
-    def _queue(self, study: Study, source: str, parameters: dict[str, Any] | None) -> Trial:
-        latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
-        number = 0 if latest is None else latest + 1
-        job = self._enqueue(TrialJob(number=number, **_of_study(study)), study)
-        trial = Trial(
-            study_id=study.id,
-            number=number,
-            status=QUEUED,
-            source=source,
-            parameters=parameters,
-            job_id=job.id,
-        )
-        return added(self._session, trial)
-
-    def _refit(self, study: Study) -> None:
-        spec = StudySpec(study.spec)
-        study.status = CONCLUDING
-
-        def queued(number: int) -> str:
-            trial = self.trial(study.id, number)
-            training = spec.refit(trial.training or {}, trial.best_iteration or 1, number)
-            return self._jobs.add(
-                "train",
-                training,
-                dataset_ids=spec.dataset_ids,
-                priority=_priority(study),
-                key_id=study.key_id,
-                labels=Labels(tags=training.get("tags"), project=study.project),
-            ).id
-
-        study.default_job_id = queued(0)
-        study.winner_job_id = queued(study.best_number) if study.best_number else None
-        self._session.flush()
-
-    def _enqueue(self, job: StudyJob, study: Study) -> Job:
-        return self._jobs.add(
-            job.kind,
-            job.to_json(),
-            dataset_ids=job.dataset_ids.values(),
-            priority=job.queue_priority,
-            key_id=study.key_id,
-            labels=Labels(project=study.project),
-        )
-
-    def _fail(self, study: Study, title: str, job: Job) -> None:
-        detail = (job.problem or {}).get("detail", f"{job.id} is {job.status}.")
-        self._end(study, FAILED, {"title": title, "detail": detail})
-
-    def _end(self, study: Study, status: str, problem: dict[str, Any] | None = None) -> None:
-        study.status, study.problem, study.finished_at = status, problem, utc_now()
-        study.paused_at = None
-        self._session.flush()
-        self._events.study_concluded(study)
-
-
-def _of_study(study: Study) -> dict[str, Any]:
-    return {
-        "study_id": study.id,
-        "study_name": study.name,
-        "dataset_id": study.dataset_id,
-        "test_dataset_id": study.spec.get("test_dataset_id"),
-        "metric": study.spec["objective"]["metric"],
-        "priority": study.spec.get("priority") or "normal",
-    }
-
-
-def _priority(study: Study) -> int:
-    return ConcludeJob(**_of_study(study)).queue_priority
 
 
 def _is_better(study: Study, trial: Trial) -> bool:
@@ -468,7 +304,3 @@ def _is_better(study: Study, trial: Trial) -> bool:
         return True
     sign = 1.0 if study.spec["higher_is_better"] else -1.0
     return (sign * trial.value, -trial.number) > (sign * study.best_value, -study.best_number)
-
-
-def _seconds(since: datetime | None, until: datetime) -> float:
-    return 0.0 if since is None else max(0.0, (until - since).total_seconds())

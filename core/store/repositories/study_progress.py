@@ -1,0 +1,224 @@
+"""Progress of studies: the end of a job queues the next one, or ends its study."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.jobs import JobStatus
+from core.jobs.conclude import ConcludeJob
+from core.jobs.study import StudyJob
+from core.jobs.trial import TrialJob
+from core.store.clock import utc_now
+from core.store.repositories.events import Events
+from core.store.repositories.jobs import Jobs
+from core.store.repositories.projects import Labels
+from core.store.repositories.rows import added, locked
+from core.store.tables import Job, Study, Trial
+from core.studies import Budget, StudySpec, Tally, wanted
+
+RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
+SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
+OPEN = (RUNNING, PAUSED)
+ENDED = (SUCCEEDED, FAILED, CANCELLED)
+
+QUEUED = "queued"
+ACTIVE_TRIALS = (QUEUED, RUNNING)
+
+
+class StudyProgress:
+    """Progress of studies within one transaction.
+
+    The transaction that ends a trial queues the next one, so that no coordinator runs. A job's row is always
+    locked before its study's, so that no two transactions wait for each other.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
+        self._session = session
+        self._jobs = jobs
+        self._events = events
+        jobs.on_ending(self._settle)
+
+    def advance(self, study: Study) -> None:
+        """Queue the trials that a running, locked study wants now, or its refits after the last one."""
+        if study.status != RUNNING:
+            return
+        columns = (Trial.number, Trial.status, Trial.value, Trial.source)
+        rows = self._session.execute(
+            select(*columns).where(Trial.study_id == study.id).order_by(Trial.number)
+        ).all()
+        active = sum(row.status in ACTIVE_TRIALS for row in rows)
+        default_is_lost = bool(rows) and rows[0].status in (FAILED, CANCELLED)
+        further = 0 if default_is_lost else self._wanted(study, rows, active)
+        for number in range(len(rows), len(rows) + further):
+            self.queue(study, "sampler" if number else "default", None)
+        if active or further:
+            return
+        if default_is_lost or study.default_value is None:
+            lost = trial_of(self._session, study.id, 0)
+            detail = (lost.problem or {}).get("detail", "It has no value.")
+            self.end(study, FAILED, {"title": "The default failed", "detail": detail})
+        else:
+            self._refit(study)
+
+    def queue(self, study: Study, source: str, parameters: dict[str, Any] | None) -> Trial:
+        """Queue the next trial of a locked study.
+
+        Args:
+            study: The study.
+            source: Who chooses its parameters: `default`, `sampler` or `hand`.
+            parameters: Those of `hand`.
+        """
+        latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
+        number = 0 if latest is None else latest + 1
+        job = self._enqueue(TrialJob(number=number, **_of_study(study)), study)
+        trial = Trial(
+            study_id=study.id,
+            number=number,
+            status=QUEUED,
+            source=source,
+            parameters=parameters,
+            job_id=job.id,
+        )
+        return added(self._session, trial)
+
+    def end(self, study: Study, status: str, problem: dict[str, Any] | None = None) -> None:
+        """End a locked study."""
+        study.status, study.problem, study.finished_at = status, problem, utc_now()
+        study.paused_at = None
+        self._session.flush()
+        self._events.study_concluded(study)
+
+    def _settle(self, job: Job) -> None:
+        """Carry the end of a job over to its study."""
+        if job.kind == TrialJob.kind:
+            self._settle_trial(job)
+        elif job.kind == ConcludeJob.kind:
+            self._settle_conclusion(job)
+        elif job.kind == "train":
+            self._settle_refit(job)
+
+    def _settle_trial(self, job: Job) -> None:
+        study = self._locked(job.spec["study_id"])
+        trial = trial_of(self._session, study.id, job.spec["number"])
+        if trial.status in ACTIVE_TRIALS:
+            trial.status = CANCELLED if job.status == JobStatus.CANCELLED else FAILED
+            trial.problem, trial.finished_at = job.problem, utc_now()
+            self._session.flush()
+        self.advance(study)
+
+    def _settle_conclusion(self, job: Job) -> None:
+        study = self._locked(job.spec["study_id"])
+        if study.status == CONCLUDING:
+            self._fail(study, "The conclusion failed", job)
+
+    def _settle_refit(self, job: Job) -> None:
+        refitted = or_(Study.default_job_id == job.id, Study.winner_job_id == job.id)
+        study_id = self._session.scalar(select(Study.id).where(refitted))
+        if study_id is None:
+            return
+        study = self._locked(study_id)
+        if study.status != CONCLUDING or study.conclude_job_id is not None:
+            return
+        if job.status != JobStatus.SUCCEEDED:
+            self._fail(study, "A refit failed", job)
+            return
+        refits = [each for each in (study.default_job_id, study.winner_job_id) if each]
+        done = select(func.count()).where(Job.id.in_(refits), Job.status == JobStatus.SUCCEEDED)
+        if self._session.scalar(done) == len(refits):
+            study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study).id
+            self._session.flush()
+
+    def _wanted(self, study: Study, rows: Sequence[Any], active: int) -> int:
+        spec = StudySpec(study.spec)
+        now = study.paused_at or utc_now()
+        tally = Tally(
+            asked=len(rows),
+            active=active,
+            sampled=sum(row.source == "sampler" for row in rows),
+            seconds=seconds_between(study.started_at, now) - study.paused_seconds,
+            values=[
+                row.value if row.status == SUCCEEDED else None
+                for row in rows
+                if row.status not in ACTIVE_TRIALS
+            ],
+        )
+        return wanted(
+            Budget(study.trials, study.seconds, study.patience),
+            tally,
+            parallel=study.parallel_trials,
+            sampler_limit=study.spec.get("sampler_limit"),
+            higher_is_better=spec.higher_is_better,
+        )
+
+    def _refit(self, study: Study) -> None:
+        spec = StudySpec(study.spec)
+        study.status = CONCLUDING
+
+        def queued(number: int) -> str:
+            trial = trial_of(self._session, study.id, number)
+            training = spec.refit(trial.training or {}, trial.best_iteration or 1, number)
+            return self._jobs.add(
+                "train",
+                training,
+                dataset_ids=spec.dataset_ids,
+                priority=_priority(study),
+                key_id=study.key_id,
+                labels=Labels(tags=training.get("tags"), project=study.project),
+            ).id
+
+        study.default_job_id = queued(0)
+        study.winner_job_id = queued(study.best_number) if study.best_number else None
+        self._session.flush()
+
+    def _enqueue(self, job: StudyJob, study: Study) -> Job:
+        return self._jobs.add(
+            job.kind,
+            job.to_json(),
+            dataset_ids=job.dataset_ids.values(),
+            priority=job.queue_priority,
+            key_id=study.key_id,
+            labels=Labels(project=study.project),
+        )
+
+    def _fail(self, study: Study, title: str, job: Job) -> None:
+        detail = (job.problem or {}).get("detail", f"{job.id} is {job.status}.")
+        self.end(study, FAILED, {"title": title, "detail": detail})
+
+    def _locked(self, study_id: str) -> Study:
+        return locked(self._session, Study, "study", study_id)
+
+
+def trial_of(session: Session, study_id: str, number: int) -> Trial:
+    """Return one trial as it is now.
+
+    Raises:
+        NotFound: There is none.
+    """
+    trial = session.get(Trial, (study_id, number), populate_existing=True)
+    if trial is None:
+        raise NotFound("trial", f"{study_id}/{number}")
+    return trial
+
+
+def seconds_between(since: datetime | None, until: datetime) -> float:
+    """Return the seconds between two moments, 0 where the first has not come."""
+    return 0.0 if since is None else max(0.0, (until - since).total_seconds())
+
+
+def _of_study(study: Study) -> dict[str, Any]:
+    return {
+        "study_id": study.id,
+        "study_name": study.name,
+        "dataset_id": study.dataset_id,
+        "test_dataset_id": study.spec.get("test_dataset_id"),
+        "metric": study.spec["objective"]["metric"],
+        "priority": study.spec.get("priority") or "normal",
+    }
+
+
+def _priority(study: Study) -> int:
+    return ConcludeJob(**_of_study(study)).queue_priority
