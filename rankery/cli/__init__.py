@@ -21,7 +21,7 @@ from rankery.cli.gates import gates
 from rankery.cli.inspections import importance, inspect
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
-from rankery.cli.labels import describe, projects, tags
+from rankery.cli.labels import describe, label, projects, tags
 from rankery.cli.mlflow import mlflow
 from rankery.cli.models import models
 from rankery.cli.papers import papers
@@ -83,6 +83,6 @@ app.add_typer(gates, rich_help_panel=_MODELS, name="gates")
 app.add_typer(schedules, rich_help_panel=_OPERATION, name="schedules")
 app.add_typer(drift, rich_help_panel=_OPERATION, name="drift")
 app.add_typer(webhooks, rich_help_panel=_OPERATION, name="webhooks")
-for _command in (events, tags, describe, projects, delete, storage, audit):
+for _command in (events, tags, label, describe, projects, delete, storage, audit):
     app.command(rich_help_panel=_OPERATION)(_command)
 app.add_typer(trash, rich_help_panel=_OPERATION, name="trash")

@@ -1,7 +1,5 @@
 """`rankery delete`, `trash` and `storage`: free what is not needed any more."""
 
-import sys
-from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,10 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import RenderableType
 
+from rankery.cli.confirmation import Yes, confirm
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.filters import (
+    CreatedBefore,
+    Everything,
+    Ids,
+    OfJobKind,
+    OfModel,
+    OfName,
+    OfProject,
+    OfStatus,
+    OlderThan,
+    OnDataset,
+    WithTag,
+    selection,
+)
 from rankery.cli.options import Limit
-from rankery.cli.printing import moment, plain, say, show, size, table
+from rankery.cli.printing import moment, plain, say, size, table
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
@@ -34,35 +47,21 @@ class Kind(StrEnum):
     INSPECTIONS = "inspections"
 
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; a program has to say so.")]
-_FILTER = "Which ones, in the place of ids"
-
-
-def _filter(help: str, **more: Any) -> Any:
-    return typer.Option(help=help, rich_help_panel=_FILTER, **more)
-
-
 @on_service
 def delete(
     session: ServiceConnection,
     kind: Annotated[Kind, typer.Argument(help="What to delete.")],
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids; of models also references such as web:3.")
-    ] = None,
-    older_than: Annotated[float | None, _filter("At least so many days old.", min=0, metavar="DAYS")] = None,
-    created_before: Annotated[
-        str | None, _filter("Made before this day or moment, UTC.", metavar="2026-05-01")
-    ] = None,
-    status: Annotated[str | None, _filter("Jobs in this status, such as failed.")] = None,
-    job_kind: Annotated[str | None, _filter("Jobs of this kind, such as train.", metavar="KIND")] = None,
-    name: Annotated[str | None, _filter("Versions of this model.")] = None,
-    model: Annotated[str | None, _filter("Evaluations and inspections of this model.")] = None,
-    dataset: Annotated[str | None, _filter("On this dataset, ds_…")] = None,
-    tag: Annotated[str | None, _filter("Jobs and models with this tag: team, or team:search.")] = None,
-    project: Annotated[str | None, _filter("Of this project; - for those of none.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All there are.", rich_help_panel=_FILTER)
-    ] = False,
+    ids: Ids = None,
+    older_than: OlderThan = None,
+    created_before: CreatedBefore = None,
+    status: OfStatus = None,
+    job_kind: OfJobKind = None,
+    name: OfName = None,
+    model: OfModel = None,
+    dataset: OnDataset = None,
+    tag: WithTag = None,
+    project: OfProject = None,
+    everything: Everything = False,
     with_results: Annotated[
         bool, typer.Option("--with-results", help="Delete what they made as well: models, evaluations, …")
     ] = False,
@@ -81,22 +80,19 @@ def delete(
 
     Example: `rankery delete jobs --status failed --older-than 7 --with-results --yes`
     """
-    filters = {
-        "older_than_days": older_than,
-        "created_before": _moment(created_before),
-        "status": status,
-        "kind": job_kind,
-        "name": name,
-        "model_id": model,
-        "dataset" if kind == Kind.JOBS else "dataset_id": dataset,
-        "tag": tag and [tag],
-        "project": project,
-        "all": everything or None,
-    }
-    where = {key: value for key, value in filters.items() if value is not None}
-    if bool(ids) == bool(where):
-        raise WrongUsage("give either ids or a filter such as --older-than 30; --all for all there are")
-    asked: Any = {"where": where} if where else {"ids": ids}
+    asked = selection(
+        ids,
+        created_before=created_before,
+        tag=tag,
+        everything=everything,
+        older_than_days=older_than,
+        status=status,
+        kind=job_kind,
+        name=name,
+        model_id=model,
+        project=project,
+        **{"dataset" if kind == Kind.JOBS else "dataset_id": dataset},
+    )
 
     def run(*, dry_run: bool) -> "Deletion":
         return session.client.delete(
@@ -207,19 +203,11 @@ def _confirmed(session: ServiceConnection, run: Any, *, dry_run: bool, yes: bool
     done: Deletion = run(dry_run=True)
     if done.deleted and not dry_run:
         if not yes:
-            _ask(session, done)
+            confirm(session, _pictures(done), "Delete them?")
         done = run(dry_run=False)
     session.show(done, *_pictures(done))
     if done.refused_count or done.missing:
         raise typer.Exit(FAILED)
-
-
-def _ask(session: ServiceConnection, plan: "Deletion") -> None:
-    """Show what would be deleted, and end where the answer is no."""
-    if session.json or not sys.stdin.isatty():
-        raise WrongUsage("say --yes where nobody can be asked, or --dry-run to look only")
-    show(*_pictures(plan))
-    typer.confirm("Delete them?", abort=True, err=True)
 
 
 def _pictures(found: "Deletion") -> list[RenderableType]:
@@ -248,15 +236,3 @@ def _pictures(found: "Deletion") -> list[RenderableType]:
 
 def _kinds(counts: dict[str, int]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-
-
-def _moment(text: str | None) -> str | None:
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise WrongUsage(
-            f"--created-before takes a day or a moment such as 2026-05-01, not {text!r}"
-        ) from None
-    return at.isoformat() if at.tzinfo else f"{at.isoformat()}Z"

@@ -1,17 +1,34 @@
-"""`rankery tags`, `describe` and `projects`: what people say of models, jobs and datasets."""
+"""`rankery tags`, `label`, `describe` and `projects`: what people say of models, jobs and datasets."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 import typer
 
 from rankery.cli.completion import of_service
+from rankery.cli.confirmation import Yes, confirm
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.filters import (
+    CreatedBefore,
+    Everything,
+    Ids,
+    OfJobKind,
+    OfName,
+    OfProject,
+    OfStatus,
+    OlderThan,
+    OnDataset,
+    WithTag,
+    selection,
+)
 from rankery.cli.printing import facts, plain, say, table
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
+
+if TYPE_CHECKING:
+    from rankery.client.views.lifecycle import LabelledView
 
 _JOB, _DATASET = "job_", "ds_"
 Labelled = Annotated[
@@ -38,10 +55,7 @@ def tags(
 
     Example: `rankery tags web:3 --set team=search --remove draft`
     """
-    values = assigned(set, "--set")
-    if both := sorted(values.keys() & {*(remove or [])}):
-        raise WrongUsage(f"{both[0]} is both set and removed")
-    changes: dict[str, str | None] = {**values, **dict.fromkeys(remove or [])}
+    changes = _tag_changes(set, remove)
     path = _path(thing)
     found = _changed(session, path, {"tags": changes}) if changes else _shown(session, path)
     shown = table("tag", "value", wrap=("value",))
@@ -88,6 +102,81 @@ def describe(
 
 
 @on_service
+def label(
+    session: ServiceConnection,
+    kind: Annotated[Literal["jobs", "models"], typer.Argument(help="What to label.")],
+    ids: Ids = None,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A tag to set; may be repeated.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A tag to remove; may be repeated.")
+    ] = None,
+    to_project: Annotated[
+        str | None, typer.Option(help='The project that they move to; "" for none.', metavar="PROJECT")
+    ] = None,
+    older_than: OlderThan = None,
+    created_before: CreatedBefore = None,
+    status: OfStatus = None,
+    job_kind: OfJobKind = None,
+    name: OfName = None,
+    dataset: OnDataset = None,
+    tag: WithTag = None,
+    project: OfProject = None,
+    everything: Everything = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Change tags and the project of many jobs or models; other tags stay.
+
+    With a filter a preview and a question come first. The results of a job move with it to another project,
+    and all versions of a model's name together. The exit code is 1 where an id does not exist, or an object
+    would have too many tags.
+
+    Example: `rankery label jobs --project - --job-kind train --to-project search --dry-run`
+
+    Example: `rankery label models web:3 shop:1 --set team=search --remove draft`
+    """
+    asked = selection(
+        ids,
+        created_before=created_before,
+        tag=tag,
+        everything=everything,
+        older_than_days=older_than,
+        status=status,
+        kind=job_kind,
+        name=name,
+        project=project,
+        dataset=dataset,
+    )
+    changes = _tag_changes(set, remove)
+    moved: Any = {} if to_project is None else {"project": to_project or None}
+    if not changes and not moved:
+        raise WrongUsage("give --set, --remove or --to-project")
+
+    def run(*, dry_run: bool) -> "LabelledView":
+        return session.client.label(kind, **asked, tags=changes or None, **moved, dry_run=dry_run)
+
+    asks = "where" in asked and not dry_run and not yes
+    if asks and (preview := run(dry_run=True)).changed:
+        confirm(session, [facts(_labelled(preview))], "Label them?")
+    found = run(dry_run=dry_run)
+    session.show(found, facts(_labelled(found)))
+    if found.refused_count or found.missing:
+        raise typer.Exit(FAILED)
+
+
+def _labelled(found: "LabelledView") -> list[tuple[str, Any]]:
+    return [
+        ("would change" if found.dry_run else "changed", found.changed),
+        ("unchanged", found.unchanged),
+        ("names that move", ", ".join(found.moved_names) or None),
+        ("not found", ", ".join(found.missing) or None),
+        *((one.id, one.reason) for one in found.refused),
+    ]
+
+
+@on_service
 def projects(session: ServiceConnection) -> None:
     """List the projects with how much is in each.
 
@@ -109,6 +198,13 @@ _FIELDS: dict[str, tuple[str, str | None]] = {
     "jobs": ("name", "notes"),
     "datasets": ("name", None),
 }
+
+
+def _tag_changes(set: list[str] | None, remove: list[str] | None) -> dict[str, str | None]:
+    values = assigned(set, "--set")
+    if both := sorted(values.keys() & {*(remove or [])}):
+        raise WrongUsage(f"{both[0]} is both set and removed")
+    return {**values, **dict.fromkeys(remove or [])}
 
 
 def _path(thing: str) -> str:

@@ -38,6 +38,10 @@ def test_labels_are_changed_and_found(client: Client, job: Job) -> None:
     assert (model.title, model.project) == ("spring", "upkeep")
     assert model.id in [one.id for one in client.models(tag="keep", project="upkeep")]
     assert "upkeep" in [one.name for one in client.projects()]
+    where = {"project": "upkeep", "tag": ["keep"]}
+    assert client.label("models", where=where, tags={"keep": None}).changed == 1
+    assert client.label("models", [model], project=None, dry_run=False).moved_names == [model.name]
+    assert model.refresh().project is None
 
 
 def test_gates_are_listed(client: Client, job: Job, datasets: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Calls that delete, restore and measure what a service keeps."""
+"""Calls that label, delete, restore and measure what a service keeps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -7,8 +7,10 @@ from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
+from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.lifecycle import (
     DeletionView,
+    LabelledView,
     RestoredView,
     RetentionView,
     StorageView,
@@ -20,7 +22,7 @@ Deletable: TypeAlias = Literal["jobs", "models", "evaluations", "comparisons", "
 
 
 class AsyncLifecycleCalls(AsyncCalls):
-    """Calls that delete, restore and measure what a service keeps."""
+    """Calls that label, delete, restore and measure what a service keeps."""
 
     async def delete(
         self,
@@ -55,16 +57,49 @@ class AsyncLifecycleCalls(AsyncCalls):
             await client.delete("jobs", where=old, dry_run=False)
             ```
         """
-        if (ids is None) == (where is None):
-            raise InvalidArgument("give either ids or where, a filter such as {'older_than_days': 30}")
-        body = {
-            "ids": None if ids is None else [id_of(one) for one in ids],
-            "filter": None if where is None else dict(where),
-            "with_results": with_results,
-            "permanently": permanently,
-            "dry_run": dry_run,
-        }
-        return await self._delete(f"/v1/{kind}/delete", given(body))
+        manner = {"with_results": with_results, "permanently": permanently, "dry_run": dry_run}
+        return await self._delete(f"/v1/{kind}/delete", _selection(ids, where) | manner)
+
+    async def label(
+        self,
+        kind: Literal["jobs", "models"],
+        ids: Sequence[str | HasId] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        tags: Mapping[str, str | None] | None = None,
+        project: str | Unset | None = UNSET,
+        dry_run: bool = True,
+    ) -> LabelledView:
+        """Change the tags and the project of several jobs or models, by their ids or by a filter.
+
+        What a job made moves with it to another project; all versions of a model's name move together.
+
+        Args:
+            kind: `jobs` or `models`.
+            ids: Those to label; of models also references such as `web:3`.
+            where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
+            tags: Tags to set; those that are None are removed, all others stay.
+            project: The project that they move to, none if None; without it they stay.
+            dry_run: Only return what would change.
+
+        Raises:
+            InvalidArgument: Neither ids nor a filter is given, or both are.
+            RankeryApiError: The service refused it.
+
+        Example:
+            ```python
+            loose = {"project": "-", "kind": "train"}
+            print(await client.label("jobs", where=loose, project="web"))
+            await client.label("jobs", where=loose, project="web", dry_run=False)
+            ```
+        """
+        labels = given({"tags": tags and dict(tags)}) | chosen({"project": project})
+        body = _selection(ids, where) | labels | {"dry_run": dry_run}
+        found = latest = read(LabelledView, await self._post(f"/v1/{kind}/labels", body))
+        while latest.changed and not (latest.complete or latest.dry_run):
+            latest = read(LabelledView, await self._post(f"/v1/{kind}/labels", body))
+            found = found.plus(latest)
+        return found
 
     def trash(self, kind: str | None = None) -> AsyncPages[TrashedObjectView]:
         """List what is in the trash, latest first.
@@ -102,14 +137,14 @@ class AsyncLifecycleCalls(AsyncCalls):
         Raises:
             InvalidArgument: Not exactly one of ids, older_than_days and everything is given.
         """
-        chosen = {
+        wanted = {
             "ids": None if ids is None else [id_of(one) for one in ids],
             "older_than_days": older_than_days,
             "all": everything or None,
         }
-        if len(given(chosen)) != 1:
+        if len(given(wanted)) != 1:
             raise InvalidArgument("give one of ids, older_than_days and everything=True")
-        return await self._delete("/v1/trash/empty", given(chosen) | {"dry_run": dry_run})
+        return await self._delete("/v1/trash/empty", given(wanted) | {"dry_run": dry_run})
 
     async def storage(self, *, refresh: bool = False) -> StorageView:
         """Return the bytes by kind, those of the trash, and those that retention would free.
@@ -140,3 +175,9 @@ class AsyncLifecycleCalls(AsyncCalls):
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # A repetition finds nothing left to do.
         return (await self.transport.request("POST", path, json=dict(body))).json()
+
+
+def _selection(ids: Sequence[str | HasId] | None, where: Mapping[str, Any] | None) -> dict[str, Any]:
+    if (ids is None) == (where is None):
+        raise InvalidArgument("give either ids or where, a filter such as {'older_than_days': 30}")
+    return {"filter": dict(where)} if where is not None else {"ids": [id_of(one) for one in ids or ()]}

@@ -1,4 +1,4 @@
-"""Deletions, the trash and the storage of a service."""
+"""Labels and deletions of many objects, the trash and the storage of a service."""
 
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,31 @@ class DeletionView(Shown, answers.Deletion):
         columns = ["kind", "name", "id", "still needed by"]
         tables = [CardTable(columns, held, "left")] if held else []
         return Card("dry run of a deletion" if self.dry_run else "deletion", self.summary(), tables=tables)
+
+
+class LabelledView(Shown, answers.Labelled):
+    """What was labelled, or would be."""
+
+    def plus(self, other: "LabelledView") -> "LabelledView":
+        """Return both together, where it took several requests."""
+        names = sorted({*self.moved_names, *other.moved_names})
+        return other.model_copy(update={"changed": self.changed + other.changed, "moved_names": names})
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "would label" if self.dry_run else "labelled": count(self.changed),
+            "unchanged": count(self.unchanged),
+            "names that move": ", ".join(self.moved_names),
+            "missing": ", ".join(self.missing),
+            "refused": count(self.refused_count) if self.refused_count else "",
+        }
+
+    def card(self) -> Card:
+        """Return the card of the labelling, with what keeps its labels."""
+        kept = [[one.id, one.reason] for one in self.refused]
+        tables = [CardTable(["id", "keeps its labels"], kept, "left")] if kept else []
+        return Card("dry run of a labelling" if self.dry_run else "labelling", self.summary(), tables=tables)
 
 
 class RestoredView(Shown, answers.Restored):

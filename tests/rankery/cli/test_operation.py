@@ -75,6 +75,23 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
     assert rankery(stack, "describe", dataset, "--text", "x").code == 2
     assert rankery(stack, "tags", "web:1", "--set", "a=b", "--remove", "a").code == 2
     rankery(stack, "describe", "train.txt", "--dataset", "--project", "")
+    tried = rankery(
+        stack, "label", "jobs", "--tag", "night:1", "--set", "night=2", "--dry-run", "--json"
+    ).document
+    assert (tried["dry_run"], tried["changed"]) == (True, 1)
+    unasked = rankery(stack, "label", "jobs", "--tag", "night:1", "--set", "night=2")
+    assert unasked.code == 2
+    assert "--yes" in unasked.errors
+    assert rankery(stack, "label", "jobs", "--tag", "night:1", "--remove", "night", "--yes").code == 0
+    moved = rankery(
+        stack, "label", "models", "web:1", "--to-project", "shop", "--set", "a=b", "--json"
+    ).document
+    assert (moved["changed"], moved["moved_names"]) == (1, ["web"])
+    assert rankery(stack, "models", "list", "--project", "shop", "--json").document[0]["tags"]["a"] == "b"
+    assert rankery(stack, "label", "models", "web:1", "--to-project", "", "--remove", "a", "-q").code == 0
+    assert rankery(stack, "label", "models", "web:99", "--set", "a=b").code == 1
+    for wrong in (("web:1",), ("--set", "a=b"), ("web:1", "--all", "--set", "a=b")):
+        assert rankery(stack, "label", "models", *wrong).code == 2
 
 
 def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
