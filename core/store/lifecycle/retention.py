@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, and_, exists, select
 from sqlalchemy.orm import Session
 
 from core.store.clock import utc_now
@@ -27,7 +27,7 @@ from core.store.lifecycle.kinds import COMPARISON, EVALUATION, INSPECTION, JOB, 
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.repositories.job_states import TERMINAL
 from core.store.settings import StoreSettings
-from core.store.tables import Job, Model
+from core.store.tables import AliasMove, Job, Model, ModelAlias
 
 if TYPE_CHECKING:
     from core.store.store import Store
@@ -93,6 +93,8 @@ class Retained:
             rows = rows.where(Job.status.in_(TERMINAL))
         if table in (Job, Model):
             rows = rows.where(~_kept(table))
+        if table is Model:
+            rows = rows.where(~_is_before_an_alias())
         if table is not Job:
             # What a kept job has made is kept with it.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
@@ -194,6 +196,12 @@ class Upkeep:
                 if tx.audit.forget_before(before, _AUDIT_CHUNK) < _AUDIT_CHUNK:
                     return True
         return False
+
+
+def _is_before_an_alias() -> ColumnElement[bool]:
+    """Return the condition that a rollback of an alias would go back to a model."""
+    undone = and_(AliasMove.id == ModelAlias.move_id, AliasMove.name == Model.name)
+    return exists().where(undone, AliasMove.from_version == Model.version)
 
 
 def _kept(table: Any) -> ColumnElement[bool]:

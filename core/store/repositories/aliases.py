@@ -165,14 +165,21 @@ class Aliases:
 
         Raises:
             NotFound: It points nowhere.
-            WrongState: No move is left to undo.
+            WrongState: No move is left to undo, or the version before it was deleted.
         """
         row = _there(self.find_locked(name, alias), name, alias)
         last = self._session.get(AliasMove, row.move_id) if row.move_id else None
         if last is None or last.from_version is None:
             at = f"at version {row.model.version}"
             raise WrongState("alias", row.reference, at, "there is no version before it to go back to")
-        before = self._target(f"{name}:{last.from_version}")
+        try:
+            before = self._target(f"{name}:{last.from_version}")
+        except NotFound as gone:
+            detail = (
+                f"{name}:{last.from_version}, where it was before, was deleted; restore it from the trash, or"
+            )
+            at = f"at version {row.model.version}"
+            raise WrongState("alias", row.reference, at, f"{detail} move the alias") from gone
         self._record(ROLLED_BACK, name, alias, row.model, before, key_id=key_id)
         row.model, row.move_id = before, last.previous_id
         self._session.flush()

@@ -72,6 +72,16 @@ def alias(store: Store, story: Story) -> set[str]:
     return {story.model.id, story.training.id}
 
 
+def moved_alias(store: Store, story: Story) -> set[str]:
+    """Move an alias on from the model, to which a rollback would go back."""
+    author = Author(store)
+    newer = author.model(author.job())
+    for model in (story.model, newer):
+        with store.begin() as tx:
+            tx.aliases.move("web", "champion", model.version)
+    return {story.model.id, story.training.id}
+
+
 def kept_model(store: Store, story: Story) -> set[str]:
     """Tag the model."""
     with store.begin() as tx:
@@ -86,11 +96,11 @@ def kept_job(store: Store, story: Story) -> set[str]:
     return {story.model.id, story.training.id, story.evaluation.id}
 
 
-@pytest.mark.parametrize("keep", [alias, kept_model, kept_job])
+@pytest.mark.parametrize("keep", [alias, moved_alias, kept_model, kept_job])
 def test_what_is_kept_stays_with_what_it_needs(
     store: Store, story: Story, keep: Callable[[Store, Story], set[str]]
 ) -> None:
-    """An alias or the tag `keep` holds a model and its job; on a job it holds what the job made."""
+    """An alias, its rollback or the tag `keep` holds a model and its job; on a job it holds its results."""
     age(store, 31, *everything(story))
     kept = keep(store, story)
     Upkeep(policy(ALL), HOUR).run(store, 10)
