@@ -50,7 +50,8 @@ from app.http.lists import (
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
-from app.jobs.requests import MOST_JOBS_AT_ONCE, MetricName
+from app.jobs.requests import MOST_JOBS_AT_ONCE
+from app.jobs.requests.fields import MetricName
 from app.services import UseServices
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 

@@ -17,7 +17,8 @@ from app.http.schemas import Cursor, Id, Limit
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
 from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
 from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
-from app.jobs.requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
+from app.jobs.requests import JobBatchRequest, JobRequest
+from app.jobs.requests.examples import BATCH_EXAMPLES, REQUEST_EXAMPLES
 from app.jobs.schemas import (
     ORDER_WORDS,
     CancelledJobs,

@@ -9,7 +9,7 @@ from app.datasets.schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
-from app.jobs.requests import MetricName, Permutations, Seed
+from app.jobs.requests.fields import MetricName, Permutations, Seed
 from core.store import AliasGate, ModelAlias
 
 _GATE_EXAMPLE: Json = {

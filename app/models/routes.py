@@ -23,7 +23,7 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
-from app.jobs.requests import MetricName
+from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
 from app.models.reproduction import reproduction
 from app.models.schemas import (

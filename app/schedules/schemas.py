@@ -16,7 +16,8 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
-from app.jobs.requests import DriftRequest, TrainingRequest
+from app.jobs.requests.inspecting import DriftRequest
+from app.jobs.requests.training import TrainingRequest
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
 from core.store import ScheduleRun as ScheduleRunRow

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from app.http.pointers import input_problems
 from app.http.schemas import Json
-from app.jobs.requests import DriftRequest, TrainRequest
+from app.jobs.requests.inspecting import DriftRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.drift import drift
 from app.jobs.submission.training import training
 from app.schedules.schemas import PromoteRequest, ScheduledTrainRequest

@@ -10,14 +10,12 @@ from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import UndistributedRequest
 from app.jobs.parameter_schemas import LossRequest, ScorerRequest
-from app.jobs.requests import (
+from app.jobs.requests.fields import MetricName, Priority, Seed
+from app.jobs.requests.training import (
     MAX_ROUNDS,
     FeatureChoiceRequest,
     HyperparametersOrAuto,
     HyperparametersRequest,
-    MetricName,
-    Priority,
-    Seed,
 )
 from core.studies.search_space import MAX_DIMENSIONS
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.http.schemas import Json
-from app.jobs.requests import TrainRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.training import training
 from app.studies.requests import CloneRequest, StudyRequest
 from core.errors import InputProblem, InvalidInput

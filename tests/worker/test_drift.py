@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
-from app.jobs.requests import DriftRequest
+from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.drift import drift
 from app.scoring.sample_uploads import SampleUploads
 from app.scoring.tables import MEDIA_TYPE

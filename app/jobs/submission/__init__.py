@@ -2,15 +2,10 @@
 
 from datetime import UTC, datetime
 
-from app.jobs.requests import (
-    CompareRequest,
-    DriftRequest,
-    EvaluateRequest,
-    InspectRequest,
-    JobBatchRequest,
-    RankDatasetRequest,
-    TrainRequest,
-)
+from app.jobs.requests import JobBatchRequest
+from app.jobs.requests.inspecting import DriftRequest, InspectRequest
+from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking

@@ -1,6 +1,6 @@
 """Requests to look for drift."""
 
-from app.jobs.requests import DriftRequest
+from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.checks import is_bare, require_ready
 from app.jobs.submission.measuring import model_named
 from core.errors import InvalidInput

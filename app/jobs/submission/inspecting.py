@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.jobs.requests import InspectRequest
+from app.jobs.requests.inspecting import InspectRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from app.http.schemas import Json
-from app.jobs.requests import (
+from app.jobs.requests.measuring import (
     CompareRequest,
     EvaluateRequest,
     ModelSystem,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest, TrainRequest
+from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest
+from app.jobs.requests.training import TrainRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
 from core.store.repositories.tags import MAX_TAGS

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from app.datasets.schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
 from app.http.schemas import Json
-from app.jobs.requests import TrainRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,

@@ -11,7 +11,9 @@ from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
 from app.datasets.schemas import Corpus, Dataset, FolderDatasetRequest, SyntheticDatasetRequest
 from app.evaluation.schemas import Evaluation
 from app.http.problems import MEDIA_TYPE
-from app.jobs.requests import REQUEST_EXAMPLES, JobRequest, TrainRequest
+from app.jobs.requests import JobRequest
+from app.jobs.requests.examples import REQUEST_EXAMPLES
+from app.jobs.requests.training import TrainRequest
 from app.jobs.schemas import Job
 from app.jobs.submission.training import training_values
 from app.models.alias_schemas import Alias, AliasMove, AliasRequest, Gate, GateRequest

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from app.datasets.schemas import SyntheticDatasetRequest
-from app.jobs.requests import TrainRequest
+from app.jobs.requests.training import TrainRequest
 from core.experiments import PAPERS, papers, plan
 
 TRANSCRIBED = Path(__file__).with_name("printed.csv")

@@ -1,0 +1,44 @@
+"""Requests to submit jobs, a union discriminated by `kind`."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.http.schemas import RequestModel
+from app.jobs.requests.inspecting import DriftRequest, InspectRequest
+from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
+from app.jobs.requests.training import TrainRequest
+
+JobRequest = Annotated[
+    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest,
+    Field(discriminator="kind"),
+]
+
+MOST_JOBS_AT_ONCE = 256
+
+
+class RepeatsRequest(RequestModel):
+    """Train several times by different seeds, to see how far chance moves a metric."""
+
+    count: int = Field(ge=2, le=MOST_JOBS_AT_ONCE, description="Trainings of each job", examples=[5])
+    by: Literal["bootstrap", "seed"] = Field(
+        "bootstrap",
+        description="`bootstrap` sets `bootstrap`; with `seed` the trainings differ by what they draw anyway,"
+        " such as by `query_fraction`",
+    )
+
+
+class JobBatchRequest(RequestModel):
+    """Several jobs, such as the trainings of a grid, queued together or not at all."""
+
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
+    repeats: RepeatsRequest | None = Field(
+        None,
+        description="Queue each training several times: with its seed, the next one and so on, and with the"
+        " tag `repeat`",
+    )
+
+    @property
+    def size(self) -> int:
+        """How many jobs are queued."""
+        return len(self.jobs) * (self.repeats.count if self.repeats else 1)

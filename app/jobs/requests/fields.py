@@ -1,0 +1,93 @@
+"""Fields that several kinds of job requests share."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from app.http.labels import NewProject, Paragraphs, Tags
+from app.http.schemas import NameForPeople, RequestModel
+from core.errors import InvalidInput
+from core.metrics import metric_name
+from core.store.repositories.projects import Labels
+
+DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
+MAX_METRICS = 32
+
+
+def _stored_name(metric: str) -> str:
+    try:
+        return metric_name(metric)
+    except InvalidInput:
+        return metric  # refused with its place by the checks of a submission
+
+
+MetricName = Annotated[str, Field(max_length=64), AfterValidator(_stored_name)]
+MetricNames = Annotated[
+    list[MetricName],
+    Field(
+        min_length=1,
+        max_length=MAX_METRICS,
+        description="Spellings as `GET /v1/metrics` lists them",
+        examples=[["ndcg@5", "ndcg@10", "map", "mrr"]],
+    ),
+]
+Permutations = Annotated[
+    int,
+    Field(
+        ge=1_000,
+        le=10_000_000,
+        description="Random assignments of Fisher's randomisation test; exact where few queries differ",
+    ),
+]
+Priority = Literal["low", "normal", "high"]
+Seed = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=2**31 - 1,
+        description="Decides every random choice, also of a loss without a `seed`; same seed, same result",
+    ),
+]
+AllowAbsentFeatures = Annotated[
+    bool,
+    Field(
+        description="Go on where a dataset lacks more than half of the features that a model uses; otherwise"
+        " the job fails"
+    ),
+]
+
+
+class LimitsRequest(RequestModel):
+    """Limits above which the job fails; the worker's limits apply as well."""
+
+    seconds: float | None = Field(
+        None, gt=0, le=31_536_000, description="Running time over all attempts", examples=[3600]
+    )
+    memory_bytes: int | None = Field(
+        None, ge=2**20, le=2**50, description="Memory that it takes in a worker", examples=[8_589_934_592]
+    )
+
+
+class QueuedRequest(RequestModel):
+    """Fields shared by all job requests."""
+
+    priority: Priority = Field(
+        "normal", description="Jobs of a higher one go first; among equals, keys take turns"
+    )
+    limits: LimitsRequest | None = None
+    # Labels are no part of what is asked for, so that they are not kept in the specification.
+    name: NameForPeople | None = Field(
+        None,
+        exclude=True,
+        description="Shown in place of what the job makes or measures",
+        examples=["fewer leaves"],
+    )
+    notes: Paragraphs | None = Field(None, exclude=True, description="For people", examples=["As of May"])
+    tags: Tags = Field(
+        default_factory=dict, exclude=True, description="Tags of the job", examples=[{"team": "search"}]
+    )
+    project: NewProject = Field(None, exclude=True)
+
+    def labels(self) -> Labels:
+        """Return what is written on the job."""
+        return Labels(self.name, self.notes, self.tags, self.project)

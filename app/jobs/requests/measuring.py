@@ -1,0 +1,114 @@
+"""Requests to evaluate, rank and compare."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from app.datasets.schemas import LabelMap
+from app.http.schemas import Id, ModelReference, RequestModel
+from app.jobs.contract_schemas import Contract
+from app.jobs.parameter_schemas import LossRequest
+from app.jobs.requests.fields import (
+    DEFAULT_METRICS,
+    AllowAbsentFeatures,
+    MetricNames,
+    Permutations,
+    QueuedRequest,
+    Seed,
+)
+
+
+class LossDiagnosticsRequest(RequestModel):
+    """Compute diagnostics of a loss at the scores of a model."""
+
+    loss: LossRequest
+    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+
+
+class EvaluateRequest(QueuedRequest):
+    """Evaluate a model or an uploaded ranking on a dataset."""
+
+    kind: Literal["evaluate"]
+    model: ModelReference | None = Field(None, description="What ranks; or `ranking_id`")
+    ranking_id: Id | None = Field(
+        None, description="A stored ranking, joined with the dataset by query and document ids"
+    )
+    dataset_id: Id = Field(description="A ready dataset")
+    metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    contract: Contract = "default"
+    diagnostics: LossDiagnosticsRequest | None = Field(None, description="Needs `model`")
+    label_map: LabelMap = Field(default_factory=dict)
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class RankDatasetRequest(QueuedRequest):
+    """Order a dataset's documents by a model."""
+
+    kind: Literal["rank"]
+    model: ModelReference
+    dataset_id: Id = Field(description="A ready dataset")
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class ModelSystem(RequestModel):
+    """A model to compare."""
+
+    model: ModelReference
+
+
+class RankingSystem(RequestModel):
+    """A ranking to compare: an uploaded run, or one that an earlier job stored."""
+
+    ranking_id: Id = Field(examples=["rnk_…"])
+
+
+def _system_form(value: Any) -> str | None:
+    for name in ("model", "ranking_id"):
+        if (isinstance(value, dict) and name in value) or hasattr(value, name):
+            return name
+    return None
+
+
+SystemRequest = Annotated[
+    Annotated[ModelSystem, Tag("model")] | Annotated[RankingSystem, Tag("ranking_id")],
+    Discriminator(
+        _system_form,
+        custom_error_type="system_form",
+        custom_error_message='must be {"model": "web:3"} or {"ranking_id": "rnk_…"}',
+    ),
+]
+
+
+class CompareRequest(QueuedRequest):
+    """Compare models and rankings, query by query, on one dataset."""
+
+    kind: Literal["compare"]
+    dataset_id: Id = Field(description="A ready dataset")
+    systems: list[SystemRequest] = Field(
+        min_length=2, max_length=20, description="What to compare; each later one against each earlier one"
+    )
+    reference: int | None = Field(
+        None,
+        ge=0,
+        le=19,
+        description="Place of the system, from 0, that the others are compared with, instead of all pairs",
+        examples=[0],
+    )
+    correction: Literal["holm", "none"] = Field(
+        "holm",
+        description="Of the p-values for the number of tests; `none` suits a single test that was planned",
+    )
+    pool_folds: bool = Field(
+        False,
+        description="Rank each query by the model of a cross-validation that has not seen it. Models must"
+        " have been cross-validated on this dataset; rankings are compared on the same queries",
+    )
+    metrics: MetricNames = Field(
+        default_factory=lambda: list(DEFAULT_METRICS), description="The first one decides"
+    )
+    contract: Contract = "default"
+    permutations: Permutations = 100_000
+    label_map: LabelMap = Field(default_factory=dict)
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False

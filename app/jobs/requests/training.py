@@ -1,0 +1,167 @@
+"""Requests to train a model."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from app.datasets.schemas import HoldOut, LabelMap, Validation
+from app.http.labels import Tags
+from app.http.schemas import Id, ModelName, ModelReference, RequestModel
+from app.jobs.contract_schemas import Contract
+from app.jobs.distribution_schemas import DistributionRequest
+from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
+from app.jobs.requests.fields import (
+    DEFAULT_METRICS,
+    AllowAbsentFeatures,
+    MetricName,
+    MetricNames,
+    QueuedRequest,
+    Seed,
+)
+from core.scorers import WeightedSum
+from core.training import Hyperparameters
+
+MAX_ROUNDS = 100_000
+
+HyperparametersRequest: Any = request_model(
+    "Hyperparameters",
+    Hyperparameters,
+    "How trees are grown, under LightGBM's own names.",
+    auto=(
+        bool,
+        Field(
+            False,
+            exclude=True,  # what is chosen is stored instead
+            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations by the size of"
+            " the training dataset, where they are not given here",
+        ),
+    ),
+)
+
+
+def _spelled_out(value: Any) -> Any:
+    return {"auto": True} if value == "auto" else value
+
+
+HyperparametersOrAuto = Annotated[
+    HyperparametersRequest,
+    BeforeValidator(_spelled_out, json_schema_input_type=HyperparametersRequest | Literal["auto"]),
+]
+
+FeatureNames = Annotated[
+    list[FeatureName],
+    Field(min_length=1, max_length=100_000),
+]
+
+
+class EarlyStoppingRequest(RequestModel):
+    """Stop when validation no longer improves."""
+
+    metric: MetricName = Field(description="Watched on the validation data", examples=["ndcg@5"])
+    rounds: int = Field(ge=1, le=MAX_ROUNDS, description="Iterations without improvement", examples=[30])
+
+
+class DiagnosticsRequest(RequestModel):
+    """Compute diagnostics of a loss during training."""
+
+    interval: int = Field(ge=1, le=100_000, description="Iterations from one look to the next", examples=[10])
+    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+
+
+class FeatureChoiceRequest(RequestModel):
+    """Features that the model has: those to use, or all but those to leave out."""
+
+    # The only example: of both together, none would be accepted.
+    use: FeatureNames | None = Field(
+        None, description="Only these; or `leave_out`", examples=[["bm25", "pagerank"]]
+    )
+    leave_out: FeatureNames | None = Field(None, description="All but these")
+
+
+class TrainingRequest(QueuedRequest):
+    """Fields of all requests to train, whatever they name their datasets by."""
+
+    kind: Literal["train"]
+    model_name: ModelName
+    tags: Tags = Field(
+        default_factory=dict,
+        description="Tags of the job and of the model that it makes, such as what a grid varies",
+        examples=[{"learning_rate": "0.05", "grid": "2026-01-05 10:02"}],
+    )
+    test: HoldOut | None = Field(
+        None,
+        description="Instead of a test dataset, part of the training dataset, taken out before `validation`",
+    )
+    label_map: LabelMap = Field(default_factory=dict)
+    features: FeatureChoiceRequest | None = Field(
+        None, description="The features of the training data that the model has; all when null"
+    )
+    init_model: ModelReference | None = Field(
+        None, description="A model whose trees come first; training goes on from its scores"
+    )
+    labels_from: Annotated[str, Field(max_length=210, pattern=r"^model:[^\x00-\x1f\x7f]+$")] | None = Field(
+        None,
+        description="A model whose scores replace the labels of the training queries, `model:` and its"
+        " reference; queries that are validated and tested keep their judgments",
+        examples=["model:web@champion"],
+    )
+    scorer: ScorerRequest | None = Field(
+        None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
+    )
+    loss: LossRequest | None = Field(
+        None,
+        validate_default=True,
+        description="What is minimised; required unless `scorer` is a sum",
+    )
+    hyperparameters: HyperparametersOrAuto = Field(
+        default_factory=HyperparametersRequest,
+        description='Of trees; `"auto"` is short for `{"auto": true}`',
+    )
+    categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
+        default_factory=list,
+        max_length=100_000,
+        description="Features of whole numbers to treat as categories; those of texts are categories anyway",
+        examples=[["shop_id"]],
+    )
+    metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    early_stopping: EarlyStoppingRequest | None = Field(None, description="Needs `validation`")
+    contract: Contract = "default"
+    diagnostics: DiagnosticsRequest | None = Field(
+        None, description="Computed on the training data; their values are curves of the history"
+    )
+    seed: Seed = 42
+    bootstrap: bool = Field(
+        False,
+        description="Learn from as many training queries drawn with replacement by the seed, so that another"
+        " seed gives another model",
+    )
+    metric_interval: int = Field(
+        1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
+    )
+    allow_absent_features: AllowAbsentFeatures = False
+    distribution: DistributionRequest | None = Field(
+        None,
+        description="Grow the trees on several ranks together; in one process when null. For trees without"
+        " folds and `diagnostics`",
+    )
+
+    @field_validator("loss")
+    @classmethod
+    def _require_loss(cls, loss: Any, info: ValidationInfo) -> Any:
+        scorer = info.data.get("scorer")
+        if loss is None and "scorer" in info.data and (scorer is None or scorer.kind != WeightedSum.kind):
+            raise PydanticCustomError("missing", "Field required")
+        return loss
+
+
+class TrainRequest(TrainingRequest):
+    """Train a new version of a model."""
+
+    dataset_id: Id = Field(description="A ready dataset to learn from")
+    validation: Validation | None = Field(
+        None,
+        description="What picks the best iteration; none when null. Folds are held out one after the other,"
+        " and the model is then trained on all of them",
+    )
+    test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
