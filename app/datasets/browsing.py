@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from app.datasets.schemas import FeatureProfiles, JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
+from app.datasets.browsing_schemas import (
+    FeatureProfiles,
+    JudgedDocument,
+    JudgedQuery,
+    QueryEntry,
+    QueryPage,
+    Value,
+)
 from app.http.parquet_pages import row_cursor
 from core.data import RankingDataset
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, TEXT_ROLES
@@ -35,7 +42,7 @@ class DatasetFiles:
         with store.read() as tx:
             self._dataset = tx.datasets.get(dataset_id)
         self._store = store
-        self._data_key = _data_key(self._dataset)
+        self.data_key = _data_key(self._dataset)
 
     def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
         """List queries in the dataset's order, those whose id starts with `prefix`.
@@ -43,7 +50,7 @@ class DatasetFiles:
         Raises:
             InvalidInput: The cursor is not one that a page carried.
         """
-        index = query_index(self._store, self._data_key)
+        index = query_index(self._store, self.data_key)
         if prefix:
             index = index.with_prefix(prefix)
         first = row_cursor(cursor, len(index))
@@ -60,13 +67,13 @@ class DatasetFiles:
         Raises:
             NotFound: There is no query of this id.
         """
-        entry = query_index(self._store, self._data_key).find(query_id)
+        entry = query_index(self._store, self.data_key).find(query_id)
         features: int = (self._dataset.statistics or {}).get("features", 1)
         limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
         last = min(first + limit, entry.first_row + entry.documents)
         # The first row is read in any case: it knows the weight of the query and the features' names.
-        rows = read_rows_of(self._store, self._data_key, min(first, last - 1), last)
+        rows = read_rows_of(self._store, self.data_key, min(first, last - 1), last)
         skipped = rows.n_documents - (last - first)
         return JudgedQuery(
             query_id=query_id,
@@ -84,26 +91,26 @@ class DatasetFiles:
 
         Of a first query that has more, its first documents.
         """
-        entries = query_index(self._store, self._data_key).entries(0, limit)
+        entries = query_index(self._store, self.data_key).entries(0, limit)
         ends = [entry.first_row + entry.documents for entry in entries]
         last = max((end for end in ends if end <= limit), default=limit)
-        return read_rows_of(self._store, self._data_key, 0, last)
+        return read_rows_of(self._store, self.data_key, 0, last)
 
     def features(self) -> FeatureProfiles:
         """Read the profile of each feature."""
-        with self._store.verified.open(features_key(self._data_key)) as file:
+        with self._store.verified.open(features_key(self.data_key)) as file:
             profiles = json.load(file)
         return FeatureProfiles(items=profiles)
 
     def opened(self) -> BinaryIO:
         """Verify the stored Parquet file and open it; close it afterwards."""
-        self._store.verified.check(self._data_key)
-        return self._store.artifacts.open(self._data_key)
+        self._store.verified.check(self.data_key)
+        return self._store.artifacts.open(self.data_key)
 
     def qrels(self) -> Iterator[str]:
         """Write the judgments as TREC qrels, a block of lines at a time."""
-        self._store.verified.check(self._data_key)
-        return _qrels(self._store, self._data_key)
+        self._store.verified.check(self.data_key)
+        return _qrels(self._store, self.data_key)
 
 
 def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:

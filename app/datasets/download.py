@@ -1,59 +1,117 @@
 """Download datasets as Parquet or LETOR text."""
 
+import functools
+import hashlib
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
-from fastapi import Query
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.datasets.browsing import DatasetFiles
 from app.http.expensive_reads import Download
-from app.http.openapi import problems
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.ranges import RANGE_PARAMETERS, RangedFile, select
 from app.http.route import JsonRoute, Router
 from app.services import UseServices
 from core.data.letor_writer import letor_blocks
-from core.data.named_parquet import named_parquet
+from core.data.named_parquet import NamedFile, named_file, named_parquet
+from core.store import Store
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 _PARQUET = "application/vnd.apache.parquet"
-_RESPONSE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The whole dataset as a file",
-        "content": {
-            _PARQUET: {"schema": {"type": "string", "format": "binary"}},
-            "text/plain": {"schema": {"type": "string"}, "example": "2 qid:1 1:0.5 2:3.0 #docid = d1\n"},
-        },
-    }
+_LETOR = "text/plain; charset=utf-8"
+_FOOTERS_KEPT = 8
+_CONTENT: dict[str, Any] = {
+    _PARQUET: {"schema": {"type": "string", "format": "binary"}},
+    "text/plain": {"schema": {"type": "string"}, "example": "2 qid:1 1:0.5 2:3.0 #docid = d1\n"},
 }
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The whole dataset as a file", "content": _CONTENT},
+    206: {"description": "The range that was asked for", "content": {_PARQUET: _CONTENT[_PARQUET]}},
+}
+Format = Annotated[
+    Literal["parquet", "letor"],
+    Query(description="`parquet` holds everything; `letor` no names, weights, categories and titles"),
+]
 
 
 @router.get(
     "/{dataset_id}/download",
     summary="Download a dataset",
     response_class=Response,
-    responses={**_RESPONSE, **problems(404, 409, 422)},
+    responses={**_RESPONSES, **NOT_MODIFIED, **problems(404, 409, 416, 422)},
+    openapi_extra={"parameters": RANGE_PARAMETERS},
 )
 def download_dataset(
-    dataset_id: str,
-    services: UseServices,
-    format: Annotated[
-        Literal["parquet", "letor"],
-        Query(description="`parquet` holds everything; `letor` no names, weights, categories and titles"),
-    ] = "parquet",
+    dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
 ) -> Response:
     """Download labels, features and all else that is stored of the documents, a row each.
 
     Columns of the Parquet file have their names, and categories are texts. An upload of the file is the same
-    dataset again.
+    dataset again. Parquet without categories has a `Content-Length` and a strong `ETag`, and ranges of it are
+    sent, so that a download that broke off can go on. LETOR, and categories as texts, are written while they
+    are sent: such a download has no known length, and begins anew (`Accept-Ranges: none`).
     """
-    file = DatasetFiles(services.store, dataset_id).opened()
-    blocks: Iterator[bytes]
+    return _answer(dataset_id, request, services.store, format)
+
+
+@router.head(
+    "/{dataset_id}/download",
+    summary="Ask about a download",
+    response_class=Response,
+    responses={
+        200: {"description": "The headers of the download"},
+        **NOT_MODIFIED,
+        **problems(404, 409, 422),
+    },
+)
+def describe_download(
+    dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
+) -> Response:
+    """Return the headers of a download: its size and its `ETag`, where they are known."""
+    return _answer(dataset_id, request, services.store, format)
+
+
+def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Response:
+    files = DatasetFiles(store, dataset_id)
+    file = files.opened()
     try:
-        blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)
+        if format == "parquet":
+            ranged = _ranged(store, files.data_key, file)
+            if ranged is not None:
+                asked = select(request, ranged)
+                return Download(
+                    ranged.blocks(asked.start, asked.stop),
+                    file,
+                    _PARQUET,
+                    f"{dataset_id}.parquet",
+                    status=asked.status,
+                    headers=asked.headers,
+                )
+        media_type = _PARQUET if format == "parquet" else _LETOR
+        blocks: Iterator[bytes] = iter(())
+        if request.method == "GET":
+            blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)
+        headers = {"Accept-Ranges": "none"}
+        return Download(blocks, file, media_type, f"{dataset_id}.{format}", headers=headers)
     except BaseException:
         file.close()
         raise
-    if format == "parquet":
-        return Download(blocks, file, _PARQUET, f"{dataset_id}.parquet")
-    return Download(blocks, file, "text/plain; charset=utf-8", f"{dataset_id}.letor")
+
+
+def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
+    """Return the Parquet file of a dataset whose ranges can be sent, None for one with categories."""
+    named = _named(store, data_key)
+    if named is None:
+        return None
+    # The stored bytes before the footer never change, and the footer says what they are.
+    digest = hashlib.sha256(data_key.encode() + b"\n" + named.footer).hexdigest()[:32]
+    return RangedFile(named.size_bytes, f'"{digest}"', lambda start, stop: named.blocks(file, start, stop))
+
+
+@functools.lru_cache(_FOOTERS_KEPT)
+def _named(store: Store, data_key: str) -> NamedFile | None:
+    with store.artifacts.open(data_key) as file:
+        return named_file(file)

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, BinaryIO, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -130,13 +131,22 @@ class Download(StreamingResponse):
         source: What the blocks are made of, closed at the end.
         media_type: Of the file.
         filename: Which browsers save it under.
+        status: Of the response.
+        headers: Further ones.
     """
 
     def __init__(
-        self, blocks: Iterator[str] | Iterator[bytes], source: BinaryIO | None, media_type: str, filename: str
+        self,
+        blocks: Iterator[str] | Iterator[bytes],
+        source: BinaryIO | None,
+        media_type: str,
+        filename: str,
+        *,
+        status: int = HTTPStatus.OK,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-        super().__init__(blocks, media_type=media_type, headers=headers)
+        disposition = {"Content-Disposition": f'attachment; filename="{filename}"'}
+        super().__init__(blocks, status, {**disposition, **headers}, media_type)
         self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

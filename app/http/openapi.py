@@ -135,6 +135,12 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
         "status": 423,
         "detail": "another request goes on with upload upl_01k9x2m4q7c8v5n3b6r1, or it was deleted",
     },
+    416: {
+        "type": "/problems/no-such-range",
+        "title": "The file has no such range",
+        "status": 416,
+        "detail": "the file has 1,048,576 bytes",
+    },
     460: {
         "type": "/problems/checksum-mismatch",
         "title": "The bytes are not those that were sent",
@@ -213,6 +219,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     408: "The body arrives too slowly",
     410: "It was used up",
     412: "The version of the protocol is not supported",
+    416: "The range begins behind the end of the file",
     413: "The body is too large",
     414: "The address is too long",
     415: "The body is of the wrong media type",

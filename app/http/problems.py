@@ -131,6 +131,9 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
             ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
             ProblemKind(HTTPStatus.GONE, "gone", "It was used or has expired"),
             ProblemKind(HTTPStatus.PRECONDITION_FAILED, "unknown-version", "The version is not supported"),
+            ProblemKind(
+                HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "no-such-range", "The file has no such range"
+            ),
             ProblemKind(460, "checksum-mismatch", "The bytes are not those that were sent"),
             ProblemKind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large"),
             ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The address is too long"),

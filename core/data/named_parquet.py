@@ -3,8 +3,10 @@
 The metadata of the schema say which column is what, so that the file is read back to the same dataset.
 """
 
+import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Columns
 from core.data.parquet import opened_parquet
+from core.data.parquet_footer import read_footer, renamed_footer
 from core.data.parquet_layout import Layout
 
 _KEY = b"rankery_columns"
@@ -21,6 +24,7 @@ _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"
 # Of a row group: downloads of several callers take memory at once.
 _BLOCK_CELLS = 1_000_000
 _LEAST_ROWS = 1_024
+_RANGE_BLOCK_BYTES = 2**20
 _TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 
 
@@ -47,6 +51,62 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
                     writer.write_table(_named(layout, table.slice(first, rows), schema))
                     yield sink.taken()
         yield sink.taken()
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A Parquet file with names that is a stored one up to its footer.
+
+    Attributes:
+        stored_bytes: How much of the stored file it begins with.
+        footer: What follows these bytes.
+    """
+
+    stored_bytes: int
+    footer: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the whole file."""
+        return self.stored_bytes + len(self.footer)
+
+    def blocks(self, file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
+        """Yield a range of the bytes.
+
+        Args:
+            file: The stored file.
+            start: The first byte.
+            stop: Behind the last byte.
+        """
+        file.seek(min(start, self.stored_bytes))
+        while start < min(stop, self.stored_bytes):
+            block = file.read(min(_RANGE_BLOCK_BYTES, min(stop, self.stored_bytes) - start))
+            if not block:
+                raise OSError("a stored file has become shorter")
+            start += len(block)
+            yield block
+        if start < stop:
+            yield self.footer[start - self.stored_bytes : stop - self.stored_bytes]
+
+
+def named_file(file: BinaryIO) -> NamedFile | None:
+    """Return how a stored dataset becomes a Parquet file with names by another footer alone.
+
+    Returns:
+        None where it has categories, whose codes become texts: then `named_parquet` writes it.
+
+    Raises:
+        DatasetError: When the file is damaged.
+    """
+    with opened_parquet(file) as parquet:
+        layout = Layout.in_schema(parquet.schema_arrow)
+        if layout.categories:
+            return None
+        names = _names(layout, parquet.schema_arrow.names)
+        empty = io.BytesIO()
+        pq.ParquetWriter(empty, _schema(layout, parquet.schema_arrow, names)).close()
+    stored_bytes, metadata = read_footer(file)
+    return NamedFile(stored_bytes, renamed_footer(metadata, read_footer(empty)[1], names))
 
 
 def columns_of(schema: pa.Schema) -> Columns | None:
@@ -133,7 +193,9 @@ def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schem
     roles["categorical_features"] = categories
     text: Any = pa.dictionary(pa.int32(), pa.string())
     fields = [
-        pa.field(called[field.name], text if called[field.name] in categories else field.type)
+        pa.field(called[field.name], text)
+        if called[field.name] in categories
+        else pa.field(called[field.name], field.type, nullable=field.nullable)
         for field in stored
     ]
     return pa.schema(fields, metadata={_KEY: json.dumps(roles).encode()})

@@ -186,3 +186,92 @@ def test_downloads_are_expensive(
             stack.enter_context(reads.slot("testclient"))
         assert client.get(path).status_code == 429
     assert client.get(path).status_code == 200
+
+
+@pytest.fixture
+def ranged(client: TestClient, store: Store, letor: RankingDataset) -> tuple[str, bytes, str]:
+    """The path of a download, its bytes and its ETag."""
+    path = f"/v1/datasets/{add(store, letor)}/download"
+    whole = client.get(path)
+    assert whole.headers["accept-ranges"] == "bytes"
+    assert whole.headers["content-length"] == str(len(whole.content))
+    assert not whole.headers["etag"].startswith("W/")
+    return path, whole.content, whole.headers["etag"]
+
+
+RANGES = [
+    ("bytes=0-0", slice(0, 1)),
+    ("bytes=5-9", slice(5, 10)),
+    ("bytes=7-", slice(7, None)),
+    ("Bytes = 7-", slice(7, None)),
+    ("bytes=-4", slice(-4, None)),
+    ("bytes=-999999", slice(0, None)),
+    ("bytes=3-999999", slice(3, None)),
+]
+
+
+@pytest.mark.parametrize(("asked", "part"), RANGES)
+def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], asked: str, part: slice) -> None:
+    """By RFC 9110: with the place of the bytes, and the tag of the whole file."""
+    path, content, etag = ranged
+    answer = client.get(path, headers={"Range": asked, "If-Range": etag})
+    start, stop, _ = part.indices(len(content))
+    assert (answer.status_code, answer.content) == (206, content[part])
+    assert answer.headers["content-range"] == f"bytes {start}-{stop - 1}/{len(content)}"
+    assert answer.headers["content-length"] == str(stop - start)
+    assert answer.headers["etag"] == etag
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Range": "bytes=5-9", "If-Range": '"another"'},
+        {"Range": "bytes=5-9", "If-Range": "Wed, 21 Oct 2015 07:28:00 GMT"},
+        {"Range": "bytes=5-9", "If-Range": "W/{etag}"},
+        {"Range": "bytes=9-5"},
+        {"Range": "bytes=0-1,5-9"},
+        {"Range": "pages=1-2"},
+        {"Range": "bytes=-"},
+    ],
+)
+def test_other_ranges_are_answered_with_the_whole(
+    client: TestClient, ranged: tuple[str, bytes, str], headers: dict[str, str]
+) -> None:
+    """What is there already is of another file, or the range is malformed or several."""
+    path, content, etag = ranged
+    sent = {name: value.replace("{etag}", etag) for name, value in headers.items()}
+    answer = client.get(path, headers=sent)
+    assert (answer.status_code, answer.content) == (200, content)
+
+
+@pytest.mark.parametrize("asked", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
+def test_a_range_behind_the_end_is_told(
+    client: TestClient, ranged: tuple[str, bytes, str], asked: str
+) -> None:
+    """With the size of the file."""
+    path, content, _ = ranged
+    answer = client.get(path, headers={"Range": asked.format(size=len(content))})
+    assert (answer.status_code, answer.json()["type"]) == (416, "/problems/no-such-range")
+    assert answer.headers["content-range"] == f"bytes */{len(content)}"
+
+
+def test_the_headers_are_asked_for_alone(client: TestClient, ranged: tuple[str, bytes, str]) -> None:
+    """HEAD has them without bytes, whatever the range; a tag that holds needs no bytes."""
+    path, content, etag = ranged
+    answer = client.head(path, headers={"Range": "bytes=5-9"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert (answer.headers["content-length"], answer.headers["etag"]) == (str(len(content)), etag)
+    unchanged = client.get(path, headers={"If-None-Match": etag, "Range": "bytes=5-9"})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+def test_what_is_written_on_the_way_has_no_ranges(
+    client: TestClient, store: Store, table: RankingDataset
+) -> None:
+    """LETOR text, and Parquet whose categories become texts."""
+    path = f"/v1/datasets/{add(store, table)}/download"
+    for form in ("parquet", "letor"):
+        whole = client.get(f"{path}?format={form}", headers={"Range": "bytes=5-9"})
+        assert (whole.status_code, whole.headers["accept-ranges"]) == (200, "none")
+        assert not {"content-length", "etag"} & set(whole.headers)
+        assert client.head(f"{path}?format={form}").headers["accept-ranges"] == "none"

@@ -8,7 +8,10 @@ from pydantic import TypeAdapter
 
 from app import ApiSettings, create_app
 from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
-from app.datasets.schemas import Corpus, Dataset, FolderDatasetRequest, SyntheticDatasetRequest
+from app.datasets.browsing_schemas import Corpus
+from app.datasets.folders import FolderDatasetRequest
+from app.datasets.schemas import Dataset
+from app.datasets.synthetic import SyntheticDatasetRequest
 from app.evaluation.schemas import Evaluation
 from app.http.problems import MEDIA_TYPE
 from app.jobs.requests import JobRequest
@@ -39,7 +42,7 @@ PATHS = {
     "/v1/datasets/{dataset_id}/queries": {"get"},
     "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
     "/v1/datasets/{dataset_id}/qrels": {"get"},
-    "/v1/datasets/{dataset_id}/download": {"get"},
+    "/v1/datasets/{dataset_id}/download": {"get", "head"},
     "/v1/uploads": {"get", "options", "post"},
     "/v1/uploads/{upload_id}": {"head", "patch", "delete"},
     "/v1/workers": {"get"},

@@ -1,0 +1,109 @@
+"""Range requests for files of a known size (RFC 9110, sections 13 and 14)."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+
+from app.http.caching import matches
+
+_RANGE = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))\s*", re.ASCII | re.IGNORECASE)
+RANGE_PARAMETERS: list[dict[str, Any]] = [
+    {
+        "name": "Range",
+        "in": "header",
+        "required": False,
+        "description": "One range of bytes; several are answered with the whole file",
+        "schema": {"type": "string"},
+        "example": "bytes=1048576-",
+    },
+    {
+        "name": "If-Range",
+        "in": "header",
+        "required": False,
+        "description": "The `ETag` of the bytes that are there already; if another one holds, the whole file"
+        " is sent",
+        "schema": {"type": "string"},
+        "example": '"0f5a4d1c0be58a5f2a3e2e0a0f0b6c1d"',
+    },
+]
+
+
+@dataclass(frozen=True)
+class RangedFile:
+    """A file of which ranges can be sent.
+
+    Attributes:
+        size_bytes: Its size.
+        etag: A strong entity tag, in its quotes.
+        blocks: Returns its bytes from a position up to, but without, another.
+    """
+
+    size_bytes: int
+    etag: str
+    blocks: Callable[[int, int], Iterator[bytes]]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of a file that a request asks for.
+
+    Attributes:
+        status: 200, 206 or 304.
+        start: Of the first byte.
+        stop: Behind the last byte; nothing is sent where it is the start.
+        headers: Of the answer.
+    """
+
+    status: int
+    start: int
+    stop: int
+    headers: dict[str, str]
+
+
+def select(request: Request, file: RangedFile) -> Selection:
+    """Return what to send of a file.
+
+    A malformed `Range` and one of several ranges are ignored, as the RFC allows.
+
+    Raises:
+        HTTPException: 416 where the range begins behind the end of the file.
+    """
+    size, headers = file.size_bytes, request.headers
+    about = {"Accept-Ranges": "bytes", "ETag": file.etag, "Cache-Control": "no-cache"}
+    if matches(headers.get("If-None-Match"), file.etag):
+        return Selection(HTTPStatus.NOT_MODIFIED, 0, 0, about)
+    asked = _asked(headers, file) if request.method == "GET" else None
+    if asked is None:
+        stop = size if request.method == "GET" else 0
+        return Selection(HTTPStatus.OK, 0, stop, {**about, "Content-Length": str(size)})
+    start, stop = asked
+    about |= {"Content-Length": str(stop - start), "Content-Range": f"bytes {start}-{stop - 1}/{size}"}
+    return Selection(HTTPStatus.PARTIAL_CONTENT, start, stop, about)
+
+
+def _asked(headers: Headers, file: RangedFile) -> tuple[int, int] | None:
+    """Return the range that is asked for, None for the whole file."""
+    found = _RANGE.fullmatch(headers.get("Range", ""))
+    if found is None or headers.get("If-Range", file.etag).strip() != file.etag:
+        return None
+    first, last, suffix = found.groups()
+    size = file.size_bytes
+    if suffix is not None:
+        start, stop = max(size - int(suffix), 0), size
+    else:
+        start, stop = int(first), min(int(last) + 1, size) if last else size
+        if last and int(last) < start:
+            return None
+    if start >= size:
+        raise HTTPException(
+            HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+            f"the file has {size:,} bytes",
+            {"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"},
+        )
+    return start, stop

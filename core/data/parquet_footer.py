@@ -1,0 +1,195 @@
+"""Rename the columns of a Parquet file by its footer alone: pages of data do not hold names.
+
+The footer is a `FileMetaData` of parquet.thrift (https://github.com/apache/parquet-format) in the compact
+protocol of Thrift (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import BinaryIO
+
+from core.errors import DatasetError
+
+_MAGIC = b"PAR1"
+_LENGTH = struct.Struct("<I")
+_END_BYTES = _LENGTH.size + len(_MAGIC)
+
+# Types of the compact protocol.
+_INTEGERS = (4, 5, 6)
+_BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
+# Of booleans, which are in the header of their field, of bytes and of floats.
+_FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
+_BOOLEANS = (1, 2)  # a byte each in lists
+_LONG_LIST = 15
+# Numbers of fields.
+_SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData
+_COLUMNS = 1  # of RowGroup
+_META_DATA = 3  # of ColumnChunk
+_PATH_IN_SCHEMA = 3  # of ColumnMetaData
+
+
+def read_footer(file: BinaryIO) -> tuple[int, bytes]:
+    """Return where the footer of a Parquet file begins, and its metadata.
+
+    Raises:
+        DatasetError: The file has none.
+    """
+    size = file.seek(0, 2)
+    file.seek(max(size - _END_BYTES, 0))
+    end = file.read(_END_BYTES)
+    length = _LENGTH.unpack(end[: _LENGTH.size])[0] if len(end) == _END_BYTES else 0
+    start = size - _END_BYTES - length
+    if not end.endswith(_MAGIC) or start < len(_MAGIC):
+        raise DatasetError.at("expected a Parquet file, but found no footer")
+    file.seek(start)
+    return start, file.read(length)
+
+
+def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes:
+    """Return the end of a Parquet file whose columns have other names, with its length and the magic number.
+
+    Args:
+        metadata: Of the file, as `read_footer` returns it.
+        named: Of a file without rows with the same columns under these names; its schema and its key-value
+            metadata are taken.
+        names: Of the columns, in their order; none is nested.
+
+    Raises:
+        DatasetError: The metadata are damaged.
+    """
+    try:
+        pieces = list(_renamed(metadata, named, names))
+    except (IndexError, ValueError) as error:
+        raise DatasetError.at("expected the metadata of a Parquet file, but found damaged ones") from error
+    content = b"".join(pieces)
+    return content + _LENGTH.pack(len(content)) + _MAGIC
+
+
+def _renamed(metadata: bytes, named: bytes, names: Sequence[str]) -> Iterator[bytes]:
+    """Yield the metadata in pieces, with the spans that hold names replaced."""
+    others = dict(_top_level(named))
+    paths = [_path(name) for name in names]
+    done = 0
+    for field, (start, end) in _top_level(metadata):
+        if field in (_SCHEMA, _KEY_VALUES):
+            yield metadata[done:start]
+            yield named[slice(*others[field])]
+            done = end
+        elif field == _ROW_GROUPS:
+            for number, (start_of_path, end_of_path) in enumerate(_path_spans(metadata, start)):
+                yield metadata[done:start_of_path]
+                yield paths[number % len(paths)]
+                done = end_of_path
+    yield metadata[done:]
+
+
+def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the number of each field, and the span of its value."""
+    cursor = _Cursor(metadata)
+    for field, kind in cursor.fields():
+        start = cursor.at
+        cursor.skip(kind)
+        yield field, (start, cursor.at)
+
+
+def _path_spans(metadata: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Yield the span of each column's path, of all row groups one after the other."""
+    cursor = _Cursor(metadata, start)
+    for _ in range(cursor.list_header()[0]):
+        for of_group, kind in cursor.fields():
+            if of_group != _COLUMNS:
+                cursor.skip(kind)
+                continue
+            for _ in range(cursor.list_header()[0]):
+                yield from _column_path(cursor)
+
+
+def _column_path(cursor: "_Cursor") -> Iterator[tuple[int, int]]:
+    for of_chunk, kind in cursor.fields():
+        if of_chunk != _META_DATA:
+            cursor.skip(kind)
+            continue
+        for of_column, inner_kind in cursor.fields():
+            start = cursor.at
+            cursor.skip(inner_kind)
+            if of_column == _PATH_IN_SCHEMA:
+                yield start, cursor.at
+
+
+def _path(name: str) -> bytes:
+    """Return a list of one text."""
+    text = name.encode()
+    return bytes([1 << 4 | _BINARY]) + _varint(len(text)) + text
+
+
+def _varint(number: int) -> bytes:
+    groups = bytearray()
+    while number > 0x7F:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    groups.append(number)
+    return bytes(groups)
+
+
+class _Cursor:
+    """A place in a value of the compact protocol."""
+
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self.at = at
+        self._content = content
+
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Yield the number and the type of each field of a struct; whoever asks moves behind its value."""
+        number = 0
+        while header := self._byte():
+            delta, kind = header >> 4, header & 0x0F
+            if delta:
+                number += delta
+            else:
+                zigzag = self._varint()
+                number = zigzag >> 1 ^ -(zigzag & 1)
+            yield number, kind
+
+    def list_header(self) -> tuple[int, int]:
+        """Move behind the header of a list; return its length and the type of its elements."""
+        header = self._byte()
+        size = header >> 4
+        return (self._varint() if size == _LONG_LIST else size), header & 0x0F
+
+    def skip(self, kind: int) -> None:
+        """Move behind the value of a field."""
+        if kind in _INTEGERS:
+            content, at = self._content, self.at
+            while content[at] > 0x7F:
+                at += 1
+            self.at = at + 1
+        elif kind == _BINARY:
+            size = self._varint()
+            self.at += size
+        elif kind in (_LIST, _SET):
+            size, element = self.list_header()
+            if element in _BOOLEANS:
+                self.at += size
+            else:
+                for _ in range(size):
+                    self.skip(element)
+        elif kind == _STRUCT:
+            for _, inner in self.fields():
+                self.skip(inner)
+        elif kind in _FIXED_BYTES:
+            self.at += _FIXED_BYTES[kind]
+        else:
+            raise ValueError(f"there is no type {kind} in the metadata of Parquet")
+
+    def _byte(self) -> int:
+        byte = self._content[self.at]
+        self.at += 1
+        return byte
+
+    def _varint(self) -> int:
+        number = shift = 0
+        while (byte := self._byte()) > 0x7F:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+        return number | byte << shift
