@@ -2,110 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from app.models.alias_schemas import GateRequest
-from app.models.promotion import gate_rule
-from app.schedules.schemas import ScheduleRequest
-from app.schedules.submission import asked_job, job_spec
-from core.data import synthetic_dataset
-from core.store import Schedule, ScheduleRun, Store
-from core.store.repositories.job_states import QUEUED
-from tests.worker.workshop import SMALL, Workshop
-from worker.process.schedules import advance_all
-from worker.process.shutdown import StopFlag
-from worker.process.tasks import RUNNERS, run_jobs
-
-NIGHT = datetime(2026, 5, 4, 3, tzinfo=UTC)
-DAY = timedelta(days=1)
-MOST_JOBS = 10
-
-
-class Almanac:
-    """A workshop with a dataset, a schedule that is due each night, and a clock that is set by hand."""
-
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop, self.store = workshop, workshop.store
-        self.add_data(1)
-
-    def add_data(self, seed: int, name: str = "clicks") -> str:
-        """Record a further ready dataset of a name."""
-        data = synthetic_dataset(40, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
-        dataset_id = self.workshop.add(data, f"data{seed}")
-        with self.store.begin() as tx:
-            row = tx.datasets.get(dataset_id)
-            row.name, row.statistics = name, {"queries": 40, "documents": 320, "features": 4}
-        return dataset_id
-
-    def add(self, alias: str | None = None, key_id: str | None = None, **changed: Any) -> str:
-        """Record a schedule that is due at `NIGHT` first."""
-        job = {
-            "kind": "train",
-            "model_name": "web",
-            "dataset": "clicks",
-            "loss": {"name": "lambdarank"},
-            "hyperparameters": SMALL,
-            "metrics": ["ndcg@5"],
-        }
-        job |= changed.pop("job", {})
-        request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
-        asked = asked_job(request.job)
-        with self.store.begin() as tx:
-            values: dict[str, Any] = {
-                "name": "nightly",
-                "cron": "0 3 * * *",
-                "timezone": "UTC",
-                "enabled": True,
-                "job": asked,
-                "spec": job_spec(tx, asked),
-                "only_new_data": False,
-            }
-            values |= {"alias": alias, "key_id": key_id, "next_run_at": NIGHT} | changed
-            return tx.schedules.add(**values).id
-
-    def sweep(self, now: datetime) -> int:
-        """Sweep once at a time; returns how many jobs were queued."""
-        return len(advance_all(self.store, MOST_JOBS, now))
-
-    def work(self, now: datetime) -> None:
-        """Sweep and carry out jobs until nothing is left to do."""
-        advance_all(self.store, MOST_JOBS, now)
-        while self.waiting():
-            run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
-            advance_all(self.store, MOST_JOBS, now)
-
-    def waiting(self) -> list[str]:
-        """Return the ids of the queued jobs."""
-        with self.store.read() as tx:
-            return [job.id for job in tx.jobs.page(None, 50, QUEUED).items]
-
-    def runs(self, schedule_id: str) -> list[ScheduleRun]:
-        """Return the runs, oldest first."""
-        with self.store.read() as tx:
-            return tx.schedules.runs(schedule_id, None, 50).items[::-1]
-
-    def statuses(self, schedule_id: str) -> list[str]:
-        """Return the statuses of the runs, oldest first."""
-        return [run.status for run in self.runs(schedule_id)]
-
-    def row(self, schedule_id: str) -> Schedule:
-        """Return a schedule as it is now."""
-        with self.store.read() as tx:
-            return tx.schedules.get(schedule_id)
-
-    def set_gate(self, dataset_id: str, **rule: Any) -> None:
-        """Give the alias `champion` a gate."""
-        asked = GateRequest(dataset_id=dataset_id, metric="ndcg@5", permutations=1000, **rule)
-        with self.store.begin() as tx:
-            tx.gates.put("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
-
-    def champion(self) -> int:
-        """Return the version that the alias points at."""
-        with self.store.read() as tx:
-            return tx.models.resolve("web@champion").version
+from core.store import Store
+from tests.worker.almanac import DAY, NIGHT, Almanac
+from tests.worker.workshop import Workshop
 
 
 @pytest.fixture

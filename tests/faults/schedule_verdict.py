@@ -1,0 +1,94 @@
+"""What the database says of the runs of a schedule: whether any is lost, doubled or against its gate."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
+from core.store.repositories.schedules import ACTIVE_RUNS, RunStatus
+from core.store.tables import AliasMove, Event, Job, Model, ModelAlias, Schedule, ScheduleRun
+
+
+def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> list[str]:
+    """Return what is wrong with a schedule that has come to rest, nothing where all is well.
+
+    Args:
+        engine: Of the database.
+        schedule_id: The schedule, the only one that trains and promotes.
+        dues: All due times so far.
+    """
+    with Session(engine) as session:
+        schedule = session.get_one(Schedule, schedule_id)
+        rows = select(ScheduleRun).where(ScheduleRun.schedule_id == schedule_id)
+        runs = session.scalars(rows.order_by(ScheduleRun.due_at)).all()
+        return [
+            *_due_times(runs, dues),
+            *_jobs(session, runs),
+            *_models(session, runs),
+            *_moves(session, schedule, runs),
+            *_events(session, schedule, runs),
+        ]
+
+
+def _due_times(runs: Sequence[ScheduleRun], dues: Sequence[datetime]) -> list[str]:
+    """A due time has one run, or is one of those that a later run stands for."""
+    found = [f"run {run.id} is {run.status}" for run in runs if run.status in ACTIVE_RUNS]
+    for due in dues:
+        of_due = [run for run in runs if (run.missed_since or run.due_at) <= due <= run.due_at]
+        if len(of_due) != 1:
+            found.append(f"{due:%H:%M} has {len(of_due)} runs")
+    return found + [f"{run.due_at:%H:%M} was not due" for run in runs if run.due_at not in dues]
+
+
+def _jobs(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
+    """All trainings and promotions are those of runs, and no run has a second one."""
+    found = []
+    for kind, ids in (
+        ("train", [run.job_id for run in runs if run.job_id]),
+        ("promote", [run.promotion_job_id for run in runs if run.promotion_job_id]),
+    ):
+        made = session.scalars(select(Job.id).where(Job.kind == kind)).all()
+        if sorted(made) != sorted(ids):
+            found.append(f"{len(made)} jobs to {kind} for {len(ids)} runs")
+    return found
+
+
+def _models(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
+    """Each training made one version, which is that of its run."""
+    by_job = Counter(session.scalars(select(Model.job_id)))
+    found = [f"{count} models of {job_id}" for job_id, count in by_job.items() if count > 1]
+    for run in runs:
+        model = session.get(Model, run.model_id) if run.model_id else None
+        if run.model_id and (model is None or model.job_id != run.job_id):
+            found.append(f"the model of {run.id} is not that of its job")
+    return found
+
+
+def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
+    """A promoted run has moved the alias once, a refused one has not, and others are not in its history."""
+    moves = session.scalars(select(AliasMove).order_by(AliasMove.id)).all()
+    by_job = Counter((move.job_id, move.kind) for move in moves)
+    found = [f"{count} times {kind} by {job}" for (job, kind), count in by_job.items() if job and count > 1]
+    kinds = {RunStatus.PROMOTED: "promoted", RunStatus.REFUSED: "refused"}
+    for run in runs:
+        of_run = [move.kind for move in moves if run.promotion_job_id and move.job_id == run.promotion_job_id]
+        expected = [kinds[RunStatus(run.status)]] if run.promotion_job_id and run.status in kinds else []
+        if of_run != expected:
+            found.append(f"run {run.id}, {run.status}, has the moves {of_run}")
+    pointed = [run.model_id for run in runs if run.status == RunStatus.PROMOTED]
+    alias = session.scalar(select(ModelAlias).where(ModelAlias.alias == schedule.alias))
+    if pointed and (alias is None or alias.model_id != pointed[-1]):
+        found.append("the alias does not point at what was promoted last")
+    return found
+
+
+def _events(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
+    """Each run that was not skipped is told of once."""
+    kinds = (SCHEDULE_RAN, SCHEDULE_FAILED)
+    rows = select(Event).where(Event.object_id == schedule.id, Event.kind.in_(kinds))
+    told = Counter(event.data["run_id"] for event in session.scalars(rows))
+    expected = Counter(run.id for run in runs if run.status != RunStatus.SKIPPED)
+    return [] if told == expected else [f"{told.total()} events of {expected.total()} runs"]

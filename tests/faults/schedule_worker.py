@@ -1,0 +1,145 @@
+"""A worker process with a clock that is set, which kills itself at a commit that leads a schedule on."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.orm import ORMExecuteState, Session
+
+from core.store import Store
+from core.store.repositories.job_states import QUEUED
+from core.store.tables import AliasMove, Job, JobAttempt, JobIteration, Model, ScheduleRun
+from worker import WorkerSettings
+from worker.process.schedules import advance_all
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+LIMIT_SECONDS = 120.0
+_MOST_JOBS = 10
+_CHANGES = "changes"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a transaction is about to commit.
+
+    Attributes:
+        added: The classes of new rows.
+        changed: The classes of changed rows.
+        written: The tables of statements that write many.
+    """
+
+    added: frozenset[type]
+    changed: frozenset[type]
+    written: frozenset[str]
+
+
+# Each commit by which a schedule goes on from a due time to a moved alias, in this order.
+MOMENTS: Mapping[str, Callable[[Changes], bool]] = MappingProxyType(
+    {
+        "the run and its job": lambda made: ScheduleRun in made.added,
+        "the claim of the job": lambda made: JobAttempt in made.added,
+        "progress of the training": lambda made: JobIteration.__tablename__ in made.written,
+        "the model": lambda made: Model in made.added,
+        "the job of the promotion": lambda made: ScheduleRun in made.changed and Job in made.added,
+        "the alias": lambda made: AliasMove in made.added,
+        "the end of the run": lambda made: ScheduleRun in made.changed and Job not in made.added,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Strike:
+    """When a process is killed.
+
+    Attributes:
+        moment: One of `MOMENTS`.
+        committed: Whether right after the commit, else right before it.
+    """
+
+    moment: str
+    committed: bool
+
+
+def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None = None) -> int:
+    """Have a new process work until nothing is left to do at a moment, or until it is struck.
+
+    Returns:
+        Its exit code, -9 where it was struck.
+    """
+    # Its server imports everything once; it runs no kernel, so that what it forks may.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, strike))
+    process.start()
+    process.join(LIMIT_SECONDS)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise TimeoutError(f"a worker with {strike} did not end in {LIMIT_SECONDS:g} s")
+    return process.exitcode
+
+
+def settings_of(places: Mapping[str, Any]) -> WorkerSettings:
+    """Return the settings of a worker that reports each iteration and gives no job up."""
+    return WorkerSettings(**places, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, attempts=50)
+
+
+def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, strike: Strike | None) -> None:
+    os.environ.update(environment)
+    if strike is not None:
+        _arm(strike)
+    settings = settings_of(places)
+    store = Store.open(settings)
+    with store.begin() as tx:  # as the sweeper does, here at once: whoever ran a job is dead
+        tx.jobs.take_back(tx.jobs.running_on(""), settings.attempts)
+    advance_all(store, _MOST_JOBS, now)
+    while _waiting(store):
+        run_jobs(store, settings, StopFlag(), f"w/{os.getpid()}", RUNNERS)
+        advance_all(store, _MOST_JOBS, now)
+    store.close()
+
+
+def _waiting(store: Store) -> bool:
+    with store.read() as tx:
+        return bool(tx.jobs.page(None, 1, QUEUED).items)
+
+
+def _arm(strike: Strike) -> None:
+    """Kill this process at the first commit of the moment."""
+    is_struck = MOMENTS[strike.moment]
+
+    @event.listens_for(Session, "after_flush")
+    def _(session: Session, _context: object) -> None:
+        noted = session.info.setdefault(_CHANGES, (set(), set(), set()))
+        noted[0].update(map(type, session.new))
+        noted[1].update(type(row) for row in session.dirty if session.is_modified(row))
+
+    @event.listens_for(Session, "do_orm_execute")
+    def _(state: ORMExecuteState) -> None:
+        if state.is_insert or state.is_update:
+            noted = state.session.info.setdefault(_CHANGES, (set(), set(), set()))
+            noted[2].add(state.statement.table.name)  # type: ignore[attr-defined]
+
+    @event.listens_for(Session, "before_commit")
+    def _(session: Session) -> None:
+        session.flush()
+        if not strike.committed and is_struck(_noted(session)):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @event.listens_for(Session, "after_commit")
+    def _(session: Session) -> None:
+        if is_struck(_noted(session)):
+            os.kill(os.getpid(), signal.SIGKILL)
+        session.info.pop(_CHANGES, None)
+
+
+def _noted(session: Session) -> Changes:
+    added, changed, written = session.info.get(_CHANGES, ((), (), ()))
+    return Changes(frozenset(added), frozenset(changed), frozenset(written))

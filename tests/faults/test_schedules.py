@@ -1,0 +1,47 @@
+"""The short form of `make test-schedules`: workers killed at each commit that leads a schedule on."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from core.store import Store
+from core.store.engines import for_reading, open_engine
+from tests.faults.schedule_verdict import complaints
+from tests.faults.schedule_worker import MOMENTS, Strike, run_worker, settings_of
+from tests.servers.fixtures import Places
+from tests.worker.almanac import NIGHT, Almanac
+from tests.worker.workshop import Workshop
+
+MINUTE = timedelta(minutes=1)
+KILLED = -9
+
+
+@pytest.fixture
+def almanac(places: Places) -> Iterator[Almanac]:
+    """A store with a dataset named `clicks`."""
+    settings = settings_of(places)
+    store = Store.open(settings)
+    yield Almanac(Workshop(store, settings))
+    store.close()
+
+
+def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, places: Places) -> None:
+    """No due time is lost or has two runs; each run moves the alias once, and only as its gate allows."""
+    judged = almanac.add_data(9, "judged")
+    schedule_id = almanac.add(cron="* * * * *", alias="champion")
+    almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
+    assert run_worker(places, NIGHT) == 0
+    for number, committed in enumerate((False, True), 1):
+        for moment in MOMENTS:
+            assert run_worker(places, NIGHT + number * MINUTE, Strike(moment, committed)) == KILLED, moment
+        assert run_worker(places, NIGHT + number * MINUTE) == 0
+    almanac.set_gate(judged, require="better")
+    for committed in (False, True):
+        assert run_worker(places, NIGHT + 3 * MINUTE, Strike("the alias", committed)) == KILLED
+    assert run_worker(places, NIGHT + 3 * MINUTE) == 0
+    engine = for_reading(open_engine(almanac.workshop.settings.database_url))
+    assert complaints(engine, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
+    engine.dispose()
+    assert almanac.statuses(schedule_id) == ["promoted", "promoted", "promoted", "refused"]
+    assert almanac.champion() == 3
