@@ -18,7 +18,15 @@ from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit
 from app.auth.turnstile import Turnstile
-from app.datasets import download, sources
+from app.datasets import (
+    browsing_routes,
+    download,
+    folder_routes,
+    read_again,
+    sources,
+    synthetic,
+    upload_routes,
+)
 from app.datasets import routes as datasets
 from app.drift import routes as drift
 from app.evaluation import catalogue_routes, ranking_routes
@@ -79,7 +87,12 @@ _ROUTERS = (
     inference.infer_router,
     inference.router,
     sources.router,
+    upload_routes.router,
+    synthetic.router,
+    folder_routes.router,
     datasets.router,
+    browsing_routes.router,
+    read_again.router,
     download.router,
     uploads.router,
     jobs.router,

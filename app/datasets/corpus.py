@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.datasets.schemas import Corpus
+from app.datasets.browsing_schemas import Corpus
 from core.doctor.corpora import Counts, recognise
 from core.errors import NotFound, WrongState
 from core.store import Dataset, Transaction

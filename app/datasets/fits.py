@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.datasets.schemas import DatasetFit, TrainingPart
+from app.datasets.schemas import DatasetFit, PartName
 from app.services import Services
 from core.data.fitting import AbsentFeatures
 from core.errors import ArtifactDamaged, ModelError, NotFound
@@ -15,7 +15,7 @@ from core.store import Dataset, Model, Ranking, Store, Transaction
 from core.store.artifacts.keys import features_key
 
 _CONTENTS_KEPT = 256
-_PARTS: tuple[TrainingPart, ...] = ("test", "validation", "train")
+_PARTS: tuple[PartName, ...] = ("test", "validation", "train")
 _RANKING = "rnk_"
 
 
@@ -101,7 +101,7 @@ class DatasetFits:
             fits=reason is None, reason=reason, absent_features=list(absent), part=self._part(dataset.id)
         )
 
-    def _part(self, dataset_id: str) -> TrainingPart | None:
+    def _part(self, dataset_id: str) -> PartName | None:
         for part in _PARTS:
             if any(model.datasets.get(part) == dataset_id for model in self._models):
                 return part

@@ -1,17 +1,86 @@
 """Record the datasets of a folder that workers read in place."""
 
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import FolderDatasetRequest, dataset_name
+from app.datasets.schemas import PartName, dataset_name
+from app.http.labels import NewProject
+from app.http.schemas import DatasetName, RequestModel
 from app.settings import ApiSettings
-from core.data.folders import DataRoots, JudgedFolder
-from core.errors import InvalidInput
+from core.data.file_patterns import MAX_PATTERN_LENGTH
+from core.data.folders import MAX_FOLDER_LENGTH, DataRoots, JudgedFolder
+from core.data.options import reading_options
+from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
 from core.store.data_files import DataFiles
 
 _LONGEST_NAME = 180  # with the part behind it
 _MOST_OF_A_NAME = 50  # of which the newest are looked at
+
+
+class FolderDatasetRequest(RequestModel):
+    """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or one dataset by `files`."""
+
+    folder: str = Field(
+        min_length=1,
+        max_length=MAX_FOLDER_LENGTH,
+        description="Its path below a root, or an absolute one in it; Yahoo's sets are `…/set1` and `…/set2`."
+        " With `files` also a folder of a bucket, `s3://bucket/prefix`",
+        examples=["MSLR-WEB30K/Fold1"],
+    )
+    part: PartName | None = Field(None, description="Only this part; all that there are when left out")
+    name: DatasetName | None = Field(
+        None,
+        description="For people; followed by the part where there are several. The folder when left out",
+        examples=["web30k fold 1"],
+    )
+    project: NewProject = None
+    files: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_PATTERN_LENGTH,
+        description="Pattern of the names of up to 1,000 files that become one dataset, in natural order:"
+        " LETOR text, or tables of the same columns. A query may have rows in several files",
+        examples=["part-*.parquet"],
+    )
+    format: Literal["auto", "letor", "csv", "parquet"] | None = Field(
+        None, description="Format of `files`; told by the content when left out"
+    )
+    non_contiguous_queries: Literal["regroup", "error"] | None = Field(
+        None, description="Whether a query of `files` whose rows do not stand together is gathered or refused"
+    )
+    repeated_features: Literal["last", "reject"] | None = Field(
+        None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
+    )
+    columns: dict[str, str | list[str]] | None = Field(
+        None,
+        max_length=20,
+        description="The columns of tables by role, as in an upload",
+        examples=[{"label": "grade", "query": "search"}],
+    )
+    feature_names: dict[str, str] | list[str] | None = Field(
+        None, description="Names by feature id or column, or a list of them", examples=[{"1": "bm25"}]
+    )
+
+    def options(self) -> dict[str, Any]:
+        """Return how the files are to be read, as JSON, the format aside.
+
+        Raises:
+            InvalidInput: The options contradict each other, or go with no `files`.
+        """
+        names = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.files is None:
+            alone = [*given, *(["format"] if self.format is not None else [])]
+            problems = [InputProblem(f"/{name}", "goes with files, which is missing") for name in alone]
+        else:
+            problems = [InputProblem("/part", "goes with a folder without files")] if self.part else []
+        if problems:
+            raise InvalidInput(*problems)
+        reading_options(given)
+        return given
 
 
 class FolderDatasets:

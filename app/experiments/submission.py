@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from app.datasets.folders import add_folder
 from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import SyntheticDatasetRequest
+from app.datasets.synthetic import SyntheticDatasetRequest
 from app.experiments.schemas import ExperimentRequest
 from app.settings import ApiSettings
 from core.data.folders import fold_of

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.datasets.schemas import LabelMap
+from app.datasets.hold_out_schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions

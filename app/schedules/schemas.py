@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.datasets.schemas import NamedValidation
+from app.datasets.hold_out_schemas import NamedValidation
 from app.http.labels import NewProject
 from app.http.schemas import (
     DatasetName,

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from app.datasets.schemas import HoldOut, LabelMap, RandomFolds, Validation
+from app.datasets.hold_out_schemas import HoldOut, LabelMap, RandomFolds, Validation
 from app.http.labels import NewProject
 from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.datasets.schemas import LabelMap
+from app.datasets.hold_out_schemas import LabelMap
 from app.http.schemas import Id, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.datasets.schemas import LabelMap
+from app.datasets.hold_out_schemas import LabelMap
 from app.http.schemas import Id, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import LossRequest

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from app.datasets.schemas import HoldOut, LabelMap, Validation
+from app.datasets.hold_out_schemas import HoldOut, LabelMap, Validation
 from app.http.labels import Tags
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract

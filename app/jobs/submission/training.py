@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from app.datasets.schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
+from app.datasets.hold_out_schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from app.datasets.schemas import SyntheticDatasetRequest
+from app.datasets.synthetic import SyntheticDatasetRequest
 from app.jobs.requests.training import TrainRequest
 from core.experiments import PAPERS, papers, plan
 

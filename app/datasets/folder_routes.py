@@ -1,0 +1,107 @@
+"""Routes to show folders and to make datasets of them."""
+
+from typing import Annotated, Any
+
+from fastapi import Body, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from app.datasets.folders import FolderDatasetRequest, asked_datasets
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import Dataset
+from app.http.caller import UseCaller
+from app.http.idempotency import UseIdempotency
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, Router
+from app.http.schemas import ResponseModel
+from app.services import UseServices
+from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
+
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
+
+_FOLDER_EXAMPLES: Any = {
+    "fold": {"summary": "All parts of a fold", "value": {"folder": "MSLR-WEB30K/Fold1"}},
+    "part": {
+        "summary": "One part of Yahoo's first set",
+        "value": {"folder": "Yahoo/set1", "part": "train", "name": "yahoo 1"},
+    },
+    "files": {
+        "summary": "Several files as one dataset",
+        "value": {
+            "folder": "clicks/2026-05",
+            "files": "part-*.parquet",
+            "columns": {"label": "clicked", "query": "search"},
+        },
+    },
+    "bucket": {
+        "summary": "Objects of a bucket as one dataset",
+        "value": {"folder": "s3://clicks/2026-05", "files": "part-*.parquet", "name": "clicks of May"},
+    },
+}
+
+
+class FolderPart(ResponseModel):
+    """A file of a folder that is the training, validation or test part."""
+
+    file: str = Field(description="Its name", examples=["train.txt"])
+    size_bytes: int = Field(description="Its size", examples=[3_611_842_816])
+
+
+class DataFolder(ResponseModel):
+    """A folder below `RANKERY_DATA_ROOTS`."""
+
+    folder: str = Field(description="Its path below a root", examples=["MSLR-WEB30K/Fold1"])
+    parts: dict[str, FolderPart] = Field(
+        description="Its judged files by `train`, `validation` and `test`, recognised by their names"
+    )
+    folders: list[str] = Field(description="Names of the folders in it", examples=[["Fold1", "Fold2"]])
+
+
+@router.get("/folders", summary="Show a folder", responses={**NOT_MODIFIED, **problems(422)})
+def get_folder(
+    services: UseServices,
+    folder: Annotated[
+        str, Query(max_length=MAX_FOLDER_LENGTH, description="Its path below a root; `.` is the root")
+    ] = ".",
+) -> DataFolder:
+    """Show which training, validation and test files a folder below `RANKERY_DATA_ROOTS` has.
+
+    They are recognised by their names: those of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0.
+    """
+    found = DataRoots(services.settings.data_roots).look(folder)
+    parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
+    return DataFolder(folder=found.folder, parts=parts, folders=list(found.folders))
+
+
+@router.post(
+    "/folders",
+    summary="Read a folder",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(409, *BODY_PROBLEMS),
+)
+def create_folder_datasets(
+    body: Annotated[FolderDatasetRequest, Body(openapi_examples=_FOLDER_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
+
+    The folder is below `RANKERY_DATA_ROOTS` on the disks of the API and of the workers, or in a bucket named
+    there. The first part's dataset is returned; `parts` names them all. With `files`, all files that match
+    are read, on several machines where a Dask cluster is set up, and become one dataset.
+    """
+    settings = services.settings
+    with services.store.read() as tx:
+        idempotency.replay(tx)
+    asked = asked_datasets(settings, body)  # a bucket takes its time, for which no transaction waits
+    with idempotency.begin(services.store) as tx:
+        asked.allow(tx, settings, caller.key_id)
+        datasets = asked.add(tx, caller.key_id)
+        jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
+        first = datasets[0]
+        created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
+    services.submitted(*jobs)
+    return created

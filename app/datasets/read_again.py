@@ -1,0 +1,70 @@
+"""Read the upload of an invalid dataset again."""
+
+from typing import Annotated, Any
+
+from fastapi import Body
+from pydantic import Field
+from starlette.responses import Response
+
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import Dataset
+from app.datasets.uploads import options_ignoring
+from app.http.caller import UseCaller
+from app.http.idempotency import UseIdempotency
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, Router
+from app.http.schemas import RequestModel
+from app.services import UseServices
+from core.errors import WrongState
+from core.store.artifacts.keys import upload_key
+
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
+
+_READ_AGAIN_EXAMPLES: Any = {"column": {"summary": "Without a column", "value": {"ignore": ["price"]}}}
+
+
+class ReadAgainRequest(RequestModel):
+    """Read the upload of an invalid dataset again."""
+
+    ignore: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
+        min_length=1,
+        max_length=1000,
+        description="Columns to leave out, beside those that the upload named",
+        examples=[["price"]],
+    )
+
+
+@router.post(
+    "/{dataset_id}/read-again",
+    summary="Read an invalid upload again",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def read_again(
+    dataset_id: str,
+    body: Annotated[ReadAgainRequest, Body(openapi_examples=_READ_AGAIN_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Read the bytes that were uploaded once more, without some columns.
+
+    The bytes of a table are kept where one of its `causes` says `can_ignore`, until it is read or deleted.
+    """
+    settings = services.settings
+    with idempotency.begin(services.store) as tx:
+        dataset = tx.datasets.get(dataset_id)
+        options = options_ignoring(dataset, body.ignore)
+        dataset = tx.datasets.read_again(dataset_id, options)
+        in_place = dataset.source["kind"] in ("folder", "address")
+        if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
+            raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
+        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
+        job = queue_ingestion(tx, dataset, caller.key_id)
+        created = idempotency.keep(
+            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset_id}")
+        )
+    services.submitted(job)
+    return created

@@ -1,0 +1,171 @@
+"""Make synthetic datasets."""
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from fastapi import Body
+from pydantic import Field
+from starlette.responses import Response
+
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import Dataset
+from app.http.caller import UseCaller
+from app.http.idempotency import UseIdempotency
+from app.http.labels import NewProject
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, Router
+from app.http.schemas import DatasetName, RequestModel
+from app.services import UseServices
+from core.data.synthetic import GAINS_2006, ISTELLA_X_DOCUMENTS
+from core.errors import InputProblem, InvalidInput
+
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
+
+MAX_QUERIES = 200_000
+# Any signed 64-bit integer seeds a generator; negative ones have no meaning there.
+MAX_SEED = 2**63 - 1
+# The whole of Istella-X with 40 features, 4 GiB.
+MAX_SYNTHETIC_DOCUMENTS = 27_000_000
+MAX_SYNTHETIC_VALUES = 2**30
+_N_GAINS = len(GAINS_2006)
+
+
+class SyntheticDatasetRequest(RequestModel):
+    """A dataset drawn from a random cubic polynomial (Burges et al. 2006, section 6.3.1)."""
+
+    name: DatasetName | None = None
+    project: NewProject = Field(None, exclude=True)
+    queries: int = Field(ge=1, le=MAX_QUERIES, description="How many queries", examples=[1000])
+    seed: int = Field(0, ge=0, le=MAX_SEED, description="Seed of the documents and their noise")
+    polynomial_seed: int = Field(
+        0, ge=0, le=MAX_SEED, description="Seed of the hidden function; share it between train and test sets"
+    )
+    generator: Literal["polynomial", "sparse"] = Field(
+        "polynomial",
+        description="`polynomial`: labels in the shares of web search, as in 2006; `sparse`: long lists with"
+        " few relevant documents, as Istella-X in 2023",
+    )
+    documents_per_query: int | None = Field(
+        None, ge=1, le=100_000, description="50, or 2,679 of `sparse`, when left out", examples=[50]
+    )
+    features: int | None = Field(None, ge=1, le=500, description="50 when left out", examples=[50])
+    noise: float | None = Field(
+        None,
+        ge=0,
+        le=1000,
+        description="Standard deviation of normal noise on the hidden value, in standard deviations of the"
+        " polynomial; 0 when left out",
+        examples=[0.5],
+    )
+    gains: list[Annotated[float, Field(ge=0, le=1e6)]] | None = Field(
+        None,
+        min_length=_N_GAINS,
+        max_length=_N_GAINS,
+        description="Increasing numbers that replace the labels 0 to 4, for losses and metrics with a linear"
+        " gain. To keep the labels, leave it out and pass the list as the gain of losses and metrics",
+        examples=[list(GAINS_2006)],
+    )
+    relevant_per_query: float | None = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="Documents of each query with a label above 0, of `sparse` only; a fraction is the"
+        " probability of one more. 0.17% of the documents when left out. Lambda-eX and the truncation of"
+        " other losses differ only where it is above the cutoff",
+        examples=[20],
+    )
+
+    def source(self) -> dict[str, Any]:
+        """Return the source to store; the default of a later parameter is left out, as before it existed.
+
+        Raises:
+            InvalidInput: The parameters contradict each other, or ask for too much data.
+        """
+        sparse = self.generator == "sparse"
+        documents = self.documents_per_query or (ISTELLA_X_DOCUMENTS if sparse else 50)
+        problems = []
+        if self.relevant_per_query is not None and not sparse:
+            problems.append(InputProblem("/relevant_per_query", "goes with the generator sparse"))
+        elif self.relevant_per_query is not None and self.relevant_per_query > documents:
+            problems.append(
+                InputProblem("/relevant_per_query", f"must be at most the {documents:,} documents")
+            )
+        if self.gains is not None and any(low >= high for low, high in pairwise(self.gains)):
+            problems.append(InputProblem("/gains", "must increase"))
+        total = self.queries * documents
+        if total > MAX_SYNTHETIC_DOCUMENTS or total * (self.features or 50) > MAX_SYNTHETIC_VALUES:
+            problems.append(
+                InputProblem(
+                    "/queries",
+                    f"these are {total:,} documents; at most {MAX_SYNTHETIC_DOCUMENTS:,} are made, with"
+                    f" {MAX_SYNTHETIC_VALUES:,} values of features",
+                )
+            )
+        if problems:
+            raise InvalidInput(*problems)
+        chosen = self.model_dump(exclude={"name"}, exclude_none=True)
+        if not sparse:
+            del chosen["generator"]
+        return {"kind": "synthetic", **chosen}
+
+
+_SYNTHETIC_EXAMPLES: Any = {
+    "train": {"summary": "A thousand queries", "value": {"name": "toy train", "queries": 1000, "seed": 1}},
+    "test": {
+        "summary": "Fresh queries of the same hidden function",
+        "value": {"name": "toy test", "queries": 200, "seed": 2, "polynomial_seed": 0},
+    },
+    "noisy": {
+        "summary": "Other lists, with noise and the gains of 2006 as labels",
+        "value": {
+            "queries": 100,
+            "documents_per_query": 20,
+            "features": 30,
+            "noise": 0.5,
+            "gains": [0, 3, 7, 15, 31],
+        },
+    },
+    "sparse": {
+        "summary": "Long lists with few relevant documents",
+        "value": {
+            "name": "sparse train",
+            "generator": "sparse",
+            "queries": 100,
+            "documents_per_query": 1000,
+            "relevant_per_query": 20,
+        },
+    },
+}
+
+
+@router.post(
+    "/synthetic",
+    summary="Make a synthetic dataset",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(409, *BODY_PROBLEMS),
+)
+def create_synthetic_dataset(
+    body: Annotated[SyntheticDatasetRequest, Body(openapi_examples=_SYNTHETIC_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Queue a job that draws queries whose labels follow a random cubic polynomial.
+
+    Datasets that differ in `seed` and `queries` only are samples of one problem: train on one, test on
+    another.
+    """
+    source = body.source()
+    with idempotency.begin(services.store) as tx:
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        kind = "sparse" if body.generator == "sparse" else "synthetic"
+        name = body.name or f"{kind}, {body.queries} queries, seed {body.seed}"
+        dataset = tx.datasets.add(name, source, key_id=caller.key_id, project=body.project)
+        job = queue_ingestion(tx, dataset, caller.key_id)
+        created = idempotency.keep(
+            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
+        )
+    services.submitted(job)
+    return created
