@@ -51,7 +51,9 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
     try:
         if asked["kind"] == "drift":
             return drift(tx, DriftRequest.model_validate(asked)).to_json()
-        return training(tx, _train_request(tx, asked, project)).to_json()
+        spec = training(tx, _train_request(tx, asked, project)).to_json()
+        tx.projects.claim_name(asked["model_name"], project)
+        return spec
     except InvalidInput as invalid:
         problems = (_by_name(problem) for problem in invalid.problems)
         raise InvalidInput(*problems).below("/job") from invalid

@@ -184,3 +184,31 @@ def test_data_of_another_project_is_not_that_of_a_name(
     assert pointers(refused) == ["/job/dataset"]
     assert "in the project search or without one" in refused.json()["detail"]
     create(client)
+
+
+def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
+    client: TestClient, store: Store
+) -> None:
+    """Not by each of its runs."""
+    with store.begin() as tx:
+        _, unbound = tx.api_keys.create("unbound", ["write"])
+        _, bound = tx.api_keys.create("bound", ["write"], projects=["search"])
+        dataset = tx.datasets.add("judged", {"kind": "upload"}, project="search")
+        tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9, "features": 3})
+    client.headers["Authorization"] = f"Bearer {unbound}"
+    made = create(client, job={**TRAINING, "model_name": "other"}, project="search")
+    with store.begin() as tx:
+        tx.models.add(
+            name="web",
+            job_id=tx.jobs.add("train", {}).id,
+            feature_names=["f1"],
+            best_iteration=1,
+            sha256="0" * 64,
+            size_bytes=1,
+        )
+        tx.projects.move_name("web", "ads")
+    refused = client.post("/v1/schedules", json=body(project="search"))
+    assert pointers(refused) == ["/job/project"]
+    assert pointers(client.patch(f"/v1/schedules/{made['id']}", json={"job": TRAINING})) == ["/job/project"]
+    client.headers["Authorization"] = f"Bearer {bound}"
+    assert pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
