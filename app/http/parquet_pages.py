@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from core.data.parquet_batches import row_batches
 from core.errors import InvalidInput
 
 BATCH_ROWS = 16_384
@@ -76,9 +77,7 @@ def read_query(file: BinaryIO, query_id: str) -> list[dict[str, Any]]:
 
 def ranking_batches(file: BinaryIO) -> Iterator[pa.RecordBatch]:
     """Yield a whole ranking in batches of rows."""
-    yield from pq.ParquetFile(file).iter_batches(
-        BATCH_ROWS, columns=["query_id", "document_id", "rank", "score"]
-    )
+    yield from row_batches(pq.ParquetFile(file), BATCH_ROWS, ["query_id", "document_id", "rank", "score"])
 
 
 def _batches_from(parquet: pq.ParquetFile, first: int) -> Iterator[pa.RecordBatch]:
@@ -86,9 +85,7 @@ def _batches_from(parquet: pq.ParquetFile, first: int) -> Iterator[pa.RecordBatc
     skipped, groups = 0, list(range(parquet.num_row_groups))
     while groups and skipped + parquet.metadata.row_group(groups[0]).num_rows <= first:
         skipped += parquet.metadata.row_group(groups.pop(0)).num_rows
-    if not groups:
-        return
-    for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups):
+    for batch in row_batches(parquet, BATCH_ROWS, groups=groups):
         if skipped + batch.num_rows > first:
             yield batch.slice(max(0, first - skipped))
         skipped += batch.num_rows

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
+from core.data.parquet_batches import row_batches
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
@@ -19,6 +20,7 @@ from core.types import Float32Array, Float64Array
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # the least keeps the per-column cost of very wide datasets down
+_TEXT_ROWS = 16_384  # rows whose texts are in memory at a time
 _BLOCK_ROWS = 256  # rows turned into columns at a time: they stay in a core's cache
 
 
@@ -93,11 +95,8 @@ def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
     with opened_parquet(file) as parquet:
         names = Layout.in_schema(parquet.schema_arrow).document_text_columns
         columns = ["query_id", "document_id", *names]
-        # Not by iter_batches, which keeps what it has read of the file in memory.
-        for group in range(parquet.num_row_groups):
-            table = parquet.read_row_group(group, columns=columns, use_threads=False)
-            table = table.rename_columns([names.get(column, column) for column in table.column_names])
-            yield from table.to_batches()
+        for batch in row_batches(parquet, _TEXT_ROWS, columns):
+            yield batch.rename_columns([names.get(column, column) for column in batch.schema.names])
 
 
 def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBatch]:
@@ -108,7 +107,7 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
         OSError: When the file cannot be opened.
     """
     with opened_parquet(file) as parquet:
-        yield from parquet.iter_batches(_BLOCK_ROWS, columns=["query_id", "document_id", "label"])
+        yield from row_batches(parquet, _BLOCK_ROWS, ["query_id", "document_id", "label"])
 
 
 def read_document_texts(
