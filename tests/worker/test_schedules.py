@@ -149,6 +149,20 @@ def test_nothing_new_is_skipped_but_on_request(almanac: Almanac) -> None:
     assert "No new data" in str(almanac.runs(schedule_id)[1].detail)
 
 
+def test_a_broken_schedule_stops_no_other(almanac: Almanac) -> None:
+    """A time zone that this machine does not know disables its schedule alone, and says so."""
+    broken = almanac.add(timezone="Europe/Atlantis")
+    whole = almanac.add()
+    assert almanac.sweep(NIGHT) == 1
+    assert almanac.statuses(whole) == ["queued"]
+    row, (run,) = almanac.row(broken), almanac.runs(broken)
+    assert (row.enabled, row.next_run_at, run.status, run.due_at) == (False, None, "failed", NIGHT)
+    assert row.problem is not None
+    assert "log of the worker" in row.problem["detail"]
+    almanac.work(NIGHT)
+    assert almanac.statuses(broken) == ["failed"]
+
+
 def test_a_revoked_key_pauses_its_schedules(almanac: Almanac) -> None:
     """The run fails, the schedule says why, and is not due any more."""
     with almanac.store.begin() as tx:

@@ -52,6 +52,10 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
         _LOG.warning("schedule.failed", schedule_id=schedule_id, exc_info=True)
         with suppress(NotFound), store.begin() as tx:  # it may be deleted by now
             _fail(tx, schedule_id, now, error)
+    except Exception:  # noqa: BLE001 - whatever it was, the other schedules and the sweep go on
+        _LOG.exception("schedule.unexpected_error", schedule_id=schedule_id)
+        with suppress(NotFound), store.begin() as tx:
+            _break(tx, schedule_id, now)
     return []
 
 
@@ -272,6 +276,21 @@ def _end(
             kind, "schedule", schedule.id, {**told, **made}, project=schedule.project, key_id=schedule.key_id
         )
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
+
+
+def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
+    """Record that a run met an unexpected error, and disable the schedule, which would meet it again."""
+    schedule = tx.schedules.locked(schedule_id)
+    detail = (
+        "An unexpected error ended it; the log of the worker has more. Correct the schedule and enable it."
+    )
+    run = tx.schedules.active_run(schedule_id)
+    if run is None and _is_due(schedule, now):
+        run = tx.schedules.add_run(schedule_id, schedule.next_run_at or now, Trigger.CLOCK)
+    if run is not None:
+        _end(tx, schedule, run, RunStatus.FAILED, detail)
+    schedule.enabled, schedule.next_run_at = False, None
+    schedule.problem = {"title": "The schedule cannot be run", "detail": detail}
 
 
 def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError) -> None:
