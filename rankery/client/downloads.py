@@ -1,32 +1,167 @@
-"""Files that appear when they are complete."""
+"""Files that appear when they are complete, and go on where their download broke off."""
 
+import contextlib
 import os
+import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
-from rankery.errors import FileUnusable
+import httpx
+
+from rankery.errors import FileUnusable, ServiceUnreachable, UserError
+
+_STRONG = re.compile(r'"([0-9a-f]{16,64})"')  # entity tags that the name of a file can hold
+_PART = r"\.{name}\.([0-9a-f]{{16,64}})\.part"
+
+
+class PartialFile:
+    """A download on its way into a file; it is written beside it, and put there at the end.
+
+    What has arrived of a version with a strong entity tag stays, under a name with the tag, where the service
+    cannot be reached or the process ends: the next download into the same file goes on from it.
+
+    Args:
+        target: The file.
+
+    Attributes:
+        size_bytes: How much has arrived.
+
+    Raises:
+        FileUnusable: It cannot be written; so do all methods.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.size_bytes = 0
+        self._target = target
+        self._etag: str | None = None
+        self._path, self._file = self._opened()
+        self._most_bytes = self.size_bytes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        is_final = isinstance(error, UserError) and not isinstance(error, ServiceUnreachable)
+        if error is not None and (is_final or self._etag is None or not self.size_bytes):
+            self._path.unlink(missing_ok=True)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that ask for the rest.
+
+        The last byte is asked for again: the rest of what is complete would be no range.
+        """
+        if self._etag is None or not self.size_bytes:
+            return {}
+        return {"Range": f"bytes={self.size_bytes - 1}-", "If-Range": f'"{self._etag}"'}
+
+    def has_grown(self) -> bool:
+        """Return whether more than ever has arrived since this was asked before."""
+        before, self._most_bytes = self._most_bytes, max(self._most_bytes, self.size_bytes)
+        return self._most_bytes > before
+
+    def begin(self, response: httpx.Response) -> int | None:
+        """Keep what is there where an answer is the rest of it, else drop it.
+
+        Returns:
+            Bytes of the whole file, None where the service does not know them.
+
+        Raises:
+            RemoteProtocolError: The answer is another part of the file.
+        """
+        headers, total = response.headers, response.headers.get("Content-Length")
+        if response.status_code == httpx.codes.PARTIAL_CONTENT:
+            place, _, total = headers.get("Content-Range", "").partition("/")
+            self._truncate(self.size_bytes - 1)
+            if place != f"bytes {self.size_bytes}-{place.rpartition('-')[2]}":
+                self._etag = None
+                raise httpx.RemoteProtocolError("another part of the file was sent than was asked for")
+        else:
+            self._truncate(0)
+            strong = _STRONG.fullmatch(headers.get("ETag", ""))
+            self._etag = strong[1] if strong and "Content-Encoding" not in headers else None
+            self._rename()
+        return int(total) if total and total.isdecimal() else None
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes."""
+        with _unwritable(self._target):
+            self._file.write(chunk)
+        self.size_bytes += len(chunk)
+
+    def finish(self) -> None:
+        """Put the file into its place."""
+        with _unwritable(self._target):
+            self._file.flush()
+            if sys.platform == "win32":  # where an open file cannot be moved
+                self._file.close()
+            self._path.replace(self._target)
+            self._file.close()
+
+    def _opened(self) -> tuple[Path, IO[bytes]]:
+        with _unwritable(self._target):
+            for path, etag in self._parts():
+                file = path.open("r+b")
+                if _is_claimed(file, path):
+                    self.size_bytes, self._etag = file.seek(0, os.SEEK_END), etag
+                    return path, file
+                file.close()
+            handle, name = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
+            path = Path(name)
+            path.chmod(0o666 & ~_umask())
+            file = os.fdopen(handle, "r+b")
+            _is_claimed(file, path)
+            return path, file
+
+    def _parts(self) -> Iterator[tuple[Path, str]]:
+        """Yield what downloads before this one have left, with its tag."""
+        pattern = re.compile(_PART.format(name=re.escape(self._target.name)))
+        for path in sorted(self._target.parent.iterdir()):
+            if found := pattern.fullmatch(path.name):
+                yield path, found[1]
+
+    def _truncate(self, size_bytes: int) -> None:
+        with _unwritable(self._target):
+            self._file.seek(size_bytes)
+            self._file.truncate()
+        self.size_bytes = size_bytes
+
+    def _rename(self) -> None:
+        """Name the file by the tag; where that cannot be, this process alone goes on from it."""
+        if self._etag is None:
+            return
+        path = self._path.with_name(f".{self._target.name}.{self._etag}.part")
+        with contextlib.suppress(OSError):
+            if path != self._path and not path.exists():
+                self._path.rename(path)
+                self._path = path
+
+
+def _is_claimed(file: IO[bytes], path: Path) -> bool:
+    """Lock a file for this process, and return whether it is still that of the path and nobody else's."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
 
 
 @contextmanager
-def opened_for_writing(target: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside its place, and put it there at the end; nothing is left where that fails.
-
-    Raises:
-        FileUnusable: It cannot be written.
-    """
+def _unwritable(target: Path) -> Iterator[None]:
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        part = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-            part.chmod(0o666 & ~_umask())
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        yield
     except OSError as error:
         raise FileUnusable(f"{target} cannot be written: {error.strerror}") from error
 

@@ -31,6 +31,10 @@ class RetryPolicy:
         self._repeatable = repeatable
         self.made = 0
 
+    def renew(self) -> None:
+        """Count attempts anew: something has got through."""
+        self.made = 0
+
     def pause_after_error(self, error: httpx.TransportError) -> float | None:
         """Return the seconds until the next attempt after a connection that failed, None for no other."""
         return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None

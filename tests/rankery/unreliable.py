@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Literal
 
-Fault = Literal["no answer", "lost answer", "busy", "bad gateway", None]
+Fault = Literal["no answer", "lost answer", "busy", "bad gateway", None] | int
 
 _EMPTY = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 _ANSWERS = {
@@ -25,7 +25,8 @@ class Unreliable:
         server: Where the server listens.
         faults: What happens to each request in turn: it comes to `no answer` before the server has it, its
             answer is a `lost answer`, something says that the service is `busy` or that there is a `bad
-            gateway`; None, and all later ones, are answered.
+            gateway`; of a number, only as many bytes of the answer arrive; None, and all later ones, are
+            answered.
 
     Attributes:
         requests: Every request that arrived, as it was sent.
@@ -73,14 +74,15 @@ class Unreliable:
             self.requests.append(request)
             if fault == "no answer":
                 return
-            if fault in _ANSWERS:
+            if isinstance(fault, str) and fault in _ANSWERS:
                 connection.sendall(_ANSWERS[fault])
                 return
             with socket.create_connection(self._server, timeout=_LIMIT_SECONDS) as upstream:
                 upstream.sendall(request)
                 answer = _message(upstream)
             if fault != "lost answer":
-                connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+                answer = answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+                connection.sendall(answer[:fault] if isinstance(fault, int) else answer)
 
 
 def _message(connection: socket.socket) -> bytes:

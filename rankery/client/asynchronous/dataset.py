@@ -94,8 +94,11 @@ class AsyncDataset(DatasetView, AsyncResource):
     ) -> Path:
         """Write all of it into a file; uploaded again, it is the same dataset.
 
+        A download of Parquet that breaks off goes on where it was, by this call or by the next one into the
+        same file; one of LETOR, or of categories, begins anew.
+
         Args:
-            path: The file; it appears when it is complete.
+            path: The file; it appears when it is complete. Until then a hidden file is beside it.
             format: `parquet`, or `letor`, which holds neither names of features nor weights.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from rankery.client.asynchronous.resumable_upload import AsyncResumableUpload
-from rankery.client.downloads import opened_for_writing
+from rankery.client.downloads import PartialFile
 from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
@@ -170,7 +170,7 @@ class AsyncTransport:
         json: Any = None,
         on_bytes: Callable[[int, int | None], None],
     ) -> None:
-        """Stream a response into a file, written atomically.
+        """Stream a response into a file, written atomically; go on where a connection breaks off.
 
         Args:
             method: GET or POST.
@@ -182,13 +182,18 @@ class AsyncTransport:
 
         Raises:
             FileUnusable: The file cannot be written.
+            RankeryApiError: The service refused it.
+            ServiceUnreachable: Nothing has got through any more.
         """
         attempts = RetryPolicy(self._retries, repeatable=True)
         url = with_query(path, parameters or {})
-        while True:
-            response = await self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
-            if response is not None:
-                return
+        response = None
+        with PartialFile(target) as part:
+            while response is None:
+                into = part, on_bytes
+                headers = part.headers()
+                response = await self._attempt(attempts, method, url, into=into, json=json, headers=headers)
+            part.finish()
 
     async def lines(
         self, path: str, parameters: Mapping[str, Any], last_event_id: str | None
@@ -228,13 +233,15 @@ class AsyncTransport:
         method: str,
         url: httpx.URL | str,
         *,
-        into: tuple[Path, Callable[[int, int | None], None]] | None = None,
+        into: tuple[PartialFile, Callable[[int, int | None], None]] | None = None,
         **options: Any,
     ) -> httpx.Response | None:
         """Send the request once; return None after a pause if it should be retried."""
         try:
             response = await self._answer(method, url, into, options)
         except httpx.HTTPError as error:
+            if into is not None and into[0].has_grown():
+                attempts.renew()
             pause = attempts.pause_after_error(error) if isinstance(error, httpx.TransportError) else None
             if pause is None:
                 reason = str(error) or type(error).__name__
@@ -252,22 +259,20 @@ class AsyncTransport:
         self,
         method: str,
         url: httpx.URL | str,
-        into: tuple[Path, Callable[[int, int | None], None]] | None,
+        into: tuple[PartialFile, Callable[[int, int | None], None]] | None,
         options: dict[str, Any],
     ) -> httpx.Response:
         if into is None:
             return await self._http.request(method, url, **options)
-        target, on_bytes = into
+        part, on_bytes = into
         async with self._http.stream(method, url, **options) as response:
             if response.is_error:
                 await response.aread()
                 return response
-            total = response.headers.get("Content-Length")
-            written = 0
-            with opened_for_writing(target) as file:
-                async for chunk in response.aiter_bytes():
-                    written += file.write(chunk)
-                    on_bytes(written, int(total) if total else None)
+            total = part.begin(response)
+            async for chunk in response.aiter_bytes():
+                part.write(chunk)
+                on_bytes(part.size_bytes, total)
             return response
 
 

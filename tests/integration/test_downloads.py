@@ -1,0 +1,121 @@
+"""Downloads over connections that break off, of a real service."""
+
+import fcntl
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from rankery.client import Client
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import RankeryApiError, ServiceUnreachable
+from tests.rankery.unreliable import Fault, Unreliable
+
+pytestmark = pytest.mark.embedded
+
+LIMIT_SECONDS = 200.0
+CUT = 100_000  # bytes of an answer
+
+
+@pytest.fixture
+def whole(client: Client, datasets: dict[str, str], tmp_path: Path) -> bytes:
+    """The bytes of a download that nothing disturbs."""
+    return client.dataset(datasets["test"]).download(tmp_path / "whole.parquet").read_bytes()
+
+
+def broken(stack: EmbeddedStack, faults: Sequence[Fault]) -> Unreliable:
+    """Put a network in front of the service whose requests after the first have faults."""
+    host, _, port = stack.url.removeprefix("http://").partition(":")
+    return Unreliable((host, int(port)), [None, *faults])
+
+
+def left(folder: Path) -> list[Path]:
+    """Return what downloads have left beside their files."""
+    return [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def first_bytes(network: Unreliable) -> list[int]:
+    """Return the first byte that each request asked for."""
+    return [
+        0 if asked is None else int(asked.removeprefix("bytes=").removesuffix("-"))
+        for asked in network.header("Range")[1:]
+    ]
+
+
+def test_a_download_goes_on_where_it_broke_off(
+    stack: EmbeddedStack, datasets: dict[str, str], whole: bytes, tmp_path: Path
+) -> None:
+    """More often than a request is sent again, as long as something arrives each time."""
+    path = tmp_path / "resumed.parquet"
+    faults: list[Fault] = [CUT, "no answer", CUT // 2, "busy", CUT // 2, None]
+    with broken(stack, faults) as network, Client(network.url, retries=2) as client:
+        client.dataset(datasets["test"]).download(path)
+        started = first_bytes(network)
+    assert path.read_bytes() == whole
+    assert pq.read_table(path).num_rows > 0
+    assert started[0] == 0
+    assert 0.9 * CUT < started[1] == started[2] < CUT
+    assert started[2] + 0.4 * CUT < started[3] == started[4] < started[5]
+    assert not left(tmp_path)
+
+
+def test_the_next_download_goes_on(
+    stack: EmbeddedStack, datasets: dict[str, str], whole: bytes, tmp_path: Path
+) -> None:
+    """Of another process, too: what arrived lies beside the file. Of another version it is not used."""
+    path = tmp_path / "later.parquet"
+    with broken(stack, [CUT]) as network, Client(network.url, retries=0) as client:
+        dataset = client.dataset(datasets["test"])
+        with pytest.raises(ServiceUnreachable):
+            dataset.download(path)
+    assert not path.exists()
+    (part,) = left(tmp_path)
+    assert whole.startswith(part.read_bytes())
+    size = part.stat().st_size
+    stale = tmp_path / f".stale.parquet.{'0' * 32}.part"
+    stale.write_bytes(b"of another version")
+    with broken(stack, []) as network, Client(network.url) as client:
+        dataset = client.dataset(datasets["test"])
+        assert dataset.download(path).read_bytes() == whole
+        assert dataset.download(tmp_path / "stale.parquet").read_bytes() == whole
+        assert first_bytes(network) == [size - 1, 17]
+    assert not left(tmp_path)
+
+
+def test_a_part_of_a_running_download_is_left_alone(
+    client: Client, datasets: dict[str, str], whole: bytes, tmp_path: Path
+) -> None:
+    """Another process writes it; both have the file in the end."""
+    path, dataset = tmp_path / "twice.parquet", client.dataset(datasets["test"])
+    etag = client.request("HEAD", f"/v1/datasets/{dataset.id}/download").headers["ETag"].strip('"')
+    part = tmp_path / f".{path.name}.{etag}.part"
+    with part.open("wb") as other:
+        other.write(b"wrong bytes")
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert dataset.download(path).read_bytes() == whole
+    assert left(tmp_path) == [part]
+
+
+def test_a_refused_download_leaves_nothing(client: Client, tmp_path: Path) -> None:
+    """Neither a file nor what had arrived of it."""
+    dataset = client.synthetic_dataset(3).wait(timeout_seconds=LIMIT_SECONDS)
+    dataset.delete()
+    (tmp_path / f".gone.parquet.{'0' * 32}.part").write_bytes(b"of a dataset that was deleted")
+    with pytest.raises(RankeryApiError):
+        dataset.download(tmp_path / "gone.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_letor_begins_anew(
+    stack: EmbeddedStack, client: Client, datasets: dict[str, str], tmp_path: Path
+) -> None:
+    """It is written while it is sent, so that there is no rest to ask for."""
+    path = tmp_path / "whole.letor"
+    client.dataset(datasets["test"]).download(path, "letor")
+    with broken(stack, [CUT // 10]) as network, Client(network.url, retries=0) as far:
+        dataset = far.dataset(datasets["test"])
+        with pytest.raises(ServiceUnreachable):
+            dataset.download(tmp_path / "cut.letor", "letor")
+    assert list(tmp_path.iterdir()) == [path]
