@@ -16,8 +16,8 @@ import pytest
 
 from rankery.client import Client
 from rankery.client.resumable import RESUMABLE_BYTES
+from tests.integration.api_process import ApiProcess
 from tests.servers.fixtures import Places
-from tests.servers.process import ServerProcess, free_port, tied
 from tests.servers.tcp_proxy import TcpProxy
 
 MEBIBYTES = int(os.environ.get("RANKERY_TEST_UPLOAD_MEBIBYTES", "48"))
@@ -29,38 +29,10 @@ _CLIENTS = Path(__file__).parent / "tus_clients"
 _VERSION = {"Tus-Resumable": "1.0.0"}
 
 
-class Api:
-    """An API process, without workers."""
-
-    def __init__(self, places: Places, folder: Path) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        given = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
-        given["RANKERY_BROKER_URL"] = "redis://127.0.0.1:1/0"
-        options = ["--port", str(self.port), "--data-dir", str(places["data_dir"])]
-        command = tied([sys.executable, "-m", "rankery", "api", *options])
-        self._process = ServerProcess(
-            command, folder / "api.log", self._answers, environment=given, start_seconds=LIMIT_SECONDS
-        )
-        self.start, self.kill = self._process.start, self._process.kill
-
-    def memory_bytes(self, what: str) -> int:
-        """Return `VmRSS`, its memory now, or `VmHWM`, the most that it had."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        (kibibytes,) = [line.split()[1] for line in status.splitlines() if line.startswith(f"{what}:")]
-        return int(kibibytes) * 1024
-
-    def _answers(self) -> bool:
-        try:
-            return httpx.get(f"{self.url}/healthz", timeout=1).status_code == 200
-        except httpx.HTTPError:
-            return False
-
-
 @pytest.fixture
-def api(places: Places, tmp_path: Path) -> Iterator[Api]:
+def api(places: Places, tmp_path: Path) -> Iterator[ApiProcess]:
     """An API process on a store of its own."""
-    api = Api(places, tmp_path)
+    api = ApiProcess(places, tmp_path)
     api.start()
     yield api
     api.kill()
@@ -123,7 +95,7 @@ def launch(tmp_path: Path) -> Iterator[Callable[[list[str]], "subprocess.Popen[s
 @pytest.mark.parametrize("killed", ["client", "api"])
 @pytest.mark.parametrize("name", ["tuspy", "tus-js-client", "rankery"])
 def test_an_upload_that_was_killed_half_way_is_resumed(
-    api: Api,
+    api: ApiProcess,
     large_file: tuple[Path, str],
     launch: Callable[[list[str]], "subprocess.Popen[str]"],
     tmp_path: Path,
@@ -164,7 +136,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
     assert httpx.get(f"{api.url}/v1/uploads").json() == {"items": []}
 
 
-def test_memory_does_not_grow_with_the_file(api: Api, large_file: tuple[Path, str]) -> None:
+def test_memory_does_not_grow_with_the_file(api: ApiProcess, large_file: tuple[Path, str]) -> None:
     """What the API needs for an upload, and to make a dataset of it, is the same for any size."""
     path, sha256 = large_file
     _wait(lambda: "kernel" not in httpx.get(f"{api.url}/readyz").text)  # compiled code is loaded meanwhile
@@ -180,7 +152,7 @@ def test_memory_does_not_grow_with_the_file(api: Api, large_file: tuple[Path, st
     assert growth < MOST_GROWTH_BYTES
 
 
-def test_the_latest_request_goes_on(api: Api) -> None:
+def test_the_latest_request_goes_on(api: ApiProcess) -> None:
     """A client that comes back while its old connection lingers need not wait; the old request gets 423."""
     content = random.Random(1).randbytes(3 * 2**20)
     created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": str(len(content))})
@@ -203,7 +175,7 @@ def test_the_latest_request_goes_on(api: Api) -> None:
     assert dataset["sha256"] == hashlib.sha256(content).hexdigest()
 
 
-def test_what_a_client_leaves_off_counts(api: Api) -> None:
+def test_what_a_client_leaves_off_counts(api: ApiProcess) -> None:
     """Of a body that ends before its length everything that arrived is stored."""
     created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": "9000000"})
     url = f"{api.url}{created.headers['location']}"
@@ -220,7 +192,7 @@ def test_what_a_client_leaves_off_counts(api: Api) -> None:
     _wait(lambda: httpx.head(url, headers=_VERSION).headers[offset] == "2500000")
 
 
-def test_files_below_the_bound_go_at_once(api: Api, tmp_path: Path) -> None:
+def test_files_below_the_bound_go_at_once(api: ApiProcess, tmp_path: Path) -> None:
     """The client sends them in the form, as ever."""
     path = tmp_path / "small.txt"
     path.write_bytes(b"2 qid:1 1:0.5\n")
@@ -231,18 +203,18 @@ def test_files_below_the_bound_go_at_once(api: Api, tmp_path: Path) -> None:
     assert [entry["path"] for entry in audit] == ["/v1/datasets"]
 
 
-def _received_bytes(api: Api) -> int:
+def _received_bytes(api: ApiProcess) -> int:
     (upload,) = httpx.get(f"{api.url}/v1/uploads").json()["items"]
     return int(upload["received_bytes"])
 
 
-def _is_settled(api: Api) -> bool:
+def _is_settled(api: ApiProcess) -> bool:
     before = _received_bytes(api)
     time.sleep(1.5)
     return _received_bytes(api) == before
 
 
-def _dataset(api: Api, made: str) -> Any:
+def _dataset(api: ApiProcess, made: str) -> Any:
     """Return the dataset of an id, or make the one of a finished upload."""
     if made.startswith("ds_"):
         return httpx.get(f"{api.url}/v1/datasets/{made}").json()

@@ -1,0 +1,55 @@
+"""API processes on one store, without workers."""
+
+import sys
+from pathlib import Path
+
+import httpx
+
+from tests.servers.fixtures import Places
+from tests.servers.process import ServerProcess, free_port, tied
+
+START_SECONDS = 120.0
+
+
+class ApiProcess:
+    """An API process, without workers and a broker.
+
+    Args:
+        places: The store.
+        folder: Where its log goes.
+        environment: Further variables.
+
+    Attributes:
+        url: Its address, the same after each start.
+    """
+
+    def __init__(self, places: Places, folder: Path, **environment: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        given = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
+        given |= {"RANKERY_BROKER_URL": "redis://127.0.0.1:1/0", **environment}
+        options = ["--port", str(self.port), "--data-dir", str(places["data_dir"])]
+        command = tied([sys.executable, "-m", "rankery", "api", *options])
+        log = folder / f"api-{self.port}.log"
+        self._process = ServerProcess(
+            command, log, self._answers, environment=given, start_seconds=START_SECONDS
+        )
+        self.start, self.kill = self._process.start, self._process.kill
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def memory_bytes(self, what: str) -> int:
+        """Return `VmRSS`, its memory now, or `VmHWM`, the most that it had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (kibibytes,) = [line.split()[1] for line in status.splitlines() if line.startswith(f"{what}:")]
+        return int(kibibytes) * 1024
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/healthz", timeout=1).status_code == 200
+        except httpx.HTTPError:
+            return False

@@ -1,0 +1,91 @@
+"""Two API processes on one store share the deliveries of a webhook."""
+
+import importlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.api_process import ApiProcess
+from tests.servers.fixtures import Places
+from tests.servers.webhook_receiver import Receiver, running_receiver
+
+EVENTS = 10
+TIMEOUT_SECONDS = 3
+LIMIT_SECONDS = 60.0
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    """A running receiver."""
+    with running_receiver(tmp_path / "receiver") as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def apis(places: Places, tmp_path: Path) -> Iterator[list[ApiProcess]]:
+    """Two running API processes."""
+    settings = {
+        "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1",
+        "RANKERY_WEBHOOK_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+    }
+    apis = [ApiProcess(places, tmp_path, **settings) for _ in range(2)]
+    for api in apis:
+        api.start()
+    yield apis
+    for api in apis:
+        api.kill()
+
+
+def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver: Receiver) -> None:
+    """Each event is sent by one of the two; when that is killed while it sends, the other one delivers."""
+    webhook = httpx.post(f"{apis[0].url}/v1/webhooks", json={"url": receiver.url}).json()
+    receiver.tell_secret(webhook["secret"])
+    for number in range(EVENTS):
+        _cause_event(apis[number % 2])
+    _wait(lambda: len(receiver.received()) >= EVENTS and not _waiting(apis[1], webhook))
+    assert len({each.message_id for each in receiver.received()}) == len(receiver.received()) == EVENTS
+
+    receiver.answer(204, seconds=LIMIT_SECONDS)
+    _cause_event(apis[0])
+    (sender,) = _wait(lambda: [api for api in apis if _is_connected(api, receiver)])
+    sender.kill()
+    receiver.answer(204)
+    (survivor,) = [api for api in apis if api is not sender]
+    _wait(lambda: len(receiver.received()) > EVENTS)
+    _wait(lambda: not _waiting(survivor, webhook))
+    (delivery, *_) = httpx.get(f"{survivor.url}/v1/webhooks/{webhook['id']}/deliveries").json()["items"]
+    assert (delivery["state"], delivery["attempts"]) == ("delivered", 1)
+    assert [each.message_id for each in receiver.received()[EVENTS:]] == [delivery["id"]]
+
+
+def _cause_event(api: ApiProcess) -> None:
+    """Cancel a job that nobody carries out."""
+    dataset = httpx.post(f"{api.url}/v1/datasets/synthetic", json={"queries": 2}).raise_for_status().json()
+    httpx.post(f"{api.url}/v1/jobs/{dataset['job_id']}/cancel").raise_for_status()
+
+
+def _waiting(api: ApiProcess, webhook: dict[str, Any]) -> int:
+    return int(httpx.get(f"{api.url}/v1/webhooks/{webhook['id']}").json()["waiting"])
+
+
+def _is_connected(api: ApiProcess, receiver: Receiver) -> bool:
+    """Whether a process has a connection to the receiver."""
+    psutil = importlib.import_module("psutil")  # which has no types
+    port = httpx.URL(receiver.url).port
+    links = psutil.Process(api.pid).net_connections()
+    return any(
+        link.raddr and link.raddr.port == port and link.status == psutil.CONN_ESTABLISHED for link in links
+    )
+
+
+def _wait(condition: Callable[[], Any]) -> Any:
+    """Return the first answer that is not empty."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
