@@ -91,6 +91,10 @@ test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, 
 test-events: develop ## EVENTS= events under kills and restarts of the API and the worker, for a webhook and for a stream
 	$(BIN)/python -m tests.faults.events $(if $(EVENTS),--events $(EVENTS))
 
+.PHONY: test-schedules
+test-schedules: develop ## KILLS= kills of all workers around the due minutes of a schedule; each has one run and one promotion
+	$(BIN)/python -m tests.faults.schedules $(if $(KILLS),--kills $(KILLS))
+
 .PHONY: test-faults
 test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))
@@ -185,7 +189,7 @@ bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 doc
 	$(BIN)/python -m benchmarks.serving
 
 .PHONY: bench-sampling
-bench-sampling: develop ## requests a second of scoring with none, a hundredth and all of the requests sampled
+bench-sampling: develop ## CPU time of scoring with none, a hundredth and all of the requests sampled
 	$(BIN)/python -m benchmarks.sampling
 
 .PHONY: bench-attacks

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
-from tests.faults.parts import Part
+from tests.faults.parts import kill_all
 from tests.integration.services import QUICK_RECOVERY
 from tests.servers.webhook_receiver import Received, Receiver, running_receiver
 
@@ -35,7 +35,7 @@ ANSWERS = (204, 204, 500, 204, 200, 204, 503, 204, 204)
 LIMIT_SECONDS = 300.0
 STRIKES: dict[str, Callable[[Installation], object]] = {
     "kill the API": lambda installation: installation.api.kill(),
-    "kill the worker": lambda installation: _kill_all(installation.workers[0]),
+    "kill the worker": lambda installation: kill_all(installation.workers[0]),
     "restart the API": lambda installation: installation.api.terminate(),
     "restart the worker": lambda installation: installation.workers[0].terminate(),
 }
@@ -297,16 +297,6 @@ class EventCampaign:
                 self._installation.attend(0.1)
             else:
                 time.sleep(0.1)
-
-
-def _kill_all(worker: Part) -> None:
-    """Kill a worker with all of its processes, as when its machine is lost."""
-    from tests.faults.parts import kill_process
-
-    below = worker.descendants()
-    worker.kill()
-    for pid in below:
-        kill_process(pid)
 
 
 def main() -> int:

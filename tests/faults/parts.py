@@ -102,6 +102,14 @@ class Part:
         return found
 
 
+def kill_all(part: Part) -> None:
+    """Kill a part with all of its processes, as when its machine is lost."""
+    below = part.descendants() if part.runs else set()
+    part.kill()
+    for pid in below:
+        kill_process(pid)
+
+
 def kill_process(pid: int) -> None:
     """Kill one process of a part, as the kernel does when memory runs out."""
     with suppress(ProcessLookupError):

@@ -26,7 +26,7 @@ def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> li
         runs = session.scalars(rows.order_by(ScheduleRun.due_at)).all()
         return [
             *_due_times(runs, dues),
-            *_jobs(session, runs),
+            *_jobs(session, schedule, runs),
             *_models(session, runs),
             *_moves(session, schedule, runs),
             *_events(session, schedule, runs),
@@ -43,14 +43,15 @@ def _due_times(runs: Sequence[ScheduleRun], dues: Sequence[datetime]) -> list[st
     return found + [f"{run.due_at:%H:%M} was not due" for run in runs if run.due_at not in dues]
 
 
-def _jobs(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
-    """All trainings and promotions are those of runs, and no run has a second one."""
+def _jobs(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
+    """All trainings and promotions since then are those of runs, and no run has a second one."""
     found = []
     for kind, ids in (
         ("train", [run.job_id for run in runs if run.job_id]),
         ("promote", [run.promotion_job_id for run in runs if run.promotion_job_id]),
     ):
-        made = session.scalars(select(Job.id).where(Job.kind == kind)).all()
+        made_since = select(Job.id).where(Job.kind == kind, Job.created_at >= schedule.created_at)
+        made = session.scalars(made_since).all()
         if sorted(made) != sorted(ids):
             found.append(f"{len(made)} jobs to {kind} for {len(ids)} runs")
     return found

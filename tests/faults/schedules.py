@@ -1,0 +1,239 @@
+"""`make test-schedules`: workers killed around the due minutes of a schedule, by the real clock."""
+
+import argparse
+import itertools
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+import httpx
+
+from core.store.engines import for_reading, open_engine
+from tests.faults.client import Document, StubbornClient
+from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
+from tests.faults.parts import kill_all
+from tests.faults.scene import ENDED, moment, now
+from tests.faults.schedule_verdict import complaints
+from tests.integration.services import QUICK_RECOVERY
+
+SETTINGS = {**QUICK_RECOVERY, "RANKERY_ATTEMPTS": "10", "RANKERY_REPORT_SECONDS": "0"}
+MINUTE = timedelta(minutes=1)
+LIMIT_SECONDS = 300.0
+# A strike is put off to the next minute where so little is left of this one.
+_LEAST_SECONDS = 15.0
+_LONGEST_DELAY_SECONDS = 1.0
+_TRAINING: Document = {
+    "kind": "train",
+    "model_name": "web",
+    "loss": {"name": "lambdarank"},
+    "metrics": ["ndcg@5"],
+}
+
+
+@dataclass
+class Outcome:
+    """What came of a campaign.
+
+    Attributes:
+        strikes: Moments at which the workers were killed.
+        statuses: How many runs ended how.
+        missed: Due times that a later run stands for.
+        complaints: What is wrong, nothing where all is well.
+    """
+
+    strikes: list[str]
+    statuses: Mapping[str, int]
+    missed: int
+    complaints: list[str]
+
+
+class ScheduleCampaign:
+    """A schedule that is due each minute while the workers of an installation are killed.
+
+    Args:
+        installation: With `SETTINGS`.
+        client: Of the installation.
+        seed: Decides about moments.
+        say: Is told of each strike.
+    """
+
+    def __init__(
+        self, installation: Installation, client: StubbornClient, seed: int, say: Callable[[str], None]
+    ) -> None:
+        self._installation = installation
+        self._client = client
+        self._random = random.Random(seed)
+        self._say = say
+        self._schedule_id = ""
+
+    def run(self, kills: int) -> Outcome:
+        """Kill all workers so many times, each in a minute of its own, and look at what came of it."""
+        first = self._begin()
+        strikes = list(itertools.islice(itertools.cycle(_MOMENTS), kills))
+        for name in strikes:
+            _MOMENTS[name](self)
+            self._installation.attend(self._random.uniform(0, _LONGEST_DELAY_SECONDS))
+            self._say(f"{now():%H:%M:%S} {name}")
+            for worker in self._installation.workers:
+                kill_all(worker)
+            self._installation.until_ready()
+        last = self._end()
+        engine = for_reading(open_engine(self._installation.database_url))
+        dues = [first + number * MINUTE for number in range((last - first) // MINUTE + 1)]
+        found = complaints(engine, self._schedule_id, dues)
+        engine.dispose()
+        runs = self._runs()
+        missed = sum(
+            (moment(run["due_at"]) - moment(run["missed_since"])) // MINUTE
+            for run in runs
+            if run["missed_since"]
+        )
+        return Outcome(strikes, Counter(run["status"] for run in runs), missed, found)
+
+    def until_before_a_minute(self) -> None:
+        """Wait for the second before a due time."""
+        self._installation.attend(_seconds_left() + 60.0 * (_seconds_left() < 2.0) - 1.0)
+
+    def until_run(self, *statuses: str) -> None:
+        """Wait for the next run to have come so far."""
+        if _seconds_left() < _LEAST_SECONDS:
+            self._installation.attend(_seconds_left())
+        known = {run["id"] for run in self._runs()}
+
+        def come() -> bool:
+            run = self._runs()[0]
+            return run["id"] not in known and run["status"] in statuses
+
+        self._installation.until(come, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
+
+    def _begin(self) -> datetime:
+        """Make data, a champion, its gate and the schedule; return when that is due first."""
+        small = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
+        clicks, judged = self._dataset("clicks", 1), self._dataset("judged", 2)
+        job = self._client.create("/v1/jobs", {**_TRAINING, "dataset_id": clicks, "hyperparameters": small})
+        self._until_ended(job)
+        self._put("", {"version": 1})
+        gate = {"dataset_id": judged, "metric": "ndcg@5", "permutations": 1000, "max_slice_drop": 1.0}
+        self._put("/gate", {**gate, "require": "not_worse"})
+        long = {**_TRAINING, "dataset": "clicks", "hyperparameters": {**small, "num_iterations": 300}}
+        request = {"name": "minutely", "cron": "* * * * *", "job": long, "promote": {"alias": "champion"}}
+        schedule = self._client.create("/v1/schedules", request)
+        self._schedule_id = schedule["id"]
+        return moment(schedule["next_run_at"])
+
+    def _end(self) -> datetime:
+        """Let the last run end, disable the schedule and return the last due time that has come."""
+
+        def at_rest() -> bool:
+            latest = self._runs()[0]
+            return latest["finished_at"] is not None and _seconds_left() > _LEAST_SECONDS
+
+        self._installation.until(lambda: bool(self._runs()) and at_rest(), LIMIT_SECONDS, "a run has ended")
+        last = now().replace(second=0, microsecond=0)
+        self._installation.until(
+            lambda: moment(self._runs()[0]["due_at"]) == last and at_rest(), LIMIT_SECONDS, "rest"
+        )
+        address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
+        httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()
+        return last
+
+    def _runs(self) -> list[Document]:
+        """Return the runs, newest first."""
+        page = self._client.get(f"/v1/schedules/{self._schedule_id}/runs", limit=200)
+        items: list[Document] = page["items"]
+        return items
+
+    def _dataset(self, name: str, seed: int) -> str:
+        body = {"name": name, "queries": 200, "seed": seed, "polynomial_seed": 3}
+        dataset_id = str(self._client.create("/v1/datasets/synthetic", body)["id"])
+        self._installation.until(
+            lambda: self._client.get(f"/v1/datasets/{dataset_id}")["status"] == "ready", LIMIT_SECONDS, name
+        )
+        return dataset_id
+
+    def _until_ended(self, job: Document) -> None:
+        address = f"/v1/jobs/{job['id']}"
+        self._installation.until(
+            lambda: self._client.get(address)["status"] in ENDED, LIMIT_SECONDS, "a training"
+        )
+
+    def _put(self, what: str, body: Document) -> None:
+        address = f"{self._installation.url}/v1/models/web/aliases/champion{what}"
+        httpx.put(address, json=body, trust_env=False).raise_for_status()
+
+
+_MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
+    {
+        "around the due time": lambda campaign: campaign.until_before_a_minute(),
+        "after the job was queued": lambda campaign: campaign.until_run("queued", "training"),
+        "in the training": lambda campaign: campaign.until_run("training"),
+        "in the promotion": lambda campaign: campaign.until_run("promoting"),
+        "after the promotion": lambda campaign: campaign.until_run("promoted", "refused"),
+    }
+)
+
+
+def main() -> int:
+    """Run the campaign on both kinds of store; the exit code tells whether all is well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=15, help="on each kind of store, one a minute")
+    parser.add_argument("--seed", type=int, default=25)
+    parser.add_argument("--store", choices=("embedded", "servers"), help="only this one")
+    arguments = parser.parse_args()
+    good = True
+    for store in ("embedded", "servers") if arguments.store is None else (arguments.store,):
+        with (
+            tempfile.TemporaryDirectory(prefix="rankery-schedules-") as name,
+            _installed(store, Path(name)) as installation,
+            StubbornClient(installation.url) as client,
+        ):
+            began_at = time.monotonic()
+            outcome = ScheduleCampaign(installation, client, arguments.seed, _say).run(arguments.kills)
+        good &= _shown(store, outcome, time.monotonic() - began_at)
+    return 0 if good else 1
+
+
+@contextmanager
+def _installed(store: str, folder: Path) -> Iterator[Installation]:
+    if store == "embedded":
+        with on_one_disk(folder / "disk", mount=False, settings=SETTINGS) as installation:
+            yield installation
+        return
+    with (
+        Servers.started(folder) as servers,
+        on_servers(servers, "schedules", workers=2, settings=SETTINGS) as installation,
+    ):
+        yield installation
+
+
+def _shown(store: str, outcome: Outcome, seconds: float) -> bool:
+    statuses = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
+    kills = f"{len(outcome.strikes)} kills in {seconds:.0f} s"
+    lines = [
+        f"{store}: {kills}; runs: {statuses}; {outcome.missed} due times missed",
+        *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
+    ]
+    print("\n".join(lines), flush=True)  # noqa: T201
+    return not outcome.complaints
+
+
+def _say(text: str) -> None:
+    print(f"  {text}", flush=True)  # noqa: T201
+
+
+def _seconds_left() -> float:
+    """Return the seconds until the next due time."""
+    present = now()
+    return 60.0 - present.second - present.microsecond / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main())
