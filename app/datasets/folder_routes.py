@@ -7,12 +7,12 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.datasets.folders import FolderDatasetRequest, asked_datasets
-from app.datasets.ingestion import queue_ingestion
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.responses import ACCEPTED, accepted
+from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.services import UseServices
@@ -101,7 +101,6 @@ def create_folder_datasets(
         asked.allow(tx, settings, caller.key_id)
         datasets = asked.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
-        first = datasets[0]
-        created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
+        created = idempotency.keep(tx, accepted_dataset(datasets[0]))
     services.submitted(*jobs)
     return created

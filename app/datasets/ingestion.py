@@ -1,5 +1,9 @@
-"""Queue the job that reads or generates a dataset."""
+"""Queue the job that reads or generates a dataset, and answer with the dataset."""
 
+from fastapi.responses import JSONResponse
+
+from app.datasets import schemas
+from app.http.responses import accepted
 from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Transaction
 
@@ -18,3 +22,8 @@ def queue_ingestion(
     job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name, max_bytes=max_bytes), key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job
+
+
+def accepted_dataset(dataset: Dataset) -> JSONResponse:
+    """Return 202 with a dataset whose ingestion was queued."""
+    return accepted(schemas.Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")

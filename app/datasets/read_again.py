@@ -6,13 +6,13 @@ from fastapi import Body
 from pydantic import Field
 from starlette.responses import Response
 
-from app.datasets.ingestion import queue_ingestion
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.datasets.uploads import options_ignoring
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED, accepted
+from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.services import UseServices
@@ -63,8 +63,6 @@ def read_again(
             raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         job = queue_ingestion(tx, dataset, caller.key_id)
-        created = idempotency.keep(
-            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset_id}")
-        )
+        created = idempotency.keep(tx, accepted_dataset(dataset))
     services.submitted(job)
     return created

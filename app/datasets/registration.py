@@ -2,11 +2,9 @@
 
 from starlette.responses import Response
 
-from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import Dataset
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.uploads import DatasetUpload, Places
 from app.http.idempotency import IdempotentRequest
-from app.http.responses import accepted
 from app.services import Services
 
 
@@ -43,9 +41,7 @@ def register_upload(
             tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
             datasets = upload.add(tx, places, key_id)
             jobs = [queue_ingestion(tx, dataset, key_id) for dataset in datasets]
-            first = datasets[0]
-            answer = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-            created = idempotency.keep(tx, answer)
+            created = idempotency.keep(tx, accepted_dataset(datasets[0]))
         kept = True
     finally:
         if not kept:

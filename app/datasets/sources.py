@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from app.datasets.ingestion import queue_ingestion
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.registration import register_upload
 from app.datasets.schemas import Dataset, PartName, dataset_name
 from app.datasets.uploads import FILE, DatasetUpload, Places
@@ -21,7 +21,7 @@ from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
 from app.http.multipart import UPLOAD_REFERENCE
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED, accepted
+from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
 from app.http.uploads import ReceivedUpload, receiving
@@ -320,8 +320,7 @@ def import_datasets(
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, asked.n_datasets)
         datasets = asked.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id, left_bytes) for dataset in datasets]
-        first = datasets[0]
-        created = idempotency.keep(tx, accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}"))
+        created = idempotency.keep(tx, accepted_dataset(datasets[0]))
     services.submitted(*jobs)
     return created
 

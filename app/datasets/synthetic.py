@@ -7,13 +7,13 @@ from fastapi import Body
 from pydantic import Field
 from starlette.responses import Response
 
-from app.datasets.ingestion import queue_ingestion
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED, accepted
+from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
 from app.services import UseServices
@@ -164,8 +164,6 @@ def create_synthetic_dataset(
         name = body.name or f"{kind}, {body.queries} queries, seed {body.seed}"
         dataset = tx.datasets.add(name, source, key_id=caller.key_id, project=body.project)
         job = queue_ingestion(tx, dataset, caller.key_id)
-        created = idempotency.keep(
-            tx, accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
-        )
+        created = idempotency.keep(tx, accepted_dataset(dataset))
     services.submitted(job)
     return created
