@@ -81,9 +81,11 @@ def _deleted(services: Services, counts: Iterable[str]) -> None:
 def _way_out(refused: Refused) -> str:
     if refused.has_results:
         return "delete that first, or all together with with_results=true"
-    steps = dict.fromkeys(_step(holder) for holder in refused.holders)
+    steps = dict.fromkeys(_step(holder, refused) for holder in refused.holders)
     return f"first {', '.join(steps)}"
 
 
-def _step(holder: Holder) -> str:
+def _step(holder: Holder, refused: Refused) -> str:
+    if holder.id == refused.node.id:
+        return f"cancel the {holder.kind} or wait for its end"
     return _WAYS_OUT.get(holder.kind, f"delete the {holder.kind}")

@@ -14,6 +14,7 @@ from core.jobs import JobKind, JobStatus
 from core.store import Page, Store, Transaction
 from core.store.clock import utc_now
 from core.store.lifecycle.kinds import MODEL, Kind
+from core.store.repositories.experiments import ExperimentStatus
 from core.store.repositories.ids import first_id
 
 _PAGE = 200
@@ -100,6 +101,17 @@ class InspectionFilter(Filter):
 
     dataset_id: Id | None = Field(None, description="Only those on its queries")
     model_id: Id | None = Field(None, description="Only those of this version of a model")
+
+
+class ExperimentFilter(Filter):
+    """The filters of experiments."""
+
+    status: Annotated[ExperimentStatus, Field(strict=False)] | None = Field(
+        None, description="Only those in it"
+    )
+    paper: Annotated[str, Field(max_length=100, pattern=PRINTABLE)] | None = Field(
+        None, description="Only those of this paper"
+    )
 
 
 F = TypeVar("F", bound=Filter)

@@ -11,6 +11,7 @@ from app.lifecycle.filters import (
     ComparisonFilter,
     DeleteRequest,
     EvaluationFilter,
+    ExperimentFilter,
     InspectionFilter,
     JobFilter,
     ModelFilter,
@@ -18,7 +19,7 @@ from app.lifecycle.filters import (
 )
 from app.lifecycle.schemas import Deletion
 from app.services import UseServices
-from core.store.lifecycle.kinds import COMPARISON, EVALUATION, INSPECTION, JOB, MODEL, RANKING
+from core.store.lifecycle.kinds import COMPARISON, EVALUATION, EXPERIMENT, INSPECTION, JOB, MODEL, RANKING
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
@@ -104,6 +105,17 @@ def delete_inspection(inspection_id: str, request: Request, permanently: Permane
     return delete_one(request, INSPECTION, inspection_id, with_results=False, permanently=permanently)
 
 
+@router.delete(
+    "/experiments/{experiment_id}", summary="Delete an experiment", tags=["experiments"], responses=_ONE
+)
+def delete_experiment(experiment_id: str, request: Request, permanently: Permanently = False) -> Deletion:
+    """Move an experiment with its reports to the trash; 409 while it is active.
+
+    Its jobs and models stay, and can be deleted then: trainings have the tag `grid` with its id.
+    """
+    return delete_one(request, EXPERIMENT, experiment_id, with_results=False, permanently=permanently)
+
+
 @router.post("/jobs/delete", summary="Delete several jobs", tags=["jobs"], responses=_MANY)
 def delete_jobs(
     body: Annotated[
@@ -174,3 +186,17 @@ def delete_inspections(
 ) -> Deletion:
     """Delete the inspections of some ids or of a filter; as for jobs."""
     return delete_many(request, INSPECTION, body)
+
+
+@router.post(
+    "/experiments/delete", summary="Delete several experiments", tags=["experiments"], responses=_MANY
+)
+def delete_experiments(
+    body: Annotated[
+        DeleteRequest[ExperimentFilter],
+        Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "exp_")),
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the experiments of some ids or of a filter; as for jobs, which they leave."""
+    return delete_many(request, EXPERIMENT, body)

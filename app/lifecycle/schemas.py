@@ -13,7 +13,7 @@ from core.store.lifecycle.storage import Storage as MeasuredStorage
 from core.store.lifecycle.trash import Refused, Trashed
 
 MAX_IDS = 1_000
-KindName = Literal["job", "model", "evaluation", "comparison", "ranking", "inspection"]
+KindName = Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"]
 
 
 class Holder(ResponseModel):

@@ -66,7 +66,9 @@ MEANT: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         [
             f"POST /v1/{kind}/delete"
-            for kind in ("comparisons", "evaluations", "inspections", "jobs", "models", "rankings")
+            for kind in (
+                *("comparisons", "evaluations", "experiments", "inspections", "jobs", "models", "rankings"),
+            )
         ],
         _SELECTION,
     ),

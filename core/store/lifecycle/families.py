@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, null, or_, select
 from sqlalchemy.orm import Session
 
 from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
-from core.store.tables import ComparedSystem, Job
+from core.store.tables import ComparedSystem
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Node:
         name: What people call it.
         project: Its project, or None.
         deleted_at: When it was moved to the trash, or None.
-        status: Of a job, else None.
+        status: Of a job or an experiment, else None.
         needs: Ids of the objects without which it cannot be, by their kind.
     """
 
@@ -35,9 +35,9 @@ class Node:
     needs: Mapping[str, str]
 
     @property
-    def job_id(self) -> str:
-        """The job that made it, or its own id where it is a job."""
-        return self.id if self.kind.name == JOB else self.needs[JOB]
+    def job_id(self) -> str | None:
+        """The job that made it, its own id where it is a job, None where no job made it."""
+        return self.id if self.kind.name == JOB else self.needs.get(JOB)
 
 
 class Families:
@@ -86,7 +86,7 @@ class Families:
     def select(self, kind: Kind, condition: ColumnElement[bool]) -> list[Node]:
         """Return the objects of a kind that fulfil a condition."""
         table, needs = kind.table, list(kind.needs)
-        status = table.status if table is Job else null()
+        status = table.status if kind.active else null()
         columns = (table.id, kind.label, table.project, table.deleted_at, status)
         rows = select(*columns, *kind.needs.values()).where(condition).order_by(table.id)
         if self._lock:

@@ -73,16 +73,17 @@ def holders_of(
     there = list(nodes)
     found: defaultdict[str, list[Holder]] = defaultdict(list)
     for node in there:
-        if node.status in ACTIVE:
+        if node.status in node.kind.active:
             reason = f"is {node.status}; cancel it first, or wait until it has ended"
-            found[node.id].append(Holder(JOB, node.id, node.name, reason))
+            found[node.id].append(Holder(node.kind.name, node.id, node.name, reason))
     scored = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
     if scored:
         for object_id, holder in _of_systems(session, families, scored, active):
             found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
     for node in there:
-        made_by[node.job_id].append(node.id)
+        if node.job_id is not None:
+            made_by[node.job_id].append(node.id)
     for job_id, holder in _of_jobs(session, list(made_by)):
         for object_id in made_by[job_id]:
             if holder not in found[object_id]:

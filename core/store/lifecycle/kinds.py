@@ -1,6 +1,6 @@
 """The kinds of objects that can be moved to the trash."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -21,10 +21,13 @@ from core.store.artifacts.keys import (
     validation_key,
 )
 from core.store.repositories import ids
-from core.store.tables import Comparison, Evaluation, Inspection, Job, Model, Ranking
+from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
+from core.store.repositories.job_states import ACTIVE
+from core.store.tables import Comparison, Evaluation, Experiment, Inspection, Job, Model, Ranking
 
 JOB, MODEL, EVALUATION = "job", "model", "evaluation"
 COMPARISON, RANKING, INSPECTION = "comparison", "ranking", "inspection"
+EXPERIMENT = "experiment"
 
 KeyOf = Callable[[str], str]
 
@@ -42,6 +45,7 @@ class Kind:
         needs: Columns with the id of an object without which it cannot be, by the kind of that object.
         artifacts: Functions that return the keys of the artifacts of an id.
         folder: Returns the folder of its artifacts; None where it has none.
+        active: Statuses in which it cannot be deleted.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Kind:
     needs: Mapping[str, InstrumentedAttribute[Any]]
     artifacts: tuple[KeyOf, ...] = ()
     folder: KeyOf | None = None
+    active: Collection[str] = ()
 
 
 def _folder(plural: str) -> KeyOf:
@@ -60,6 +65,16 @@ def _folder(plural: str) -> KeyOf:
 
 # In the order in which rows are deleted: nothing refers to one that comes earlier.
 _KINDS = (
+    Kind(
+        EXPERIMENT,
+        "experiments",
+        ids.EXPERIMENT,
+        Experiment,
+        Experiment.paper.expression,
+        {},
+        folder=_folder("experiments"),
+        active=ACTIVE_EXPERIMENTS,
+    ),
     Kind(
         INSPECTION,
         "inspections",
@@ -117,6 +132,7 @@ _KINDS = (
         {},
         # Only where the worker that was to remove the checkpoints has died.
         folder=checkpoint_folder,
+        active=ACTIVE,
     ),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})

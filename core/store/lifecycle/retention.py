@@ -95,7 +95,7 @@ class Retained:
             rows = rows.where(~_kept(table))
         if table is Model:
             rows = rows.where(~_is_before_an_alias())
-        if table is not Job:
+        if JOB in kind.needs:
             # What a kept job has made is kept with it.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))

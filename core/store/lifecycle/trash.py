@@ -6,18 +6,35 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import and_, delete, exists, insert, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import Holder, InvalidInput
 from core.store.clock import utc_now
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.holders import ActiveJobs, foreign, holders_of, without_foreign_names
-from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, OWNERS_FIRST, Kind, by_kind, kind_of
+from core.store.lifecycle.kinds import (
+    COMPARISON,
+    EXPERIMENT,
+    JOB,
+    KINDS,
+    OWNERS_FIRST,
+    Kind,
+    by_kind,
+    kind_of,
+)
+from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Page
-from core.store.tables import ArtifactDigest, Dataset, PendingDeletion
+from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
 from core.store.visibility import limited_to, projects, with_trash
 
 _SILENT = {"synchronize_session": False}
+# Columns of objects that stay when the job that they name is gone for good.
+_JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
+    Dataset.job_id,
+    Experiment.report_job_id,
+    ExperimentTraining.job_id,
+    ExperimentTraining.evaluation_job_id,
+)
 
 
 @dataclass(frozen=True)
@@ -186,14 +203,18 @@ class Trash:
         keys: list[str] = []
         for kind, object_ids in _by_kind(plan.nodes.values()):
             if kind.name == JOB:
-                ingested = update(Dataset).where(Dataset.job_id.in_(object_ids)).values(job_id=None)
-                self._session.execute(ingested, execution_options=_SILENT)
+                for column in _JOBS_OF_OTHERS:
+                    cleared = update(column.class_).where(column.in_(object_ids)).values({column: None})
+                    self._session.execute(cleared, execution_options=_SILENT)
             gone = delete(kind.table).where(kind.table.id.in_(object_ids))
             self._session.execute(gone, execution_options=_SILENT)
             keys += [key_of(object_id) for object_id in object_ids for key_of in kind.artifacts]
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
             self._session.execute(digests, execution_options=_SILENT)
+        for node in plan.nodes.values():
+            if node.kind.name == EXPERIMENT:  # whose reports have a key for each job that wrote one
+                ArtifactDigests(self._session).forget(f"experiments/{node.id}")
         folders = plan.folders
         if folders:
             now = utc_now()

@@ -245,9 +245,8 @@ class Experiments:
         if experiment.status == ExperimentStatus.SUCCEEDED and not unsuccessful:
             raise WrongState("experiment", id, experiment.status, "nothing is left to do")
         for state in unsuccessful:
-            if state.job is not None and (
-                state.job.status in (FAILED, "cancelled") or state.job.cancel_requested
-            ):
+            # A job may have been deleted while the experiment was.
+            if state.job is None or state.job.status in (FAILED, "cancelled") or state.job.cancel_requested:
                 state.row.job_id = None
                 state.row.is_shared = False
             state.row.evaluation_job_id = None

@@ -8,10 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Experiment(Labelled, Base):
+class Experiment(Labelled, Trashable, Base):
     """Tables of a paper, trained and measured again.
 
     Attributes:

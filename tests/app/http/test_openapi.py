@@ -60,6 +60,7 @@ PATHS = {
     "/v1/jobs/histories": {"get"},
     "/v1/jobs/{job_id}": {"get", "patch", "delete"},
     "/v1/jobs/delete": {"post"},
+    "/v1/experiments/delete": {"post"},
     "/v1/jobs/labels": {"post"},
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
@@ -113,7 +114,7 @@ PATHS = {
     "/v1/studies/{study_id}/clone": {"post"},
     "/v1/studies/{study_id}/importance": {"get"},
     "/v1/experiments": {"get", "post"},
-    "/v1/experiments/{experiment_id}": {"get"},
+    "/v1/experiments/{experiment_id}": {"get", "delete"},
     "/v1/experiments/{experiment_id}/trainings": {"get"},
     "/v1/experiments/{experiment_id}/report": {"get"},
     "/v1/experiments/{experiment_id}/cancel": {"post"},
@@ -207,7 +208,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 43
+    assert len(bodies) == 44
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [

@@ -274,3 +274,25 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
     assert freed == models["trash_bytes"]
     assert client.get("/v1/storage").json() == found  # measured once a minute
     assert client.get("/v1/storage?refresh=true").json()["total_bytes"] == stored - freed
+
+
+def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
+    """Alone or by a filter, and restored as the rest; a refusal names what can be done."""
+    body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
+    experiment = client.post("/v1/experiments", json=body).json()
+    address = f"/v1/experiments/{experiment['id']}"
+    refused = client.delete(address)
+    assert refused.status_code == 409
+    assert "cancel the experiment" in refused.json()["detail"]
+    client.post(f"{address}/cancel")
+    assert deleted(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
+    assert deleted(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
+    assert client.delete(address).json()["deleted"] == {"experiments": 1}
+    assert client.get(address).status_code == 404
+    assert client.get("/v1/experiments").json()["items"] == []
+    assert client.get("/v1/datasets").json()["items"] != []
+    (item,) = client.get("/v1/trash?kind=experiment").json()["items"]
+    assert (item["id"], item["name"]) == (experiment["id"], "lambda-ex-2023")
+    back = client.post("/v1/trash/restore", json={"ids": [experiment["id"]]}).json()
+    assert back["restored"] == {"experiments": 1}
+    assert client.get(address).json()["status"] == "cancelled"

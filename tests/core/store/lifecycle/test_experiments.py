@@ -1,0 +1,100 @@
+"""Deletion of experiments: their jobs are free then, and what comes back is what is left."""
+
+import pytest
+
+from core.store import Store
+from core.store.artifacts.keys import experiment_report_key
+from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
+from core.store.lifecycle.kinds import KINDS
+from core.store.repositories.experiments import ExperimentStatus
+from tests.core.store.lifecycle.conftest import Author, Story
+
+NOBODY = Actor(is_audited=False)
+TO_TRASH, AT_ONCE = Manner(with_results=True, trash_days=7), Manner(with_results=True)
+
+
+@pytest.fixture
+def experiment_id(store: Store, author: Author, story: Story) -> str:
+    """An experiment that has ended, with a report on the training."""
+    report = author.job("experiment-report", {})
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        tx.experiments.add_training(
+            row.id,
+            digest="d",
+            fold=0,
+            place=0,
+            sharing_key="s",
+            spec={},
+            job_id=story.training.id,
+            evaluation_job_id=story.training.id,
+            needs_training_values=False,
+        )
+        row.report_job_id, row.report_key = report.id, experiment_report_key(row.id, report.id, 1)
+        tx.experiments.finish(row, ExperimentStatus.SUCCEEDED)
+        tx.digests.keep(row.report_key, "0" * 64, 2)
+    store.artifacts.write_bytes(row.report_key, b"{}")
+    return row.id
+
+
+def delete(store: Store, kind: str, object_id: str, manner: Manner) -> Deletion:
+    """Delete one object."""
+    return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
+
+
+def test_its_jobs_can_be_deleted_then(store: Store, story: Story, experiment_id: str) -> None:
+    """And for good: a restored experiment shows such a training as planned."""
+    assert delete(store, "job", story.training.id, TO_TRASH).refused_count == 1
+    found = delete(store, "experiment", experiment_id, TO_TRASH)
+    assert (found.counts, found.size_bytes) == ({"experiments": 1}, 2)
+    with store.read() as tx:
+        assert tx.experiments.page(None, 10).items == []
+        assert tx.jobs.get(story.training.id).deleted_at is None
+    assert delete(store, "job", story.training.id, AT_ONCE).refused == []
+    with store.begin() as tx:
+        assert tx.trash.restore([experiment_id]).counts == {"experiments": 1}
+    with store.read() as tx:
+        (training,) = tx.experiments.trainings(experiment_id)
+        assert (training.status, training.row.job_id) == ("planned", None)
+        key = tx.experiments.get(experiment_id).report_key
+    assert key is not None
+    assert store.artifacts.read_bytes(key) == b"{}"
+
+
+@pytest.mark.parametrize("is_restored_first", [True, False])
+def test_a_training_in_the_trash_is_trained_again(
+    store: Store, story: Story, experiment_id: str, *, is_restored_first: bool
+) -> None:
+    """Its job is forgotten when the experiment goes on, and when the job is freed."""
+    delete(store, "experiment", experiment_id, TO_TRASH)
+    delete(store, "job", story.training.id, TO_TRASH)
+    with store.begin() as tx:
+        tx.trash.restore([experiment_id])
+    if is_restored_first:
+        with store.begin() as tx:
+            tx.experiments.resume(experiment_id)
+    empty_trash(store, [story.training.id], Manner(), NOBODY)
+    with store.read() as tx:
+        assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
+
+
+def test_its_reports_go_for_good(store: Store, story: Story, experiment_id: str) -> None:
+    """Files and their checksums; its training stays."""
+    with store.read() as tx:
+        assert list(tx.digests.under(f"experiments/{experiment_id}"))
+    delete(store, "experiment", experiment_id, AT_ONCE)
+    assert list(store.artifacts.sizes(f"experiments/{experiment_id}")) == []
+    with store.read() as tx:
+        assert list(tx.digests.under(f"experiments/{experiment_id}")) == []
+        assert tx.jobs.get(story.training.id).id == story.training.id
+
+
+def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
+    """It would queue trainings for nobody."""
+    with store.begin() as tx:
+        tx.experiments.locked(experiment_id).status = ExperimentStatus.PREPARING
+    (refused,) = delete(store, "experiment", experiment_id, TO_TRASH).refused
+    assert [(each.kind, each.id) for each in refused.holders] == [("experiment", experiment_id)]
+    assert "cancel it first" in refused.holders[0].reason
