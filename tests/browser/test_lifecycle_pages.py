@@ -81,6 +81,36 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(page.get_by_role("region", name="Selected models")).to_be_hidden()
 
 
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_all_that_match_the_filters_of_a_list_are_labelled(
+    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """After a preview: tags, and a project to which all versions of a name move."""
+    name = f"relabelled-{look[0]}"
+    for _ in range(2):
+        _trained(prepared, name)
+    page = visit.open(f"/models?prefix={name}")
+    page.get_by_role("checkbox", name=f"{name}:1").check()
+    page.get_by_role("button", name="Label…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_have_accessible_name("Label 1 model")
+    dialog.get_by_label("that match").check()
+    dialog.get_by_label("Tags to set").fill("reviewed: yes")
+    dialog.get_by_role("textbox", name="Project").or_(dialog.get_by_role("combobox", name="Project")).fill(
+        name
+    )
+    dialog.get_by_role("button", name="Preview").click()
+    expect(dialog).to_have_accessible_name("Label 2 models")
+    expect(dialog).to_contain_text(f"All versions of these names will move: {name}.")
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"label-matching-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Label them").click()
+    expect(page.get_by_text("reviewed: yes")).to_have_count(2)
+    visit.open(f"/models?project={name}")
+    expect(page.locator("[data-model]")).to_have_count(2)
+
+
 def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
     """A job stays while its model does; together they go, and the page leads to the list."""
     _trained(prepared, "gone-with-its-job")

@@ -128,7 +128,7 @@ function linesOf(tags) {
  * @param {string} text one tag a line
  * @returns {Record<string, string>}
  */
-function tagsOf(text) {
+export function tagsOf(text) {
   const lines = text
     .split("\n")
     .map((line) => line.trim())

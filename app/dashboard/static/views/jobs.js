@@ -8,6 +8,7 @@ import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
+import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
@@ -161,7 +162,8 @@ function details(job, changed) {
 }
 
 /**
- * Return the actions for ticked jobs: trainings are compared, active jobs are cancelled, ended ones deleted.
+ * Return the actions for ticked jobs: trainings are compared, all are labelled, active ones cancelled, ended ones
+ * deleted.
  *
  * @param {import("../tables/list.js").Ticked} ticked
  */
@@ -179,6 +181,7 @@ function bulkActions(ticked) {
   return [
     trainings.length > 1 &&
       h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
+    labelTicked("jobs", ticked, again),
     active.length > 0 && cancelButton(active, clear),
     ended.length > 0 &&
       deleteTicked(`Delete ${counted(ended.length, "job")}…`, "jobs", { ...ticked, ids: ended }, again),

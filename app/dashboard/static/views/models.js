@@ -8,11 +8,12 @@ import { followDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
+import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
-import { Problem, request } from "../page/api.js";
-import { announce, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
-import { count, counted, metric, size } from "../page/format.js";
+import { Problem } from "../page/api.js";
+import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { count, metric, size } from "../page/format.js";
 import { CREATED, ID, projectColumn } from "../tables/columns.js";
 import { listTable, metricColumns, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
@@ -146,35 +147,6 @@ function importForm(form, place, imported) {
   }
 }
 
-/**
- * The dialog that tags the ticked models.
- *
- * @param {HTMLDialogElement} dialog
- * @returns {(ids: string[], clear: () => void) => void} opens it for some models
- */
-function tagDialog(dialog) {
-  const form = find(dialog, "form", HTMLFormElement);
-  /** @type {string[]} */
-  let ids = [];
-  let clear = () => {};
-  onSubmit(form, async () => {
-    const given = new FormData(form);
-    const value = given.has("remove") ? null : String(given.get("value"));
-    await request("/v1/models/tags", { method: "POST", json: { ids, tags: { [String(given.get("tag"))]: value } } });
-    announce(`${counted(ids.length, "model")} tagged.`);
-    dialog.close();
-    clear();
-    again();
-  });
-  find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
-  return (wanted, done) => {
-    [ids, clear] = [wanted, done];
-    form.reset();
-    replace(find(dialog, "h2"), `Tag ${counted(ids.length, "model")}`);
-    dialog.showModal();
-  };
-}
-
 /** @param {string[]} models references or ids */
 function compareLink(models) {
   if (models.length < 2) return null;
@@ -184,7 +156,6 @@ function compareLink(models) {
 }
 
 const filters = elementById("filters", HTMLFormElement);
-const tag = tagDialog(elementById("tag", HTMLDialogElement));
 
 const again = listTable(elementById("models"), {
   path: "/v1/models",
@@ -200,7 +171,7 @@ const again = listTable(elementById("models"), {
   // Older models come first: the newer ones are set against them. Ids sort by time.
   actions: (ticked) => [
     compareLink([...ticked.ids].sort().map((id) => (ticked.items.has(id) ? reference(ticked.items.get(id)) : id))),
-    h("button", { type: "button", click: () => tag(ticked.ids, ticked.clear) }, "Tag…"),
+    labelTicked("models", ticked, again),
     deleteTicked("Delete…", "models", ticked, again),
   ],
   nothing,

@@ -1,0 +1,155 @@
+/**
+ * The dialog that changes tags and the project of selected rows of a list, or of all that match its filters.
+ * @module
+ */
+import { onSubmit } from "../forms/forms.js";
+import { tagsOf } from "../forms/labels.js";
+import { get, request } from "../page/api.js";
+import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted } from "../page/format.js";
+import { scopeChoice } from "./scope.js";
+
+/** @typedef {Schemas["Labelled"]} Labelled */
+/** @typedef {"jobs" | "models"} Kind */
+
+/** Objects that keep their labels and are listed. */
+const MOST_LISTED = 20;
+
+/**
+ * Return a button that opens the dialog.
+ *
+ * @param {Kind} kind
+ * @param {import("../tables/list.js").Ticked} ticked
+ * @param {() => void} again shows the list anew
+ */
+export function labelTicked(kind, ticked, again) {
+  return h("button", { type: "button", click: () => openDialog(kind, ticked, again) }, "Label…");
+}
+
+/**
+ * @param {Kind} kind
+ * @param {import("../tables/list.js").Ticked} ticked
+ * @param {() => void} again
+ */
+function openDialog(kind, { ids, clear, filters }, again) {
+  const scope = scopeChoice(kind, ids, filters(), edited);
+  const question = h("h2", {});
+  const set = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
+  const remove = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const project = h("input", { type: "text", "data-pointer": "/project", list: "known-projects", autocomplete: "off" });
+  const known = h("datalist", { id: "known-projects" });
+  const outcome = h("div", { "aria-live": "polite" });
+  const save = h("button", { type: "submit", class: "primary" });
+  const form = h(
+    "form",
+    { class: "form", novalidate: true, input: edited },
+    question,
+    h("div", { class: "summary", hidden: true }),
+    scope.node,
+    h("label", { class: "field" }, "Tags to set ", h("small", {}, "one a line: team: search"), set),
+    h("label", { class: "field" }, "Tags to remove ", h("small", {}, "names, parted by commas"), remove),
+    h(
+      "label",
+      { class: "field" },
+      "Project ",
+      h("small", {}, `empty: it stays; - for none${kind === "models" ? "; all versions of a name move" : ""}`),
+      project,
+    ),
+    known,
+    outcome,
+    h(
+      "div",
+      { class: "actions end" },
+      h("button", { type: "button", class: "quiet", click: () => dialog.close() }, "Cancel"),
+      save,
+    ),
+  );
+  /** @type {HTMLDialogElement} */
+  const dialog = h("dialog", { class: "form-dialog" }, form);
+  /** What was previewed: the same request may be sent. @type {string | null} */
+  let previewed = null;
+
+  function labels() {
+    const gone = remove.value.split(/[\s,]+/).filter(Boolean);
+    const to = project.value.trim();
+    return {
+      tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...tagsOf(set.value) },
+      ...(to && { project: to === "-" ? null : to }),
+    };
+  }
+
+  /** @param {Json} asked @param {boolean} dry @returns {Promise<Labelled>} */
+  async function post(asked, dry) {
+    return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(asked), dry_run: dry } })).body;
+  }
+
+  /** @param {number | null} number of the objects that match, null before it is known */
+  function ask(number) {
+    setText(question, `Label ${scope.words(number)}`);
+    setAttribute(dialog, "aria-label", question.textContent);
+  }
+
+  function edited() {
+    previewed = null;
+    ask(null);
+    replace(outcome);
+    setText(save, "filter" in scope.asked() ? "Preview" : "Save");
+  }
+
+  onSubmit(form, async () => {
+    const asked = { ...scope.asked(), ...labels() };
+    const text = JSON.stringify(asked);
+    if ("filter" in asked && previewed !== text) {
+      const found = await post(asked, true);
+      previewed = text;
+      ask(found.complete ? found.changed + found.unchanged + found.refused_count : null);
+      replace(outcome, ...summary(found));
+      setText(save, "Label them");
+      return;
+    }
+    let changed = 0;
+    /** @type {Labelled} */
+    let latest;
+    // A request stops after a while; what is left is sent again while something changes.
+    do {
+      latest = await post(asked, false);
+      changed += latest.changed;
+    } while (dialog.open && !latest.complete && latest.changed > 0);
+    announce(`${counted(changed, kind.slice(0, -1))} labelled.`);
+    if (latest.refused_count) replace(outcome, ...summary({ ...latest, changed }));
+    else dialog.close();
+    clear();
+    again();
+  });
+
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  edited();
+  dialog.showModal();
+  get("/v1/projects")
+    .then(({ items }) => replace(known, ...items.map(({ name }) => h("option", { value: name }))))
+    .catch(() => {});
+}
+
+/** @param {Labelled} labelled @returns {Node[]} */
+function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused, refused_count: refusals, complete }) {
+  const nodes = [];
+  if (!complete) nodes.push(h("p", {}, "There are more than could be counted in a minute; these were:"));
+  const others = unchanged ? ` ${count(unchanged)} have these labels already.` : "";
+  nodes.push(h("p", {}, h("strong", {}, count(changed)), dry ? ` will change.${others}` : " were changed."));
+  if (names.length)
+    nodes.push(
+      h("p", {}, `All versions ${dry ? "of these names will move" : "of these names moved"}: ${names.join(", ")}.`),
+    );
+  if (refusals) {
+    nodes.push(
+      h("p", {}, h("strong", {}, count(refusals)), " keep their labels:"),
+      h(
+        "ul",
+        { class: "holders" },
+        ...refused.slice(0, MOST_LISTED).map(({ id, reason }) => h("li", {}, h("code", {}, id), `: ${reason}`)),
+      ),
+    );
+  }
+  return nodes;
+}
