@@ -191,7 +191,8 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
     bins_after, _ = _bins(later, earlier, column, BINS)
     if is_number:
         n_bins = len(edges) + 2
-        names: dict[str, Any] = {"edges": edges.tolist()}
+        # JSON has no infinity, which features may be.
+        names: dict[str, Any] = {"edges": np.nan_to_num(edges).tolist()}
     else:
         bins_before, bins_after, kept = _largest(bins_before, bins_after)
         n_bins = len(kept) + 2

@@ -1,5 +1,6 @@
 """Drift: found where there is some, and not where there is none."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -85,6 +86,15 @@ def test_a_constant_and_an_absent_column_do_not_differ() -> None:
     assert [each.verdict for each in found.columns] == ["none", "none", "drift"]
     assert [each.psi for each in found.columns[:2]] == [0.0, 0.0]
     assert found.columns[2].distance == 1.0
+
+
+def test_infinite_values_have_finite_edges() -> None:
+    """A report is stored and sent as JSON, which has no infinity."""
+    before, after = draw(1, 60), draw(2, 60)
+    before.values[::2, 0], before.values[1::7, 0] = np.inf, -np.inf
+    found = compare(before, after, COLUMNS, Thresholds(), 1)
+    assert found.columns[0].verdict == "drift"
+    json.dumps([each.as_json() for each in found.columns], allow_nan=False)
 
 
 def test_a_distance_is_that_of_distribution_functions() -> None:
