@@ -45,6 +45,7 @@ class Kind(StrEnum):
     COMPARISONS = "comparisons"
     RANKINGS = "rankings"
     INSPECTIONS = "inspections"
+    EXPERIMENTS = "experiments"
 
 
 @on_service
@@ -71,7 +72,7 @@ def delete(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete jobs, models and results, by ids or by a filter; a table and a question come first.
+    """Delete jobs, models, results and experiments; a table and a question come first.
 
     What an alias, a gate, a study or another object needs is left, with the list of what holds it; then the
     exit code is 1. The rest goes to the trash, from which `rankery trash restore` brings it back.
@@ -111,7 +112,7 @@ def delete(
 def list_trash(
     session: ServiceConnection,
     kind: Annotated[
-        Literal["job", "model", "evaluation", "comparison", "ranking", "inspection"] | None,
+        Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"] | None,
         typer.Option(help="Only these."),
     ] = None,
     limit: Limit = 50,

@@ -10,6 +10,7 @@ from rankery.client.display.progress import counted
 from rankery.client.reading import read
 from rankery.client.schemas.answers import ExperimentTraining, ExperimentTrainings
 from rankery.client.views.experiment import ExperimentView
+from rankery.client.views.lifecycle import DeletionView
 from rankery.errors import ExperimentFailed
 
 _LONGEST_INTERVAL_SECONDS = 5.0
@@ -99,6 +100,21 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             RankeryApiError: It goes on already, or nothing is left to do.
         """
         return await self._post("resume")
+
+    async def delete(self, *, permanently: bool = False) -> DeletionView:
+        """Move it to the trash, from which `client.restore` brings it back; its jobs and models stay.
+
+        Its trainings have the tag `grid` with its id, by which `client.delete("jobs", where=…)` finds them.
+
+        Args:
+            permanently: Free the bytes of its reports at once instead.
+
+        Raises:
+            RankeryApiError: It has not ended.
+        """
+        parameters = {"permanently": permanently or None}
+        response = await self._client.transport.request("DELETE", self._path, parameters=parameters)
+        return read(DeletionView, response.json())
 
     async def trainings(self) -> list[ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""

@@ -18,7 +18,9 @@ from rankery.client.views.lifecycle import (
 )
 from rankery.errors import InvalidArgument
 
-Deletable: TypeAlias = Literal["jobs", "models", "evaluations", "comparisons", "rankings", "inspections"]
+Deletable: TypeAlias = Literal[
+    "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments"
+]
 
 
 class AsyncLifecycleCalls(AsyncCalls):
@@ -39,7 +41,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         What something else needs is left; `refused` of the answer lists it with what holds it.
 
         Args:
-            kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings` or `inspections`.
+            kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections` or `experiments`.
             ids: Those to delete; of models also references such as `web:3`.
             where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
             with_results: Delete what they made as well.
@@ -105,7 +107,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         """List what is in the trash, latest first.
 
         Args:
-            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking` or `inspection`.
+            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection` or `experiment`.
         """
         return AsyncPages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 

@@ -17,7 +17,7 @@ import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { countedKind, scopeChoice } from "./scope.js";
 
-/** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections"} Kind */
+/** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections" | "experiments"} Kind */
 /** @typedef {Schemas["Deletion"]} Deletion */
 /** @typedef {Deletion["refused"][number]} Refusal */
 /** @typedef {Refusal["holders"][number]} Holder */

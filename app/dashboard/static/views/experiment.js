@@ -6,7 +6,8 @@ import { dataWords, isMoving, tableName, trainingsOf } from "../experiments/labe
 import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
-import { datasetPage, experimentApi, jobPage, subject } from "../page/addresses.js";
+import { deleteButton } from "../lifecycle/deletion.js";
+import { datasetPage, experimentApi, jobPage, openPage, subject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -310,10 +311,16 @@ function differing(items) {
   return names.filter((name) => new Set(all.map((one) => JSON.stringify(one[name]))).size > 1);
 }
 
-/** Cancel and resume. */
+/** Cancel, resume and delete. */
 function experimentActions() {
   const node = h("div", { class: "actions" });
   const failure = h("div", { class: "study-failure" });
+  const remove = deleteButton(
+    "Delete…",
+    "experiments",
+    () => [id],
+    () => openPage("/experiments"),
+  );
   let state = "";
 
   /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */
@@ -359,6 +366,7 @@ function experimentActions() {
         node,
         resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
         isMoving(experiment) && button("Cancel", cancel, "danger quiet"),
+        !isMoving(experiment) && remove,
       );
     },
   };

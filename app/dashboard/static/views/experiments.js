@@ -5,6 +5,7 @@
 import { dataWords, isMoving, progressWords, tableName } from "../experiments/labels.js";
 import { offerUnchosen } from "../forms/choices.js";
 import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, emptyState, find, findAll, h, replace, setText } from "../page/dom.js";
@@ -71,7 +72,8 @@ const again = listTable(elementById("experiments"), {
   filters: ["status", "paper"],
   fields: ["paper", "status", "created_at"],
   columns: COLUMNS,
-  name: ({ paper }) => paper,
+  name: ({ paper, id }) => `${paper}, ${id}`,
+  actions: (ticked) => [deleteTicked("Delete…", "experiments", ticked, again)],
   nothing,
   busy: (items) => items.some(isMoving),
   changed: (before, now) => before.status !== now.status && announce(`${now.paper}: ${now.status}.`),
