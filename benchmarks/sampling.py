@@ -1,22 +1,24 @@
-"""Requests a second of scoring with samples (`RANKERY_SCORE_LOG_SHARE`), beside those without; medians.
+"""CPU milliseconds of a scoring request with samples (`RANKERY_SCORE_LOG_SHARE`), beside those without.
 
-A process of the API for each share, 136 features and 500 trees of 64 leaves. They are measured in turn, in
-short rounds; a ratio is the median of the ratios of the rounds. A second process without samples shows the
-noise of the machine.
+A process of the API for each share, 136 features and 500 trees of 64 leaves. They are asked in turn, in short
+rounds, and the time is that of all threads of the process: other work on the machine counts little. In
+parentheses: times the first. A second process without samples shows the noise. `--beside FOLDER` measures the
+API of another checkout as well.
 """
 
 import argparse
-import statistics
+import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.http_load import Load, measure
+from benchmarks.http_load import Connection, Load
 from benchmarks.scoring import model_text
 from benchmarks.serving import (
     ARROW,
@@ -32,34 +34,58 @@ from benchmarks.serving import (
 
 SHARES = ("0", "0", "0.01", "1")
 _JSON = "application/json"
+_OF_A_ROUND = 20
+_WARM_UP = 50
 
 
-def loads(port: int) -> list[Load]:
+class Server:
+    """A process of the API.
+
+    Args:
+        name: What the table calls it.
+        port: Where it listens.
+        process: The process.
+    """
+
+    def __init__(self, name: str, port: int, process: psutil.Process) -> None:
+        self.name = name
+        self.cpu_seconds = 0.0
+        self._connection = Connection(port)
+        self._process = process
+
+    def ask(self, message: bytes, times: int) -> None:
+        """Send a request several times, and add up the time that it takes."""
+        before = self._process.cpu_times()
+        for _ in range(times):
+            self._connection.exchange(message)
+        after = self._process.cpu_times()
+        self.cpu_seconds += after.user - before.user + after.system - before.system
+
+
+def loads() -> list[Load]:
     """Make a request of each form."""
     few, many = draw_features(DOCUMENTS), draw_features(MANY_DOCUMENTS)
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
     return [
-        Load("100 documents, JSON", [port], rank, _JSON, json_body(few)),
-        Load("100 documents, Arrow", [port], rank, ARROW, table_body(few)),
-        Load("100 documents, tensor", [port], infer, _JSON, tensor_body(few)),
-        Load("1,000 documents, Arrow", [port], rank, ARROW, table_body(many)),
+        Load("100 documents, JSON", [], rank, _JSON, json_body(few)),
+        Load("100 documents, Arrow", [], rank, ARROW, table_body(few)),
+        Load("100 documents, tensor", [], infer, _JSON, tensor_body(few)),
+        Load("1,000 documents, Arrow", [], rank, ARROW, table_body(many)),
     ]
 
 
-def compare(ports: Sequence[int], seconds: float, rounds: int, console: Console) -> Table:
-    """Measure servers in turn, and return their rates and how many times the first one's they are."""
-    servers = [loads(port) for port in ports]
-    table = Table("request", *(f"share {share}: requests/s (times 1st)" for share in SHARES))
-    for forms in track(list(zip(*servers, strict=True)), "measuring", console=console):
-        for load in forms:
-            measure(load, 1.0)  # until everything is warm
-        taken = [[measure(load, seconds).rate for load in forms] for _ in range(rounds)]
-        cells = []
-        for server in range(len(forms)):
-            rate = statistics.median(row[server] for row in taken)
-            ratio = statistics.median(row[server] / row[0] for row in taken)
-            cells.append(f"{rate:,.0f} ({ratio:.3f})")
-        table.add_row(forms[0].name, *cells)
+def compare(servers: Sequence[Server], rounds: int, console: Console) -> Table:
+    """Ask servers in turn, and return the time that they take."""
+    table = Table("request", *(f"{server.name}: ms (times 1st)" for server in servers))
+    for load in track(loads(), "measuring", console=console):
+        for server in servers:
+            server.ask(load.message, _WARM_UP)
+            server.cpu_seconds = 0.0
+        for _ in range(rounds):
+            for server in servers:
+                server.ask(load.message, _OF_A_ROUND)
+        each = [1_000 * server.cpu_seconds / (rounds * _OF_A_ROUND) for server in servers]
+        table.add_row(load.name, *(f"{taken:.2f} ({taken / each[0]:.3f})" for taken in each))
     return table
 
 
@@ -68,21 +94,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
-    parser.add_argument("--rounds", type=int, default=20, help="measurements of each row")
+    parser.add_argument("--rounds", type=int, default=40, help="of 20 requests of each form")
+    parser.add_argument("--beside", type=Path, help="another checkout, whose API is measured, too")
     options = parser.parse_args()
     console = Console()
     with console.status("training"):
         models = {"web": (model_text(500, 64), NAMES)}
+    checkouts = [("", Path.cwd())] + ([("beside, ", options.beside)] if options.beside else [])
     with tempfile.TemporaryDirectory() as name, ExitStack() as running:
-        folders = [Path(name) / str(number) for number in range(len(SHARES))]
-        ports: list[int] = []
+        servers: list[Server] = []
         with console.status("starting the servers"):
-            for folder, share in zip(folders, SHARES, strict=True):
-                ports += running.enter_context(rankery(folder, models, 1, RANKERY_SCORE_LOG_SHARE=share))
-        table = compare(ports, options.seconds, options.rounds, console)
+            for share in SHARES:
+                for prefix, checkout in checkouts:
+                    known = set(psutil.Process().children())
+                    folder = Path(name) / str(len(servers))
+                    settings = {"RANKERY_SCORE_LOG_SHARE": share, "PYTHONPATH": str(checkout.absolute())}
+                    (port,) = running.enter_context(rankery(folder, models, 1, **settings))
+                    (process,) = set(psutil.Process().children()) - known
+                    servers.append(Server(f"{prefix}share {share}", port, process))
+        table = compare(servers, options.rounds, console)
     console.print(table)
 
 
 if __name__ == "__main__":
+    os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is that of PYTHONPATH
     main()
