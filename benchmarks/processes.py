@@ -1,13 +1,14 @@
 """Memory of the service's processes, as Linux tells it."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.machine import status_bytes
+from core.polling import polling
+
 _LOOK_SECONDS = 0.05
-_KIBIBYTE = 1024
 
 
 @contextmanager
@@ -17,21 +18,14 @@ def peak_memory(process: int) -> Iterator[dict[str, int]]:
     `RssAnon` is memory of its own, `VmRSS` has mapped pages beside.
     """
     most = {"RssAnon": 0, "VmRSS": 0}
-    ended = threading.Event()
 
     def look() -> None:
-        while not ended.wait(_LOOK_SECONDS):
-            for each in _descendants(process):
-                for field in most:
-                    most[field] = max(most[field], memory_bytes(each, field))
+        for each in _descendants(process):
+            for field in most:
+                most[field] = max(most[field], memory_bytes(each, field))
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with polling(look, _LOOK_SECONDS, "memory"):
         yield most
-    finally:
-        ended.set()
-        thread.join()
 
 
 @contextmanager
@@ -42,36 +36,20 @@ def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
         process: Its number.
         most: Where the bytes are noted.
     """
-    ended = threading.Event()
 
     def look() -> None:
-        while not ended.wait(_LOOK_SECONDS):
-            for each in _descendants(process):
-                with contextlib.suppress(OSError):
-                    name = Path(f"/proc/{each}/comm").read_text().strip()
-                    most[name] = max(most.get(name, 0), memory_bytes(each, "RssAnon"))
+        for each in _descendants(process):
+            with contextlib.suppress(OSError):
+                name = Path(f"/proc/{each}/comm").read_text().strip()
+                most[name] = max(most.get(name, 0), memory_bytes(each, "RssAnon"))
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with polling(look, _LOOK_SECONDS, "memory"):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def memory_bytes(process: int | str, field: str) -> int:
-    """Return a field of a process's status in bytes, 0 where the process has ended.
-
-    Args:
-        process: Its number, or `self`.
-        field: Such as `VmHWM`, its peak.
-    """
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * _KIBIBYTE for line in lines if line.startswith(f"{field}:")), 0)
+    """Return a field of a process's status in bytes, 0 where the process has ended."""
+    return status_bytes(field, process) or 0
 
 
 def _descendants(parent: int) -> list[int]:

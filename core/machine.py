@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 _MEMORY = Path("/proc/meminfo")
-_STATUS = Path("/proc/self/status")
 _KIBIBYTE = 1024
 
 
@@ -120,7 +119,7 @@ def _lines(file: Path) -> list[str]:
 
 def process_memory_bytes() -> int | None:
     """Return the anonymous memory of this process, or None if unknown."""
-    return _status_bytes("RssAnon")
+    return status_bytes("RssAnon")
 
 
 def peak_memory_bytes() -> int | None:
@@ -128,7 +127,7 @@ def peak_memory_bytes() -> int | None:
 
     The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
     """
-    return _status_bytes("VmHWM")
+    return status_bytes("VmHWM")
 
 
 def return_memory() -> None:
@@ -138,8 +137,14 @@ def return_memory() -> None:
         trim(0)
 
 
-def _status_bytes(field: str) -> int | None:
-    for line in _lines(_STATUS):
+def status_bytes(field: str, process: int | str = "self") -> int | None:
+    """Return a field of a process's status in bytes; None if unknown, or the process has ended.
+
+    Args:
+        field: Such as `VmHWM`, its peak.
+        process: Its number.
+    """
+    for line in _lines(Path(f"/proc/{process}/status")):
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * _KIBIBYTE
     return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from opentelemetry.trace import Span
 
+from core.polling import polling
 from core.telemetry import TRACER
 
 _SAMPLE_SECONDS = 0.05
@@ -65,19 +66,10 @@ class Phases:
     @contextmanager
     def sampling(self) -> Iterator[None]:
         """Sample the memory in a thread until the block ends, and with it the span of the present phase."""
-        ended = threading.Event()
-
-        def sample() -> None:
-            while not ended.wait(_SAMPLE_SECONDS):
-                self.sample()
-
-        thread = threading.Thread(target=sample, name="memory", daemon=True)
-        thread.start()
         try:
-            yield
+            with polling(self.sample, _SAMPLE_SECONDS, "memory"):
+                yield
         finally:
-            ended.set()
-            thread.join()
             self._end_span()
 
     def as_json(self) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """A pool process: forked from the worker, runs one job at a time."""
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -9,6 +8,7 @@ import pyarrow
 import structlog
 
 from core.jobs import LANES
+from core.polling import polling
 from core.store import Store
 from core.subprocesses import die_with_parent
 from core.telemetry import start_tracing
@@ -78,17 +78,10 @@ class PoolProcess:
 @contextmanager
 def _leaving_when(stop: StopFlag) -> Iterator[None]:
     """Exit at once on shutdown while kernels are loaded, or compiled where they cannot be kept."""
-    ended = threading.Event()
 
-    def watch() -> None:
-        while not ended.wait(_STOP_POLL_SECONDS):
-            if stop.is_set():
-                os._exit(0)
+    def exit_if_set() -> None:
+        if stop.is_set():
+            os._exit(0)
 
-    watcher = threading.Thread(target=watch, name="stop-watch", daemon=True)
-    watcher.start()
-    try:
+    with polling(exit_if_set, _STOP_POLL_SECONDS, "stop-watch"):
         yield
-    finally:
-        ended.set()
-        watcher.join()

@@ -1,6 +1,5 @@
 """The estimate of what a training takes."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from core.data import RankingDataset
 from core.data import features as matrices
 from core.machine import process_memory_bytes
+from core.polling import polling
 from core.training import train, training_spec
 from core.training.memory import memory_need
 
@@ -18,19 +18,13 @@ from core.training.memory import memory_need
 @contextmanager
 def watching() -> Iterator[list[int]]:
     """Note the memory that the block takes at most, from time to time."""
-    before, ended, most = process_memory_bytes() or 0, threading.Event(), [0]
+    before, most = process_memory_bytes() or 0, [0]
 
     def look() -> None:
-        while not ended.wait(0.002):
-            most[0] = max(most[0], (process_memory_bytes() or 0) - before)
+        most[0] = max(most[0], (process_memory_bytes() or 0) - before)
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with polling(look, 0.002, "memory"):
         yield most
-    finally:
-        ended.set()
-        thread.join()
 
 
 def judged(n_queries: int, n_features: int) -> RankingDataset:

@@ -1,0 +1,21 @@
+"""Looks from time to time while a block runs."""
+
+import threading
+
+import pytest
+
+from core.polling import polling
+
+
+def test_a_block_is_polled_until_it_ends() -> None:
+    """The thread has ended when the block has, also by an error."""
+    looks = threading.Semaphore(0)
+
+    def fail_after_three_looks() -> None:
+        with polling(looks.release, 0.001, "looks"):
+            assert all(looks.acquire(timeout=10) for _ in range(3))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_after_three_looks()
+    assert "looks" not in {thread.name for thread in threading.enumerate()}
