@@ -190,6 +190,9 @@ def _plain(column: Any) -> Any:
         column = pa.chunked_array(chunks, _plain(pa.nulls(0, column.type.value_type)).type)
     if types.is_string_view(column.type):
         return column.cast(pa.large_string())
+    if types.is_null(column.type):
+        # A column without any value has no type of its own; numbers may be missing.
+        return column.cast(pa.float64())
     if types.is_boolean(column.type):
         return column.cast(pa.int8())
     if types.is_decimal(column.type):

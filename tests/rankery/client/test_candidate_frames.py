@@ -50,6 +50,15 @@ def test_a_mistake_is_named(frame: pandas.DataFrame, sentence: str) -> None:
         prepared(frame, FEATURES, None, "web:1", allow_absent_features=False)
 
 
+@pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
+def test_a_feature_without_any_value_is_missing(empty: object) -> None:
+    """Also where the column has no type, as with None alone; the service refuses columns without one."""
+    candidates = prepared(FRAME.assign(age=empty), FEATURES, None, "web:1", allow_absent_features=False)
+    column = candidates.table.column("age")
+    assert column.null_count == 3
+    assert pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+
+
 def test_a_long_frame_is_cut_between_queries() -> None:
     """Into parts of at most so many rows; a longer query stays whole."""
     table = pa.table({"query_id": ["a", "a", "b", "c", "c", "c", "d"], "bm25": [0.0] * 7})
