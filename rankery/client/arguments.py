@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from rankery.client.references import HasId, id_of
+from rankery.client.references import HasId, id_of, mapping_of
 from rankery.client.schemas.requests import (
     DistributionRequest,
     EarlyStoppingRequest,
@@ -98,14 +98,18 @@ def spelled_loss(loss: "str | Loss") -> dict[str, Any] | None:
     """Return a loss with its hyperparameters; a name stands for its defaults, None for a sum of models."""
     if loss is None:
         return None
-    return {"name": loss} if isinstance(loss, str) else dict(loss)
+    return {"name": loss} if isinstance(loss, str) else mapping_of(loss, "the name of a loss or a dictionary")
 
 
 def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
     """Return a scorer with its hyperparameters; a kind stands for its defaults."""
     if scorer is None:
         return None
-    return {"kind": scorer} if isinstance(scorer, str) else dict(scorer)
+    return (
+        {"kind": scorer}
+        if isinstance(scorer, str)
+        else mapping_of(scorer, "a kind of scorer or a dictionary")
+    )
 
 
 def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
@@ -164,8 +168,10 @@ def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> di
         >>> spelled_space({"num_leaves": (4, 64, "log")})
         {'/hyperparameters/num_leaves': {'type': 'int', 'low': 4, 'high': 64, 'log': True}}
     """
+    parameters = mapping_of(space, "a search space, such as {'num_leaves': (4, 64)},")
     return {
-        _pointer(name, is_network): _spelled_parameter(name, parameter) for name, parameter in space.items()
+        _pointer(name, is_network): _spelled_parameter(name, parameter)
+        for name, parameter in parameters.items()
     }
 
 

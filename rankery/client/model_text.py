@@ -51,7 +51,10 @@ def renamed(text: str, feature_names: Sequence[str]) -> str:
 
     Raises:
         InvalidArgument: They are of another number, or hold blanks.
+        WrongType: They are one text.
     """
+    if isinstance(feature_names, str):
+        raise WrongType(f"feature_names must be a list of texts, not {described(feature_names)}")
     lines = text.split("\n")
     place = next((row for row, line in enumerate(lines) if line.startswith(_NAMES)), None)
     if place is None:

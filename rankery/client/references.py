@@ -59,6 +59,21 @@ def path_of(thing: Any, wanted: str) -> Path:
     raise WrongType(f"{wanted} is expected here, not {described(thing)}")
 
 
+def mapping_of(thing: Any, wanted: str) -> dict[Any, Any]:
+    """Return a mapping as a dictionary.
+
+    Args:
+        thing: A mapping.
+        wanted: What the caller accepts, for the message.
+
+    Raises:
+        WrongType: It is something else.
+    """
+    if isinstance(thing, Mapping):
+        return dict(thing)
+    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+
+
 def described(value: Any) -> str:
     """Return a short description of a value of a wrong type.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from rankery.client.arguments import CandidateColumns
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.documents import spelled_queries, with_places
-from rankery.client.frames.candidates import Candidates, Order, cuts, prepared
+from rankery.client.frames.candidates import Candidates, Order, check_order, cuts, prepared
 from rankery.client.frames.explanations import Explanations
 from rankery.client.frames.incoming import Frame, SomeFrame, as_arrays, as_stream, is_frame
 from rankery.client.frames.outgoing import as_numpy, like
@@ -93,6 +93,7 @@ class AsyncScoringCalls(AsyncCalls):
         Raises:
             DataUnusable: The candidates cannot be sent; the sentence names the row or the document, and the
                 column or the feature.
+            InvalidArgument: The order is unknown.
             WrongType: They are of another type.
             RankeryApiError: There is no such model, or the candidates do not fit it.
 
@@ -105,6 +106,7 @@ class AsyncScoringCalls(AsyncCalls):
             ranked = await client.rank("web@champion", [{"id": "q1", "documents": documents}], top_k=10)
             ```
         """
+        check_order(order)
         if is_frame(queries):
             model_id, features, shown = await self._model(reference)
             candidates = prepared(

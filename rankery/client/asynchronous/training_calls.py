@@ -19,7 +19,7 @@ from rankery.client.asynchronous.grid import AsyncGrid
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.reading import given
-from rankery.client.references import HasId, id_of
+from rankery.client.references import HasId, id_of, mapping_of
 from rankery.client.schemas.requests import (
     Contract,
     DiagnosticsRequest,
@@ -185,6 +185,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             print((await grid.wait()).best)
             ```
         """
+        parameters = mapping_of(parameters, "a grid, such as {'num_leaves': [31, 63]},")
         for name, values in parameters.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InvalidArgument(f"{name}: a grid takes a list of values, not {values!r:.60}")

@@ -12,9 +12,9 @@ from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_arrays, as_table, grouped, is_frame, written
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import given
-from rankery.client.references import is_address, path_of
+from rankery.client.references import described, is_address, mapping_of, path_of
 from rankery.client.uploads import Upload
-from rankery.errors import DataUnusable, InvalidArgument
+from rankery.errors import DataUnusable, InvalidArgument, WrongType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,7 +103,7 @@ class AsyncUploadCalls(AsyncCalls):
             with written(table) as path:
                 return await self._upload(Upload({"file": path, **paths}, _texts(options)), progress)
         options["columns"] = columns and json.dumps(columns)
-        if data is not None:
+        if data is not None or not paths:
             paths["file"] = path_of(data, _DATA)
         return await self._upload(Upload(paths, _texts(options)), progress)
 
@@ -232,6 +232,8 @@ class AsyncUploadCalls(AsyncCalls):
         progress: bool | None,
     ) -> AsyncDataset:
         features, labels, group = data
+        if not hasattr(labels, "__len__"):
+            raise WrongType(f"labels must be an array with one a document, not {described(labels)}")
         if columns is not None and set(columns) - {"categorical_features"}:
             raise InvalidArgument("columns takes categorical_features alone where arrays are given")
         if isinstance(feature_names, Mapping):
@@ -258,4 +260,5 @@ def _texts(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _paths(named: Mapping[str, Path | str] | None) -> dict[str, Path]:
-    return {part: Path(path) for part, path in (named or {}).items()}
+    files = mapping_of(named or {}, "a dictionary of paths by part")
+    return {part: path_of(path, f"the path of {part}") for part, path in files.items()}

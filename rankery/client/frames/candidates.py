@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankery.client.frames.cells import (
     first_missing,
@@ -14,8 +14,9 @@ from rankery.client.frames.cells import (
     warn,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import query_codes, usual_column
-from rankery.errors import DataUnusable
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, usual_column
+from rankery.client.references import mapping_of
+from rankery.errors import DataUnusable, InvalidArgument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,16 @@ class Candidates:
         rows = rows if self.rows is None else self.rows[rows]
         answer = answer.set_column(answer.column_names.index("row"), "row", pa.array(rows))
         return answer.take(np.argsort(rows, kind="stable")) if order == "rows" else answer
+
+
+def check_order(order: object) -> None:
+    """Refuse an unknown order of an answer, which would put scores beside the wrong rows.
+
+    Raises:
+        InvalidArgument: It is unknown.
+    """
+    if order not in get_args(Order):
+        raise InvalidArgument(f"order must be 'rank' or 'rows', not {order!r:.60}")
 
 
 def prepared(
@@ -98,7 +109,7 @@ def prepared(
 def _roles(
     names: Sequence[str], columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
-    given = dict(columns or {})
+    given = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:
             raise DataUnusable(f"columns takes query, document and ignore here, not {role}")

@@ -13,7 +13,8 @@ from rankery.client.frames.cells import (
     suggestion,
     warn,
 )
-from rankery.errors import DataUnusable
+from rankery.client.references import described, mapping_of
+from rankery.errors import DataUnusable, WrongType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
     "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
 }
+COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
 _LISTS = ("query_columns", "features", "categorical_features", "ignore")
@@ -47,11 +49,14 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
 
     Raises:
         DataUnusable: With the nearest spelling.
+        WrongType: A role has neither a text nor a list.
     """
     for role, given in columns.items():
         if role not in Columns.__annotations__:
             known = list(Columns.__annotations__)
             raise DataUnusable(f"columns has no {role!r}{suggestion(role, known)} (it takes {listed(known)})")
+        if not (given is None or isinstance(given, str | Sequence)):
+            raise WrongType(f"columns names the {role} by a text or a list of texts, not {described(given)}")
         for name in [given] if isinstance(given, str) else given or ():
             if name not in names:
                 raise DataUnusable(
@@ -73,8 +78,9 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
 
     Raises:
         DataUnusable: A column is missing, or a cell holds something else than its column must.
+        WrongType: The columns are no dictionary of texts.
     """
-    given: dict[str, Any] = dict(columns or {})
+    given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
     check_names(given, names)
     label = _required("label", given, names)
@@ -94,7 +100,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     found = []
     for name in others:
         column = table.column(name)
-        if name in declared and query is not None and _first_change(table.column(query), column) is not None:
+        if name in declared and _differs(table, name, query):
             found.append(name)
         elif is_text(column.type):
             refuse_text(frame, name, column)
@@ -187,6 +193,10 @@ def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]")
         return None
     place = int(np.argmax(differs))
     return int(order[place]), int(order[place + 1])
+
+
+def _differs(table: "pa.Table", name: str, query: str | None) -> bool:
+    return query is not None and _first_change(table.column(query), table.column(name)) is not None
 
 
 def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import usual_column
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, usual_column
+from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     """
     from rankery.client.frames.arrow import pa, pc
 
-    table, given = as_table(frame), dict(columns or {})
+    table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
     found = {
         "query": given.get("query") or usual_column("query", names),

@@ -1,0 +1,59 @@
+"""Arguments of a wrong type, refused by a sentence before anything is sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas
+import pytest
+
+from rankery.client import Client
+from rankery.client.frames.candidates import prepared
+from rankery.client.frames.runs import run_of_frame
+from rankery.client.model_text import renamed
+from rankery.errors import InvalidArgument, WrongType
+
+FRAME = pandas.DataFrame({"query": ["a", "a"], "label": [0, 1], "bm25": [1.0, 2.0], "score": [2.0, 1.0]})
+TEXT: Any = "query"
+
+
+@pytest.fixture
+def client() -> Client:
+    """Return a client of a service that fails at any request."""
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(f"{request.method} {request.url} was sent")
+
+    return Client("http://rankery.test", transport=httpx.MockTransport(refuse), retries=0)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda c: c.upload_dataset(), "a path, an address, .* not None"),
+        (lambda c: c.upload_dataset(FRAME, columns="label"), r"column names by role.* not 'label' \(str\)"),
+        (lambda c: c.upload_dataset(FRAME, columns=["label"]), "column names by role.* not a list of 1"),
+        (lambda c: c.upload_dataset(FRAME, columns={"label": 3}), r"the label by a text .* not 3 \(int\)"),
+        (lambda c: c.upload_dataset((np.ones((2, 1)), 2, [2])), r"labels must be an array .* not 2 \(int\)"),
+        (lambda c: c.upload_dataset(parts=["train.txt"]), "paths by part.* not a list of 1"),
+        (lambda c: c.upload_dataset(parts={"train": 3}), r"the path of train .* not 3 \(int\)"),
+        (lambda c: c.train("web", "ds_1", 3), r"the name of a loss or a dictionary .* not 3 \(int\)"),
+        (lambda c: c.train("web", "ds_1", scorer=3), r"a kind of scorer or a dictionary .* not 3 \(int\)"),
+        (lambda c: c.grid("web", "ds_1", "num_leaves"), r"a grid, such as .* not 'num_leaves' \(str\)"),
+        (lambda c: c.tune("web", "ds_1", ["num_leaves"]), "a search space, such as .* not a list of 1"),
+        (lambda _: prepared(FRAME, [], TEXT, "web:1", allow_absent_features=False), "by role.* not 'query'"),
+        (lambda _: run_of_frame(FRAME, TEXT), "by role.* not 'query'"),
+        (lambda _: renamed("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_raises_a_sentence(client: Client, call: Callable[[Any], Any], sentence: str) -> None:
+    """It says what is accepted and what came."""
+    with pytest.raises(WrongType, match=sentence):
+        call(client)
+
+
+def test_an_unknown_order_is_refused(client: Client) -> None:
+    """An answer by rank would put scores beside the wrong rows of the frame."""
+    with pytest.raises(InvalidArgument, match="order must be 'rank' or 'rows', not 'row'"):
+        client.rank("web", FRAME, order="row")  # type: ignore[call-overload]
