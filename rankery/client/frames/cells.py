@@ -51,6 +51,13 @@ def is_text(kind: "pa.DataType") -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def is_whole_number(kind: "pa.DataType") -> bool:
+    """Tell whether a column holds whole numbers."""
+    from rankery.client.frames.arrow import pa
+
+    return bool(pa.types.is_integer(kind))
+
+
 def first_missing(column: "pa.ChunkedArray[Any]") -> int | None:
     """Return the first row that is null or NaN, None where each has a value."""
     from rankery.client.frames.arrow import np, pa, pc

@@ -7,6 +7,7 @@ from rankery.client.arguments import Columns
 from rankery.client.frames.cells import (
     first_missing,
     is_text,
+    is_whole_number,
     listed,
     refuse_text,
     row_text,
@@ -69,7 +70,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     """Check a judged frame, and return its columns by role, categories included.
 
     Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) become
-    categorical features where they have no other role and differ within a query.
+    categorical features where they have no other role and differ within a query, or hold whole numbers: texts
+    that a query has once describe the query, while numbers are features anyway.
 
     Args:
         frame: As it was given.
@@ -100,7 +102,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     found = []
     for name in others:
         column = table.column(name)
-        if name in declared and _differs(table, name, query):
+        if name in declared and (is_whole_number(column.type) or _differs(table, name, query)):
             found.append(name)
         elif is_text(column.type):
             refuse_text(frame, name, column)
@@ -178,7 +180,7 @@ def query_codes(column: "pa.ChunkedArray[Any]") -> Any:
     """Return the number of each row's query, counted by first appearance."""
     from rankery.client.frames.arrow import np, pc
 
-    encoded: Any = pc.dictionary_encode(column.combine_chunks())
+    encoded: Any = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
     return np.asarray(encoded.indices, np.int64)
 
 

@@ -90,6 +90,25 @@ def test_types_declare_categories() -> None:
     assert _checked(frame, {"ignore": ["brand"]}).get("categorical_features") is None
 
 
+def test_numbers_declared_as_categories_stay_categories() -> None:
+    """Also where a query has one alone: numbers are features anyway, and their order means nothing."""
+    shop = FRAME.assign(shop=[30, 30, 30, 7, 7])
+    polar = polars.from_pandas(shop)
+    assert _checked(shop.astype({"shop": "category"}), {"ignore": ["brand"]})["categorical_features"] == [
+        "shop"
+    ]
+    assert "categorical_features" not in _checked(polar, {"ignore": ["brand"]})
+
+
+def test_a_missing_category_is_a_value_of_its_own() -> None:
+    """A query with one market and a gap has two; nothing warns of casts."""
+    gaps = FRAME.assign(market=["de", None, "de", "at", "at"], shop=[3, None, 3, 4, 4])
+    frame = gaps.astype({"market": "category", "brand": "category"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _checked(frame)["categorical_features"] == ["brand", "market"]
+
+
 def test_a_group_is_sizes_or_queries() -> None:
     """As LightGBM takes it, or one a document; what could be both is not guessed."""
     assert grouped([2, 3], 5)["query_sizes"].tolist() == [2, 3]
