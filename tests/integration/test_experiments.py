@@ -36,3 +36,12 @@ def test_an_experiment_ends_with_a_report_and_costs_nothing_again(
     assert again.counts.shared == 5
     assert again.report == first.report
     assert {each.job_id for each in again.trainings()} == {each.job_id for each in first.trainings()}
+    # Shared trainings stay for the other experiment; then they can be deleted, and the report is kept.
+    trained = {"tag": [f"grid:{first.id}"]}
+    assert first.delete().deleted == {"experiments": 1}
+    held = client.delete("jobs", where=trained, with_results=True)
+    assert {by.id for one in held.refused for by in one.holders} == {again.id}
+    assert again.delete(permanently=True).purge_at is None
+    assert client.delete("jobs", where=trained, with_results=True, dry_run=False).deleted["jobs"] == 5
+    client.restore(first)
+    assert client.experiment(first.id).report == first.report

@@ -16,7 +16,7 @@ TO_TRASH, AT_ONCE = Manner(with_results=True, trash_days=7), Manner(with_results
 @pytest.fixture
 def experiment_id(store: Store, author: Author, story: Story) -> str:
     """An experiment that has ended, with a report on the training."""
-    report = author.job("experiment-report", {})
+    report = author.job("report", {})
     with store.begin() as tx:
         row = tx.experiments.add(
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
