@@ -50,14 +50,16 @@ class Server:
     def __init__(self, name: str, port: int, process: psutil.Process) -> None:
         self.name = name
         self.cpu_seconds = 0.0
-        self._connection = Connection(port)
+        self._port = port
         self._process = process
 
     def ask(self, message: bytes, times: int) -> None:
         """Send a request several times, and add up the time that it takes."""
         before = self._process.cpu_times()
+        connection = Connection(self._port)  # one that waits for other servers would be closed
         for _ in range(times):
-            self._connection.exchange(message)
+            connection.exchange(message)
+        connection.close()
         after = self._process.cpu_times()
         self.cpu_seconds += after.user - before.user + after.system - before.system
 
