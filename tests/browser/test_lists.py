@@ -61,6 +61,33 @@ def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store
     expect(page.get_by_label("Search by name")).to_have_value("early-b")
 
 
+def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
+    """Neither late scripts nor choices of another filter that come late take a choice back."""
+    _trainings(store, "chosen-early", ended=True)
+    page = visit.page
+    scripts: list[Route] = []
+    datasets: list[Route] = []
+    page.route("**/tables/paged_list.js*", lambda route: scripts.append(route))
+    page.route("**/v1/datasets?fields=name*", lambda route: datasets.append(route))
+    page.goto(f"{visit.url}/jobs", wait_until="commit")
+    page.get_by_label("Filter by status").select_option("failed")
+    page.wait_for_function("() => document.readyState !== 'loading'")
+    scripts[0].continue_()
+    page.wait_for_url(re.compile("status=failed"))
+    addresses = page.get_by_label("Filter by status").evaluate(
+        """(select) => ["running", "succeeded"].map((status) => {
+            select.value = status;
+            select.dispatchEvent(new Event("input", { bubbles: true }));
+            return location.search;
+        })"""
+    )
+    assert addresses == ["?status=running", "?status=succeeded"], "choices that come now find this one"
+    datasets[0].fulfill(json={"items": [{"id": "ds_1", "name": "judged"}]})
+    expect(page.get_by_label("Filter by dataset").locator("option")).to_have_text(["All datasets", "judged"])
+    expect(page.get_by_label("Filter by status")).to_have_value("succeeded")
+    expect(page.locator(".list tbody > tr:first-child > th").first).to_be_visible()
+
+
 def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> None:
     """The service sorts; a reload, a link and a file have the same rows and columns in the same order."""
     _trainings(store, "sorted-b", "sorted-c", "sorted-a", ended=True)

@@ -17,18 +17,21 @@ export function followFilters(form, changed) {
   let typing = 0;
   const narrow = () => {
     clearTimeout(typing);
-    typing = setTimeout(() => {
-      write(form);
-      changed();
-    }, TYPING_MILLISECONDS);
+    write(form);
+    changed();
   };
-  const inputs = findAll(form, "input[data-filter]", HTMLInputElement);
-  // What was typed while the page was still loading counts.
-  if (inputs.some((input) => input.value && input.value !== asked(input))) narrow();
-  for (const input of inputs) input.value ||= asked(input);
-  showFilters(form);
+  const all = controls(form);
+  // What was typed or chosen while the page was still loading counts.
+  const isEarly = all.some((control) => control.value && control.value !== asked(control));
+  for (const control of all) control.value ||= asked(control);
+  if (isEarly) narrow();
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", narrow);
+  form.addEventListener("input", ({ target }) => {
+    // A choice stands in the address at once: choices that arrive later are shown as the address asks for them.
+    if (target instanceof HTMLSelectElement) return narrow();
+    clearTimeout(typing);
+    typing = setTimeout(narrow, TYPING_MILLISECONDS);
+  });
 }
 
 /** Shows the choices that the address asks for, once they are there. @param {HTMLFormElement} form */
