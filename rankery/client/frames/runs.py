@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text
+from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text, suggestion
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, usual_column
 from rankery.client.references import mapping_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BLANK = re.compile(r"\s+")
 _SCORES = ("score", "scores", "prediction", "predictions", "pred")
+_ROLES = ("query", "document", "score")
 _ROWS_AT_ONCE = 100_000
 
 
@@ -71,16 +72,19 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         columns: Other names of `query`, `document` and `score`.
 
     Raises:
-        DataUnusable: A column is missing, or a score is no number.
+        DataUnusable: A column is missing, several could be the score, or a score is no number.
     """
-    from rankery.client.frames.arrow import pa, pc
+    from rankery.client.frames.arrow import pa
 
     table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
+    for role in given:
+        if role not in _ROLES:
+            raise DataUnusable(f"columns takes {listed(_ROLES)} here, not {role}{suggestion(role, _ROLES)}")
     found = {
         "query": given.get("query") or usual_column("query", names),
         "document": given.get("document") or usual_column("document", names),
-        "score": given.get("score") or next((name for name in names if name.lower() in _SCORES), None),
+        "score": given.get("score") or _score_column(names),
     }
     for role, name in found.items():
         if (name is None and role != "document") or (name is not None and name not in names):
@@ -92,20 +96,41 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         name = found[role]
         if name is not None and (row := first_missing(table.column(name))) is not None:
             raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    score = str(found["score"])
-    try:
-        scores = pc.cast(table.column(score), pa.float64())
-    except pa.ArrowException as error:
-        for row, value in enumerate(table.column(score).to_pylist()):
-            if isinstance(value, str):
-                raise not_a_number(frame, score, row, value) from error
-        raise DataUnusable(
-            f"column {score!r} must hold numbers, not {table.schema.field(score).type}"
-        ) from error
-    kept = {"query": _texts(table.column(str(found["query"]))), "score": scores}
+    kept = {
+        "query": _texts(table.column(str(found["query"]))),
+        "score": _numbers(frame, table, str(found["score"])),
+    }
     if found["document"] is not None:
         kept["document"] = _texts(table.column(found["document"]))
     return pa.table(kept)
+
+
+def _numbers(frame: Any, table: "pa.Table", column: str) -> "pa.ChunkedArray[Any]":
+    from rankery.client.frames.arrow import pa, pc
+
+    try:
+        return pc.cast(table.column(column), pa.float64())
+    except pa.ArrowException as error:
+        for row, value in enumerate(table.column(column).to_pylist()):
+            if isinstance(value, str):
+                raise not_a_number(frame, column, row, value) from error
+        raise DataUnusable(
+            f"column {column!r} must hold numbers, not {table.schema.field(column).type}"
+        ) from error
+
+
+def _score_column(names: Sequence[str]) -> str | None:
+    """Return the column with a usual name of scores, None without one.
+
+    Raises:
+        DataUnusable: There are several.
+    """
+    found = [name for name in names if name.lower() in _SCORES]
+    if len(found) > 1:
+        raise DataUnusable(
+            f"the columns {listed(found)} could each be the score; name one in columns={{'score': …}}"
+        )
+    return found[0] if found else None
 
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Frames of candidates, and frames of scores."""
 
+from typing import Any
+
 import pandas
 import pyarrow as pa
 import pytest
@@ -81,3 +83,21 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
     assert scores_of_rows(run, ["a", "a", "b"]).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(DataUnusable, match="query 'a' has 2 scores, but 1 documents"):
         scores_of_rows(run, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "sentence"),
+    [
+        (
+            FRAME.assign(score=1.0, prediction=2.0),
+            None,
+            "score, prediction could each be the score; name one",
+        ),
+        (FRAME.assign(score=1.0), {"scores": "bm25"}, "not scores; did you mean 'score'?"),
+    ],
+)
+def test_scores_are_not_guessed(frame: pandas.DataFrame, columns: Any, sentence: str) -> None:
+    """The old system's scores beside the new one's would be measured in their place."""
+    with pytest.raises(DataUnusable, match=sentence):
+        run_of_frame(frame, columns)
+    assert run_of_frame(frame, {"score": "bm25"})["score"].to_pylist() == [1.0, 2.0, 3.0]
