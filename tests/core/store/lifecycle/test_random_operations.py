@@ -1,0 +1,128 @@
+"""Random deletions, restores and purges by callers of several projects."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from random import Random
+
+import pytest
+from sqlalchemy.orm import object_session
+
+from core.errors import InvalidInput
+from core.store.lifecycle.deletion import (
+    Actor,
+    Manner,
+    delete_objects,
+    empty_trash,
+    preview,
+    preview_of_emptying,
+)
+from core.store.lifecycle.families import Families, Node
+from core.store.lifecycle.kinds import COMPARISON, KINDS, kind_of
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.visibility import limited_to, with_trash
+from tests.core.store.lifecycle.conftest import Author
+
+NOBODY = Actor(is_audited=False)
+CALLERS = (None, None, ("web",), ("ads",), ("web", "ads"))
+STEPS = 40
+
+
+class Walk:
+    """A store in which things are made, deleted, restored and purged at random.
+
+    Args:
+        author: Makes them.
+        random: Decides.
+    """
+
+    def __init__(self, author: Author, random: Random) -> None:
+        self.author, self.store, self.random = author, author.store, random
+        self.ids: list[str] = []
+        self.kept_id = author.job().id
+
+    def make(self) -> None:
+        """Make a training with its results, and compare its model with an earlier one."""
+        story = self.author.story()
+        jobs = [story.training.id, story.ranking.job_id, story.inspection.job_id]
+        made = [story.model.id, story.evaluation.id, story.ranking.id, story.inspection.id]
+        with self.store.read() as tx:
+            others = [model for model in tx.models.page(None, 9).items if model.id != story.model.id]
+        if others:
+            compare = self.author.job("compare")
+            made.append(self.author.comparison(compare, story.model, self.random.choice(others)).id)
+            jobs.append(compare.id)
+        with self.store.begin() as tx:
+            for job_id in jobs:
+                tx.jobs.label(job_id, {"project": self.random.choice(["web", "ads", None])}, {})
+        self.ids += jobs + made
+
+    def delete(self, some: list[str]) -> None:
+        """Delete objects of one kind; exactly what was promised goes."""
+        kind = kind_of(some[0])
+        assert kind is not None
+        mine = [each for each in some if kind_of(each) is kind]
+        manner = Manner(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
+        promised = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
+        done = delete_objects(self.store, kind, mine, manner, NOBODY)
+        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
+        assert promised.refused_count == done.refused_count
+
+    def restore(self, some: list[str]) -> None:
+        """Restore objects, unless they need something of another project."""
+        with suppress(InvalidInput), self.store.begin() as tx:
+            tx.trash.restore(some)
+
+    def purge(self, some: list[str]) -> None:
+        """Free objects in the trash; exactly what was promised goes."""
+        promised = preview_of_emptying(self.store, some, Manner())
+        done = empty_trash(self.store, some, Manner(), NOBODY)
+        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
+
+    def check(self) -> None:
+        """Check that nothing lacks what it needs, and that rows and folders belong together."""
+        there = self.everything()
+        for node in there.values():
+            for needed_id in (*node.needs.values(), *self.compared(node)):
+                assert needed_id in there
+                assert node.deleted_at is not None or there[needed_id].deleted_at is None
+        folders = {node.kind.folder(node.id) for node in there.values() if node.kind.folder is not None}
+        stored = {key.rpartition("/")[0] for key, _ in self.store.artifacts.sizes(None)}
+        assert stored == {each for each in folders if not each.startswith("checkpoints")}
+
+    def everything(self) -> dict[str, Node]:
+        """Return all objects by id, those in the trash too."""
+        with self.families() as families:
+            nodes = [node for kind in KINDS.values() for node in families.roots(kind, self.ids).values()]
+        return {node.id: node for node in nodes}
+
+    def compared(self, node: Node) -> list[str]:
+        """Return the models that a comparison includes."""
+        if node.kind.name != COMPARISON:
+            return []
+        with self.families() as families:
+            return families.systems_of([node.id])
+
+    @contextmanager
+    def families(self) -> Iterator[Families]:
+        """Open a transaction that sees the trash."""
+        with self.store.read() as tx:
+            session = object_session(tx.jobs.get(self.kept_id))
+            assert session is not None
+            with with_trash(session):
+                yield Families(session)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
+def test_nothing_is_ever_without_what_it_needs(author: Author, seed: int) -> None:
+    """Whoever deletes, restores and purges what, in any order."""
+    random = Random(seed)
+    walk = Walk(author, random)
+    for _ in range(3):
+        walk.make()
+    for _ in range(STEPS):
+        if random.random() < 0.1:
+            walk.make()
+        change = random.choices([walk.delete, walk.restore, walk.purge], [4, 3, 1])[0]
+        with limited_to(random.choice(CALLERS)):
+            change(random.sample(walk.ids, random.randint(1, 3)))
+        walk.check()
