@@ -16,6 +16,7 @@ from core.data import RankingDataset
 from core.errors import ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
+from core.training.history import History
 from core.training.report import IterationReport
 from core.types import Float64Array
 
@@ -44,6 +45,17 @@ class Checkpoint:
     best_iteration: int
     best_value: float
     history: list[IterationReport]
+
+    @classmethod
+    def after(cls, history: History, model_text: str, scores: dict[str, Float64Array]) -> "Checkpoint":
+        """Return the state after the last iteration.
+
+        Args:
+            history: The iterations.
+            model_text: All trees so far.
+            scores: Present scores by dataset.
+        """
+        return cls(model_text, scores, history.best_iteration, history.best_value, list(history.reports))
 
     @classmethod
     def of_model(cls, model_text: str, datasets: Mapping[str, RankingDataset], threads: int) -> "Checkpoint":

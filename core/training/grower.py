@@ -238,8 +238,7 @@ class Grower:
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan = self._spec.diagnostics
-        is_last = self.grown + 1 == self._total
-        if plan is None or not (self.grown % plan.interval == 0 or is_last):
+        if plan is None or not plan.is_due_after(self.grown, self._total):
             return None
         with self.stopwatch.timing(DIAGNOSTICS):
             return diagnose(

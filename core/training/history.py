@@ -1,18 +1,33 @@
 """The reports of a training so far, and which iteration is the best of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from core.metrics import parse_metric
-from core.training.checkpoint import Checkpoint
 from core.training.report import IterationReport, Values
 from core.training.spec import TrainingSpec
-from core.types import Float64Array
+
+
+class Progress(Protocol):
+    """The state of a training where it goes on: a checkpoint of trees or of a network."""
+
+    @property
+    def best_iteration(self) -> int:
+        """Return the best iteration so far, 0 before there is one."""
+
+    @property
+    def best_value(self) -> float:
+        """Return the value of the selection metric there, the greater the better."""
+
+    @property
+    def history(self) -> Sequence[IterationReport]:
+        """Return one report an iteration."""
 
 
 class History:
-    """The iterations of a training.
+    """The iterations of a training, of trees or of a network: trees grown or epochs done.
 
     Args:
         spec: What is trained.
@@ -21,26 +36,26 @@ class History:
 
     Attributes:
         reports: One an iteration.
+        best_iteration: Best iteration so far, 0 before there is one.
+        best_value: Value of the selection metric there, the greater the better.
     """
 
-    def __init__(self, spec: TrainingSpec, start: Checkpoint | None, *, validates: bool) -> None:
+    def __init__(self, spec: TrainingSpec, start: Progress | None, *, validates: bool) -> None:
         self._spec = spec
-        self._total = spec.hyperparameters.num_iterations
+        self._total = spec.iterations
         # Where later trees rescale earlier ones, the last iteration is the best.
         self._selects = validates and spec.hyperparameters.boosting != "dart"
         self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
         self.reports: list[IterationReport] = list(start.history) if start else []
-        self._best_iteration = start.best_iteration if start else 0
-        self._best_value = start.best_value if start else -np.inf
+        self.best_iteration = start.best_iteration if start else 0
+        self.best_value = start.best_value if start else -np.inf
 
     @property
     def is_complete(self) -> bool:
         """Return whether no iteration is to follow: all are done, or none was better for long enough."""
         stopping = self._spec.early_stopping
         done = len(self.reports)
-        return done >= self._total or (
-            stopping is not None and done - self._best_iteration >= stopping.rounds
-        )
+        return done >= self._total or (stopping is not None and done - self.best_iteration >= stopping.rounds)
 
     @property
     def is_measured_next(self) -> bool:
@@ -49,9 +64,20 @@ class History:
         return iteration % self._spec.metric_interval == 0 or iteration == self._total
 
     @property
+    def is_diagnosed_next(self) -> bool:
+        """Return whether diagnostics of the next iteration are wanted."""
+        plan = self._spec.diagnostics
+        return plan is not None and plan.is_due_after(len(self.reports), self._total)
+
+    @property
+    def is_last_selected(self) -> bool:
+        """Return whether the validation data found the last iteration better than all before."""
+        return self._selects and 0 < self.best_iteration == len(self.reports)
+
+    @property
     def kept(self) -> int:
         """Return how many iterations the model keeps."""
-        return self._best_iteration or len(self.reports)
+        return self.best_iteration or len(self.reports)
 
     def add(
         self,
@@ -69,28 +95,23 @@ class History:
         iteration = len(self.reports) + 1
         self._select(iteration, values)
         found = dict(values) if diagnosed is None else {**values, "diagnostics": diagnosed}
-        best = max(self._best_iteration, 1)
+        best = max(self.best_iteration, 1)
         report = IterationReport(iteration, self._total, found, best, milliseconds)
         self.reports.append(report)
         return report
 
-    def checkpoint(self, model_text: str, scores: dict[str, Float64Array]) -> Checkpoint:
-        """Return the state after the last iteration.
-
-        Args:
-            model_text: All trees so far.
-            scores: Present scores by dataset.
-        """
-        return Checkpoint(model_text, scores, self._best_iteration, self._best_value, list(self.reports))
+    def goodness(self, value: float) -> float:
+        """Return a value of the selection metric as the greater the better."""
+        return value if self._prefers_higher else -value
 
     def _select(self, iteration: int, values: Values) -> None:
         """Note whether the iteration is the best so far."""
         if not self._selects:
-            self._best_iteration = iteration
+            self.best_iteration = iteration
             return
         selected = values.get("validation", {}).get(self._spec.selection_metric)
         if selected is None:
             return
-        value = selected if self._prefers_higher else -selected
-        if value > self._best_value:
-            self._best_iteration, self._best_value = iteration, value
+        value = self.goodness(selected)
+        if value > self.best_value:
+            self.best_iteration, self.best_value = iteration, value

@@ -40,6 +40,10 @@ class DiagnosticsPlan:
     interval: int
     cutoff: int = 10
 
+    def is_due_after(self, done: int, total: int) -> bool:
+        """Return whether the iteration that follows `done` others is looked at, of `total` in all."""
+        return done % self.interval == 0 or done + 1 == total
+
 
 @dataclass(frozen=True)
 class TrainingSpec:

@@ -124,7 +124,7 @@ class DistributedTraining:
         self._watch.on_iteration(report, snapshot)
 
     def _snapshot(self, leader: Leader, history: History) -> Checkpoint:
-        self._state = history.checkpoint(*leader.state())
+        self._state = Checkpoint.after(history, *leader.state())
         return self._state
 
     def _result(self, history: History, leader: Leader) -> TrainedRanker:

@@ -11,9 +11,9 @@ from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
 from core.losses import Objective
-from core.metrics import parse_metric
 from core.names import first_names
 from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
+from core.training.history import History
 from core.training.measure import Measure
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
@@ -133,12 +133,10 @@ class _NetworkTraining:
         self._measures = {"train": Measure(spec, dataset)}
         if validation is not None:
             self._measures["validation"] = Measure(spec, validation)
-        self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
         self._varies = varying_inputs(self._batches.inputs)
         began = resume or replace(_NOTHING_DONE, learning_rate=scorer.learning_rate)
         self._schedule = Schedule(scorer, began.learning_rate, began.costs, began.restarts)
-        self._history = list(began.history)
-        self._best_iteration, self._best_value = began.best_iteration, began.best_value
+        self._history = History(spec, began, validates=validation is not None)
         self._best_weights = began.best_weights
         self._network = Differentiation(scorer, self._drawn_weights(), derived_seed(spec.seed, _DROPOUT, 0))
         if resume is not None:
@@ -146,20 +144,23 @@ class _NetworkTraining:
 
     def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> TrainedNetwork:
         self._run_epochs(on_iteration, on_batch)
-        best = self._best_iteration or len(self._history)
         weights = self._best_weights or self._network.weights()
         return TrainedNetwork(
-            write_network(self._as_network(weights)), best, self._dataset.feature_names, self._history
+            write_network(self._as_network(weights)),
+            self._history.kept,
+            self._dataset.feature_names,
+            self._history.reports,
         )
 
     def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> None:
-        for epoch in range(len(self._history) + 1, self._scorer.epochs + 1):
-            if self._is_stalled():
-                break
+        while not self._history.is_complete:
+            epoch = len(self._history.reports) + 1
             loss = self._learn(epoch, on_batch)
             report = self._report(epoch, loss)
-            self._history.append(report)
-            self._restarted(loss, report)
+            if self._history.is_last_selected:
+                self._best_weights = self._network.weights()
+            if self._schedule.ended(self._cost(loss, report)):
+                self._network.restart(self._drawn_weights())
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
 
@@ -190,22 +191,18 @@ class _NetworkTraining:
 
     def _report(self, epoch: int, loss: float) -> IterationReport:
         values: dict[str, Mapping[str, float | None]] = {}
-        is_measured = epoch % self._spec.metric_interval == 0 or epoch == self._scorer.epochs
-        plan = self._spec.diagnostics
-        is_diagnosed = plan is not None and ((epoch - 1) % plan.interval == 0 or epoch == self._scorer.epochs)
-        if is_measured or is_diagnosed:
+        diagnosed: Mapping[str, float | None] | None = None
+        history = self._history
+        if history.is_measured_next or history.is_diagnosed_next:
             scores = self._scores(epoch)
-            if is_measured:
+            if history.is_measured_next:
                 with self._stopwatch.timing(METRICS):
                     for name, measure in self._measures.items():
                         known = {"loss": loss} if name == "train" else {}
                         values[name] = known | measure(scores[name])
-            if is_diagnosed:
-                values["diagnostics"] = self._diagnose(scores["train"], epoch)
-        self._select(epoch, values)
-        return IterationReport(
-            epoch, self._scorer.epochs, values, max(self._best_iteration, 1), self._stopwatch.lap()
-        )
+            if history.is_diagnosed_next:
+                diagnosed = self._diagnose(scores["train"], epoch)
+        return history.add(values, self._stopwatch.lap(), diagnosed)
 
     def _scores(self, epoch: int) -> dict[str, Float64Array]:
         """Return the present scores of the documents by dataset."""
@@ -257,24 +254,6 @@ class _NetworkTraining:
             dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights
         )
 
-    def _select(self, epoch: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
-        """Note whether the epoch is the best so far; the last one is where nothing is validated."""
-        if "validation" not in self._measures:
-            self._best_iteration = epoch
-            return
-        selected = values.get("validation", {}).get(self._spec.selection_metric)
-        if selected is None:
-            return
-        value = selected if self._prefers_higher else -selected
-        if value > self._best_value:
-            self._best_iteration, self._best_value = epoch, value
-            self._best_weights = self._network.weights()
-
-    def _restarted(self, loss: float, report: IterationReport) -> None:
-        """Let the schedule follow the training cost; begin with new weights where it stays high."""
-        if self._schedule.ended(self._cost(loss, report)):
-            self._network.restart(self._drawn_weights())
-
     def _drawn_weights(self) -> Weights:
         return drawn_weights(self._scorer, self._varies, self._spec.seed, self._schedule.restarts)
 
@@ -283,11 +262,7 @@ class _NetworkTraining:
         if self._scorer.training_cost == "loss":
             return loss
         value = report.values.get("train", {}).get(self._spec.selection_metric)
-        return None if value is None else (-value if self._prefers_higher else value)
-
-    def _is_stalled(self) -> bool:
-        stopping = self._spec.early_stopping
-        return stopping is not None and len(self._history) - self._best_iteration >= stopping.rounds
+        return None if value is None else -self._history.goodness(value)
 
     def _snapshot(self) -> Snapshot:
         """Return what takes a checkpoint of this moment, also when the next epoch has begun."""
@@ -295,12 +270,12 @@ class _NetworkTraining:
         kept = replace(
             _NOTHING_DONE,
             best_weights=self._best_weights,
-            best_iteration=self._best_iteration,
-            best_value=self._best_value,
+            best_iteration=self._history.best_iteration,
+            best_value=self._history.best_value,
             learning_rate=self._schedule.learning_rate,
             costs=tuple(self._schedule.costs),
             restarts=self._schedule.restarts,
-            history=list(self._history),
+            history=list(self._history.reports),
         )
 
         def take() -> NetworkCheckpoint:
