@@ -48,22 +48,27 @@ def find_model(folder: Path) -> FoundModel:
         described = mlflow.models.Model.load(str(folder))
     except Exception as error:
         raise FileUnusable(f"{folder / 'MLmodel'} cannot be read: {error}") from error
-    kept = (described.metadata or {}).get("rankery")
-    about: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
+    about = _mapping(_mapping(described.metadata).get("rankery"))
+    name, tags = about.get("name"), _mapping(about.get("tags"))
     return FoundModel(
-        file=_file(folder, described.flavors),
-        name=about.get("name"),
+        file=_file(folder, _mapping(described.flavors)),
+        name=name if isinstance(name, str) else None,
         description=_description(folder, about)[:_MAX_DESCRIPTION],
-        tags={**about.get("tags", {}), **_origin(described)},
+        tags={**{str(key): str(value) for key, value in tags.items()}, **_origin(described)},
     )
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value of a directory that somebody else may have written, nothing where it is no mapping."""
+    return value if isinstance(value, dict) else {}
+
+
 def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
-    ours, lightgbm = flavors.get("python_function", {}), flavors.get("lightgbm")
+    ours = _mapping(flavors.get("python_function"))
     if ours.get("loader_module") == _OURS:
         candidates = [folder / str(ours.get("data")) / name for name in _FILES]
-    elif lightgbm is not None:
-        candidates = [folder / str(lightgbm.get("data"))]
+    elif "lightgbm" in flavors:
+        candidates = [folder / str(_mapping(flavors["lightgbm"]).get("data"))]
     else:
         found = ", ".join(sorted(flavors)) or "none"
         raise FileUnusable(
@@ -71,7 +76,9 @@ def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
             " LightGBM boosters and what `rankery mlflow export` wrote"
         )
     file = next((one for one in candidates if one.is_file()), candidates[0])
-    if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise FileUnusable(f"{folder} names a file outside of it as its model, {file}, which is not read")
+    if not file.is_file():
         raise FileUnusable(f"{folder} lacks the file of its model, {file.relative_to(folder)}")
     if file.suffix not in _SUFFIXES:
         raise FileUnusable(
@@ -92,8 +99,8 @@ def _description(folder: Path, about: Mapping[str, Any]) -> str:
         ("Loss", "loss"),
         ("Hyperparameters", "hyperparameters"),
     ):
-        values = about.get(name)
-        if isinstance(values, dict) and values:
+        values = _mapping(about.get(name))
+        if values:
             shown = ", ".join(f"{key} {_text(value)}" for key, value in values.items() if value is not None)
             lines.append(f"{title}: {shown}.")
     return " ".join(lines)

@@ -246,6 +246,36 @@ def test_what_cannot_be_exchanged_is_one_sentence(
     assert without.sentence == "mlflow is not installed: pip install 'rankery[mlflow]'"
 
 
+@pytest.mark.parametrize(
+    ("described", "sentence"),
+    [
+        ("{python_function: {loader_module: rankery_pyfunc, data: ../outside}}", "a file outside of it"),
+        ("{python_function: {loader_module: rankery_pyfunc, data: /outside}}", "a file outside of it"),
+        ("{lightgbm: {data: ../outside/model.txt}}", "a file outside of it"),
+        ("{lightgbm: {data: link.txt}}", "a file outside of it"),
+        ("{lightgbm: {data: gone.txt}}", "lacks the file of its model, gone.txt"),
+        ("{lightgbm: [1]}", "lacks the file of its model, None"),
+        ("{python_function: text}", "its flavors are python_function"),
+        ("[1, 2]", "its flavors are none"),
+    ],
+)
+def test_a_directory_that_leads_elsewhere_is_refused(
+    stack: EmbeddedStack, tmp_path: Path, described: str, sentence: str
+) -> None:
+    """Whoever wrote its description; no file outside of the directory is read."""
+    folder, outside = tmp_path / "model", tmp_path / "outside"
+    for one in (folder, outside):
+        one.mkdir()
+    (outside / "model.txt").write_text("tree\n")
+    (folder / "link.txt").symlink_to(outside / "model.txt")
+    metadata = "{rankery: {name: [web], tags: [1], metrics: 3}}"
+    (folder / "MLmodel").write_text(f"flavors: {described}\nmetadata: {metadata}\n")
+    refused = rankery(stack, "mlflow", "import", folder, "--name", "web")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_a_module_that_is_none_is_refused() -> None:
     """It is read, not run, so that anything else than nodes is no export."""
     for text in ("", "NODES = (\n    (0, __import__('os'), 0, 0),\n)\nROOTS = (\n    0,\n)\n"):
