@@ -119,11 +119,14 @@ def test_two_trainings_at_once_end(
     while any(thread.is_alive() for thread in threads):
         most.append(len(ranks_of(dask_cluster)))
         time.sleep(0.05)
-    assert len({text_of(workshop, job) for job in ended}) == 1
+    with workshop.store.read() as tx:  # a thread may have run the job of the other one, and ended before it
+        jobs = [tx.jobs.get(job.id) for job in ended]
+    assert len({text_of(workshop, job) for job in jobs}) == 1
     assert max(most) == 4
     assert ranks_left(dask_cluster, 1.0) == []
 
 
+@pytest.mark.slow
 def test_the_workers_threads_are_left_to_others(
     workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
@@ -167,6 +170,7 @@ def test_a_killed_dask_worker_costs_no_job(
         assert ranks_left(cluster, 1.0) == []
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_attempt(
     workshop: Workshop, dataset: RankingDataset, tmp_path: Path
 ) -> None:
