@@ -71,13 +71,17 @@ serve: install ## start the embedded service: Valkey, API, worker, dashboard
 test: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
 	$(PYTEST)
 
+.PHONY: test-slow
+test-slow: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run the long forms that make test leaves out: more kills, stores, models and pages
+	$(PYTEST) -m slow
+
 .PHONY: test-fast
 test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
-	$(PYTEST) --store embedded -m "not long" tests/core tests/app tests/worker
+	$(PYTEST) --store embedded -m "not long and not slow" tests/core tests/app tests/worker
 
 .PHONY: test-servers
 test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
-	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration
+	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration tests/faults/test_schedules.py
 
 .PHONY: test-kill
 test-kill: develop ## kill the service at ten random moments; nothing may be left or lost

@@ -38,7 +38,7 @@ def api_port(chromium_path: str, data_dir: Path, secret: str) -> Iterator[int]:
             yield int(urlsplit(stack.url).port or 0)
 
 
-@pytest.fixture(params=[Nginx, Caddy])
+@pytest.fixture(params=[Nginx, pytest.param(Caddy, marks=pytest.mark.slow)])
 def proxy(request: pytest.FixtureRequest, tmp_path: Path, api_port: int) -> Iterator[WebProxy]:
     """Each proxy in front of the service."""
     with request.param(tmp_path / "proxy", api_port) as proxy:

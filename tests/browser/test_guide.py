@@ -42,6 +42,7 @@ def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int]) -> None
     assert {path: found for path, found in barriers.items() if found} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # some sixty pages
 def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> None:
     """Axe finds nothing serious in the text of any page; one decision stands for all.

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.faults.campaign import Campaign
 from tests.faults.faults import NOTHING, ON_SERVERS, TWO_WORKERS
 from tests.faults.resume import kill_and_resume
@@ -26,6 +28,7 @@ def test_two_workers_carry_out_each_job_once(campaign: Campaign) -> None:
     assert row.finished == 8
 
 
+@pytest.mark.slow
 def test_a_killed_training_of_a_network_goes_on_to_the_same_model(campaign: Campaign) -> None:
     """Its epochs go on from a checkpoint in the bucket, to the same bytes."""
     killed = kill_and_resume(campaign, kills=2, network=True)

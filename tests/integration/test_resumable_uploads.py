@@ -92,8 +92,18 @@ def launch(tmp_path: Path) -> Iterator[Callable[[list[str]], "subprocess.Popen[s
         process.communicate()
 
 
-@pytest.mark.parametrize("killed", ["client", "api"])
-@pytest.mark.parametrize("name", ["tuspy", "tus-js-client", "rankery"])
+@pytest.mark.parametrize(
+    ("name", "killed"),
+    [
+        ("tuspy", "client"),
+        ("tus-js-client", "api"),
+        ("rankery", "client"),
+        *(
+            pytest.param(name, killed, marks=pytest.mark.slow)
+            for name, killed in [("tuspy", "api"), ("tus-js-client", "client"), ("rankery", "api")]
+        ),
+    ],
+)
 def test_an_upload_that_was_killed_half_way_is_resumed(
     api: ApiProcess,
     large_file: tuple[Path, str],

@@ -151,9 +151,9 @@ def by_service(client: Client, model: str, judged: Path) -> list[float]:
     [
         ("web", True, 0.0),
         ("plain", False, 0.0),
-        ("linear-trees", True, 0.0),
+        pytest.param("linear-trees", True, 0.0, marks=pytest.mark.slow),
         ("net", False, 1e-9),
-        ("line", False, 1e-9),
+        pytest.param("line", False, 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(

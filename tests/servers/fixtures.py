@@ -27,6 +27,7 @@ _ON_SERVERS_IF_ASKED = tuple(
         "integration/test_comparisons.py",
         "integration/test_previous_release.py",
         "integration/test_registry.py",
+        "faults/test_schedules.py",
         "integration/test_resumable_uploads.py",
     )
 )

@@ -175,7 +175,14 @@ def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
     assert not any(client.run(lambda dask_worker: len(dask_worker.state.tasks)).values())
 
 
-@pytest.mark.parametrize("lost", ["scheduler killed", "scheduler stopped", "workers killed"])
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "scheduler killed",
+        pytest.param("scheduler stopped", marks=pytest.mark.slow),
+        pytest.param("workers killed", marks=pytest.mark.slow),
+    ],
+)
 def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root: Path, lost: str) -> None:
     """The job is then tried again."""
     tasks = slow_tasks(root)

@@ -73,7 +73,6 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
         cursor = page.next_cursor
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
 @pytest.mark.parametrize("direction", ["asc", "desc", None])
 @pytest.mark.parametrize(
     ("of", "column"),
@@ -86,9 +85,7 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
         *(("comparisons", column) for column in comparisons.COLUMNS),
     ],
 )
-def test_every_row_once_by_every_column(
-    filled: Store, of: str, column: str, direction: str | None, limit: int
-) -> None:
+def test_every_row_once_by_every_column(filled: Store, of: str, column: str, direction: str | None) -> None:
     """Whatever the column, direction and limit, a walk gives each row once, in the order of one page."""
     by: dict[str, Any] = {"sort": column, "direction": direction}
     if column == "metric" and of != "jobs":
@@ -100,7 +97,8 @@ def test_every_row_once_by_every_column(
 
     whole = _walk(filled, turn, 100)
     assert len(set(whole)) == 5
-    assert _walk(filled, turn, limit) == whole
+    for limit in (1, 2, 5):
+        assert _walk(filled, turn, limit) == whole
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _taken_back(workshop: Workshop, job_id: str) -> None:
         tx.jobs.take_back([tx.jobs.get(job_id)], attempts=3)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
 def test_ranks_leave_a_driver_that_is_lost(
     workshop: Workshop, larger: RankingDataset, number: signal.Signals
 ) -> None:

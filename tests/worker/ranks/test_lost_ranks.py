@@ -50,7 +50,7 @@ def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
         ("gradients", signal.SIGKILL),
         ("histograms", signal.SIGSTOP),
         *(
-            pytest.param(stage, number, marks=pytest.mark.long)
+            pytest.param(stage, number, marks=pytest.mark.slow)
             for stage, number in [
                 ("sketch", signal.SIGKILL),
                 ("sketch", signal.SIGSTOP),

@@ -18,12 +18,13 @@ HYPERPARAMETERS = {"num_iterations": 30, "num_leaves": 15, "min_data_in_leaf": 1
 SIGNIFICANT = 0.05
 
 
-@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("number", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_synthetic_data(workshop: Workshop, number: int) -> None:
     """Four hundred queries, each ranked by a model of the other half."""
     _check_alike(workshop, synthetic_dataset(400, seed=5, documents_per_query=20, n_features=20), number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "number"),
     [("lightgbm-rank/train.letor.txt", 2), ("fastrank-trec-news/trec_news_2018.train", 3)],

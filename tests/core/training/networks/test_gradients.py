@@ -45,6 +45,15 @@ def _double_precision() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def networks() -> dict[str, Differentiation]:
+    """Each net compiled once; tests begin with weights of their own."""
+    return {
+        name: Differentiation(scorer, parameters_of(scorer, np.random.default_rng(0)), seed=1)
+        for name, scorer in NETS.items()
+    }
+
+
 def parameters_of(scorer: NetworkScorer, generator: np.random.Generator) -> Parameters:
     """Draw weights with which no two documents have nearly the same score."""
     sizes = (N_INPUTS, *scorer.hidden_layers, 1)
@@ -62,9 +71,11 @@ def parameters_of(scorer: NetworkScorer, generator: np.random.Generator) -> Para
     return found
 
 
-def by_step(scorer: NetworkScorer, parameters: Parameters, inputs: Any, objective: Objective) -> Parameters:
+def by_step(
+    network: Differentiation, parameters: Parameters, inputs: Any, objective: Objective
+) -> Parameters:
     """Return the gradient that a step of plain descent of size 1 takes off the weights."""
-    network = Differentiation(scorer, parameters, seed=1)
+    network.restart(parameters)
 
     def loss(scores: Any) -> Any:
         terms = objective.terms(scores, 0)
@@ -114,15 +125,16 @@ def frozen_value(objective: Objective, scores: Any) -> Callable[[Any], float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), CASES, ids=lambda case: str(case))
-def test_steps_follow_the_differences_of_the_loss(name: str, options: dict[str, Any]) -> None:
+def test_steps_follow_the_differences_of_the_loss(
+    networks: dict[str, Differentiation], name: str, options: dict[str, Any]
+) -> None:
     """The gradient by each weight and bias is that of the loss by finite differences, to 1e-6."""
     generator = np.random.default_rng(len(name))
     inputs = generator.normal(size=(N_DOCUMENTS, N_INPUTS))
     labels = generator.integers(0, 4, N_DOCUMENTS).astype(float)
     objective = make_loss(name, **options).prepare(labels, BOUNDARIES)
-    for scorer in NETS.values():
-        parameters = parameters_of(scorer, generator)
-        network = Differentiation(scorer, parameters, seed=1)
+    for net, scorer in NETS.items():
+        parameters, network = parameters_of(scorer, generator), networks[net]
 
         def scores(changed: Parameters, network: Differentiation = network) -> Any:
             network.restart(changed)
@@ -135,7 +147,7 @@ def test_steps_follow_the_differences_of_the_loss(name: str, options: dict[str, 
             else lambda others: float(objective.terms(others, 0).value.sum())
         )
         expected = differences(lambda changed: value(scores(changed)), parameters)  # noqa: B023
-        found = by_step(scorer, parameters, inputs, objective)
+        found = by_step(network, parameters, inputs, objective)
         largest = max(np.abs(array).max() for layer in expected for array in layer.values())
         for ours, theirs in zip(found, expected, strict=True):
             for key, array in ours.items():
