@@ -1,6 +1,6 @@
 """Check judged frames before they are sent, and name the row and column of a mistake."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.client.arguments import Columns
@@ -52,10 +52,8 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
         DataUnusable: With the nearest spelling.
         WrongType: A role has neither a text nor a list.
     """
+    check_roles(columns, Columns.__annotations__)
     for role, given in columns.items():
-        if role not in Columns.__annotations__:
-            known = list(Columns.__annotations__)
-            raise DataUnusable(f"columns has no {role!r}{suggestion(role, known)} (it takes {listed(known)})")
         if not (given is None or isinstance(given, str | Sequence)):
             raise WrongType(f"columns names the {role} by a text or a list of texts, not {described(given)}")
         for name in [given] if isinstance(given, str) else given or ():
@@ -64,6 +62,21 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
                     f"there is no column {name!r}, which columns names as {role}{suggestion(name, names)}"
                     f" (the frame has {listed(names)})"
                 )
+
+
+def check_roles(columns: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse roles that do not exist.
+
+    Args:
+        columns: Column names by role.
+        known: The roles that there are.
+
+    Raises:
+        DataUnusable: With the nearest spelling.
+    """
+    for role in columns:
+        if role not in known:
+            raise DataUnusable(f"columns has no {role!r}{suggestion(role, known)} (it takes {listed(known)})")
 
 
 def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> Columns:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text, suggestion
+from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, usual_column
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 
@@ -78,9 +78,7 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
 
     table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
-    for role in given:
-        if role not in _ROLES:
-            raise DataUnusable(f"columns takes {listed(_ROLES)} here, not {role}{suggestion(role, _ROLES)}")
+    check_roles(given, _ROLES)
     found = {
         "query": given.get("query") or usual_column("query", names),
         "document": given.get("document") or usual_column("document", names),

@@ -93,7 +93,7 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
             None,
             "score, prediction could each be the score; name one",
         ),
-        (FRAME.assign(score=1.0), {"scores": "bm25"}, "not scores; did you mean 'score'?"),
+        (FRAME.assign(score=1.0), {"scores": "bm25"}, "columns has no 'scores'; did you mean 'score'"),
     ],
 )
 def test_scores_are_not_guessed(frame: pandas.DataFrame, columns: Any, sentence: str) -> None:
