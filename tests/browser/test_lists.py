@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,16 +46,23 @@ def _names(page: Page) -> list[str]:
     return page.locator(".list tbody > tr:first-child > th").all_inner_texts()
 
 
+@contextmanager
+def _scripts_held_back(visit: Visit, path: str) -> Iterator[None]:
+    """Open a list whose scripts come only after what is done meanwhile."""
+    held: list[Route] = []
+    visit.page.route("**/tables/paged_list.js*", lambda route: held.append(route))
+    visit.page.goto(f"{visit.url}{path}", wait_until="commit")
+    yield
+    visit.page.wait_for_function("() => document.readyState !== 'loading'")
+    held[0].continue_()
+
+
 def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
     """The scripts come late; neither what was typed nor a choice of the address is lost."""
     _trainings(store, "early-bird", "late-riser", ended=True)
     page = visit.page
-    held: list[Route] = []
-    page.route("**/tables/paged_list.js*", lambda route: held.append(route))
-    page.goto(f"{visit.url}/jobs?status=succeeded", wait_until="commit")
-    page.get_by_label("Search by name").fill("early-b")
-    page.wait_for_function("() => document.readyState !== 'loading'")
-    held[0].continue_()
+    with _scripts_held_back(visit, "/jobs?status=succeeded"):
+        page.get_by_label("Search by name").fill("early-b")
     page.wait_for_url(re.compile("prefix=early-b"))
     expect(page.locator(".list tbody > tr:first-child > th")).to_have_text(["early-bird"])
     assert "status=succeeded" in page.url
@@ -65,14 +73,10 @@ def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, stor
     """Neither late scripts nor choices of another filter that come late take a choice back."""
     _trainings(store, "chosen-early", ended=True)
     page = visit.page
-    scripts: list[Route] = []
     datasets: list[Route] = []
-    page.route("**/tables/paged_list.js*", lambda route: scripts.append(route))
     page.route("**/v1/datasets?fields=name*", lambda route: datasets.append(route))
-    page.goto(f"{visit.url}/jobs", wait_until="commit")
-    page.get_by_label("Filter by status").select_option("failed")
-    page.wait_for_function("() => document.readyState !== 'loading'")
-    scripts[0].continue_()
+    with _scripts_held_back(visit, "/jobs"):
+        page.get_by_label("Filter by status").select_option("failed")
     page.wait_for_url(re.compile("status=failed"))
     addresses = page.get_by_label("Filter by status").evaluate(
         """(select) => ["running", "succeeded"].map((status) => {
