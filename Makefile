@@ -68,7 +68,7 @@ serve: install ## start the embedded service: Valkey, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
+test: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run all tests but the slow ones: unit, real processes, browser; those of the store on PostgreSQL with S3, too
 	$(PYTEST)
 
 .PHONY: test-slow

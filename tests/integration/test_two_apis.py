@@ -13,8 +13,6 @@ from tests.integration.api_process import ApiProcess
 from tests.servers.fixtures import Places
 from tests.servers.webhook_receiver import Receiver, running_receiver
 
-pytestmark = pytest.mark.servers  # where two APIs run, as one has a database file of its own
-
 EVENTS = 10
 TIMEOUT_SECONDS = 3
 LIMIT_SECONDS = 60.0

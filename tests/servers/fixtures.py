@@ -24,10 +24,10 @@ _ON_SERVERS_IF_ASKED = tuple(
     for path in (
         "app",
         "worker",
+        "faults/test_schedules.py",
         "integration/test_comparisons.py",
         "integration/test_previous_release.py",
         "integration/test_registry.py",
-        "faults/test_schedules.py",
         "integration/test_resumable_uploads.py",
     )
 )

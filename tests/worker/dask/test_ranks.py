@@ -126,7 +126,6 @@ def test_two_trainings_at_once_end(
     assert ranks_left(dask_cluster, 1.0) == []
 
 
-@pytest.mark.slow
 def test_the_workers_threads_are_left_to_others(
     workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
@@ -170,7 +169,6 @@ def test_a_killed_dask_worker_costs_no_job(
         assert ranks_left(cluster, 1.0) == []
 
 
-@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_attempt(
     workshop: Workshop, dataset: RankingDataset, tmp_path: Path
 ) -> None:
