@@ -41,7 +41,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     capture_output()
     _prepare_environment()
     require_key_beyond_loopback(host, data_dir)
-    with _imports_left_alone():
+    with _garbage_collection_paused():
         import uvicorn
 
         from app import create_app
@@ -59,7 +59,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     application = create_app(settings)
     prepare(application)
     _start_later(LOW_PRIORITY.start)
-    # A full collection stops every request, and what is there already would make it last a fifth of a second.
+    # A full collection stops every request, and what was made so far would make it last a fifth of a second.
     gc.collect()
     gc.freeze()
     # The event loop waits this long for each thread that runs Python before it has its turn.
@@ -78,8 +78,8 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
 
 @contextmanager
-def _imports_left_alone() -> Iterator[None]:
-    """Collect no garbage while modules are imported, nor ever look at them: that takes a fifth of a start."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Collect no garbage while modules are imported, and leave what they hold out of later collections."""
     gc.disable()
     try:
         yield
@@ -122,7 +122,7 @@ def run_worker(
     require_server_package()
     capture_output()
     _prepare_environment(threads)
-    with _imports_left_alone():
+    with _garbage_collection_paused():
         from core.errors import RankeryError
         from worker import run
         from worker.process.logs import configure_logging

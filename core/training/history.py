@@ -10,8 +10,8 @@ from core.training.report import IterationReport, Values
 from core.training.spec import TrainingSpec
 
 
-class Progress(Protocol):
-    """The state of a training where it goes on: a checkpoint of trees or of a network."""
+class ResumePoint(Protocol):
+    """Where a training goes on: a checkpoint of trees or of a network."""
 
     @property
     def best_iteration(self) -> int:
@@ -40,7 +40,7 @@ class History:
         best_value: Value of the selection metric there, the greater the better.
     """
 
-    def __init__(self, spec: TrainingSpec, start: Progress | None, *, validates: bool) -> None:
+    def __init__(self, spec: TrainingSpec, start: ResumePoint | None, *, validates: bool) -> None:
         self._spec = spec
         self._total = spec.iterations
         # Where later trees rescale earlier ones, the last iteration is the best.
