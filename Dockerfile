@@ -22,10 +22,12 @@ ENV NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=""
 # hadolint ignore=DL3006
 FROM system-${TARGETARCH} AS build
 WORKDIR /src
-COPY requirements/runtime.lock requirements/build.lock requirements/
+COPY requirements/installer.lock requirements/extras.lock requirements/build.lock requirements/
+ENV UV_NO_CACHE=1 PATH=/opt/build/bin:$PATH
 RUN python -m venv /opt/rankery \
-    && pip install --no-cache-dir --require-hashes --requirement requirements/runtime.lock \
-    && pip install --no-cache-dir --require-hashes --target /opt/build --requirement requirements/build.lock
+    && pip install --no-cache-dir --require-hashes --target /opt/build --requirement requirements/installer.lock \
+    && uv pip sync --python /opt/rankery --require-hashes requirements/extras.lock \
+    && uv pip install --python /opt/rankery --target /opt/build --require-hashes --requirement requirements/build.lock
 COPY pyproject.toml README.md LICENSE mkdocs.yml ./
 COPY app app
 COPY worker worker

@@ -3,11 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 GENERATED := rankery/client/synchronous rankery/client/schemas/requests.py rankery/client/schemas/answers.py rankery/cli/job_names.py
+GUIDE := app/guide/site/index.html
 CLIENT := rankery/client/schemas/answers.py
 API_TYPES := app/dashboard/types/openapi.d.ts
 # Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(if $(SEED),--random-order --random-order-seed=$(SEED))
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,31 +19,40 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed $(CLIENT) .venv/.compiled app/guide/site/index.html ## make .venv to run the service in, the client and the guide; nothing to do when up to date
+install: .venv/.installed $(CLIENT) ## make .venv to run the service in; nothing to do when up to date
 
-.venv/.installed: requirements/runtime.lock requirements/build.lock pyproject.toml server/pyproject.toml
+# Locks in layers: development holds extras, extras hold service. A new lock keeps the layer that .venv has.
+LAYER = $(or $(and $(wildcard .venv/.developed),development),$(and $(wildcard .venv/.extended),extras),service)
+define synchronise
+$(BIN)/uv pip sync --quiet --python .venv --require-hashes requirements/installer.lock requirements/$(1).lock
+$(BIN)/uv pip install --quiet --python .venv --no-deps --no-build-isolation --editable . --editable ./server
+@touch $@
+endef
+
+$(BIN)/uv: requirements/installer.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/runtime.lock
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/build.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . --editable ./server
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/installer.lock
 	@touch $@
+
+.venv/.installed: $(BIN)/uv requirements/service.lock pyproject.toml server/pyproject.toml
+	$(call synchronise,$(LAYER))
+
+.PHONY: extras
+extras: .venv/.extended ## add the optional packages: networks, distributed training, PostgreSQL, S3, ONNX, …
+
+.venv/.extended: .venv/.installed requirements/extras.lock
+	$(call synchronise,$(if $(wildcard .venv/.developed),development,extras))
 
 .PHONY: develop
-develop: .venv/.developed install ## add to .venv what tests, benchmarks and linters need
+develop: .venv/.developed install ## add to .venv the optional packages, and what tests, benchmarks and linters need
 
 .venv/.developed: .venv/.installed requirements/development.lock
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
-	@touch $@
+	$(call synchronise,development)
 
 # The guide and the client are made from the code, so that the code is among what they depend on.
 $(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchronous -name '*.py')
 	$(BIN)/python -m tools.generate_client
-
-# So that no start of the service waits, nor the guide's pictures.
-.venv/.compiled: $(CLIENT) $(shell find core -name '*.py')
-	$(BIN)/rankery warm-up
-	@touch $@
 
 node_modules/.package-lock.json: .venv/.developed package.json package-lock.json
 	$(NPM) ci
@@ -51,7 +61,12 @@ node_modules/.package-lock.json: .venv/.developed package.json package-lock.json
 $(API_TYPES): $(CLIENT) node_modules/.package-lock.json
 	$(BIN)/python -m tools.generate_api_types
 
-app/guide/site/index.html: $(CLIENT) .venv/.compiled mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
+.venv/.builds: .venv/.installed requirements/build.lock
+	$(BIN)/uv pip install --quiet --python .venv --require-hashes --requirement requirements/build.lock
+	@touch $@
+
+$(GUIDE): .venv/.builds $(CLIENT) mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
+	$(BIN)/rankery warm-up
 	$(BIN)/python -m guide
 
 .PHONY: guide
@@ -64,16 +79,21 @@ demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TE
 	$(BIN)/rankery demo $(if $(TRAIN),--train $(TRAIN)) $(if $(VALIDATION),--validation $(VALIDATION)) $(if $(TEST),--test $(TEST))
 
 .PHONY: serve
-serve: install ## start the embedded service: Valkey, API, worker, dashboard
+serve: install ## start the embedded service: Valkey, API, worker, dashboard; its guide is built meanwhile
+	@$(MAKE) --silent $(GUIDE) >.venv/guide.log 2>&1 &
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run all tests but the slow ones: unit, real processes, browser; those of the store on PostgreSQL with S3, too
+test: tested-tools ## run all tests but the slow ones: unit, real processes, browser; SEED= draws their order
 	$(PYTEST)
 
-.PHONY: test-slow
-test-slow: develop node_modules/.package-lock.json .venv-mlflow/.installed ## run the long forms that make test leaves out: more kills, stores, models and pages
-	$(PYTEST) -m slow
+.PHONY: test-all
+test-all: tested-tools ## run all tests, and every campaign of kills, faults and mutated input; takes hours
+	$(PYTEST) -m "slow or not slow"
+	$(MAKE) test-servers test-kill test-imports test-events test-schedules test-faults test-resume test-api-fuzz fuzz-datasets fuzz-scoring
+
+.PHONY: tested-tools
+tested-tools: develop node_modules/.package-lock.json .venv-mlflow/.installed $(GUIDE)
 
 .PHONY: test-fast
 test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
@@ -201,9 +221,9 @@ bench-attacks: develop ## 300 scoring requests a second beside attacks on memory
 	$(BIN)/python -m benchmarks.attacks
 
 # In environments of their own: they want other versions of what the service is made of.
-.venv-%/.installed: requirements/%.lock
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/pip install --quiet --require-hashes --requirement requirements/$*.lock
+.venv-%/.installed: $(BIN)/uv requirements/%.lock
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-$*
+	$(BIN)/uv pip sync --quiet --python .venv-$* --require-hashes requirements/$*.lock
 	@touch $@
 
 .PHONY: bench-coherency
@@ -245,15 +265,19 @@ format: develop node_modules/.package-lock.json ## format the code
 
 .PHONY: lock
 lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
-	$(BIN)/uv pip compile $(LOCK) $(SERVER) --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile $(LOCK) $(SERVER) --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
-	$(BIN)/uv pip compile $(LOCK) --group build --constraints requirements/runtime.lock --output-file requirements/build.lock
-	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
-	$(BIN)/uv pip compile $(LOCK) requirements/mlflow.in --output-file requirements/mlflow.lock
+	$(LOCK) $(SERVER) $(EXTRAS) --group dev --output-file requirements/development.lock
+	$(LOCK) $(SERVER) $(EXTRAS) $(AGREED) --output-file requirements/extras.lock
+	$(LOCK) $(SERVER) $(AGREED) --output-file requirements/service.lock
+	$(LOCK) --group build $(AGREED) --output-file requirements/build.lock
+	$(LOCK) --group installer $(AGREED) --output-file requirements/installer.lock
+	$(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
+	$(LOCK) requirements/mlflow.in --output-file requirements/mlflow.lock
 	$(NPM) update
 
-SERVER := server/pyproject.toml --extra distributed --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry --no-emit-package rankery --no-emit-package rankery-server
-LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+SERVER := server/pyproject.toml --no-emit-package rankery --no-emit-package rankery-server
+EXTRAS := --extra distributed --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry
+AGREED := --constraints requirements/development.lock
 
 .PHONY: clean
 clean: ## remove the environment and caches

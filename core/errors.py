@@ -284,7 +284,8 @@ class ExtraMissing(RankeryError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f'{what} needs an optional package: pip install "rankery-server[{extra}]"')
+        command = f'pip install "rankery-server[{extra}]", or make extras in a clone'
+        super().__init__(f"{what} needs an optional package: {command}")
 
 
 class ArtifactDamaged(RankeryError):

@@ -40,6 +40,18 @@ def test_the_client_requires_little() -> None:
     assert required == {"httpx", "pydantic", "rich", "typer", "typing-extensions"}
 
 
+@pytest.mark.parametrize("lock", ["installer", "service", "extras", "build"])
+def test_the_lock_of_development_holds_the_others(lock: str) -> None:
+    """So that no layer of `.venv` takes back a version that another one needs."""
+    pinned = _pinned(lock)
+    assert pinned
+    assert pinned <= _pinned("development")
+
+
+def _pinned(lock: str) -> set[str]:
+    return set(re.findall(r"^\S+==\S+", (ROOT / "requirements" / f"{lock}.lock").read_text(), re.MULTILINE))
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the source archives, and the wheels that were built from them."""

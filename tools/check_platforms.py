@@ -5,7 +5,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
-LOCK = Path(__file__).parents[1] / "requirements" / "runtime.lock"
+LOCK = Path(__file__).parents[1] / "requirements" / "extras.lock"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin")
 

@@ -65,5 +65,6 @@ def test_an_absent_package_is_named_with_its_extra(
     lines = f"import sys; sys.modules[{package!r}] = None\n{code.format(folder=str(tmp_path))}"
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        f'core.errors.ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]"'
+        f'core.errors.ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]",'
+        " or make extras in a clone"
     )

@@ -1,4 +1,4 @@
-"""Clean environments with the versions of the locks."""
+"""Clean environments with the versions of the lock of development, which holds all others."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_LOCKS = ("runtime.lock", "development.lock")
+_LOCK = ROOT / "requirements" / "development.lock"
 _PINNED = re.compile(r"^([a-z0-9][^ ]*==[^\\\n]*?)\s*\\?$", re.MULTILINE)
 # Neither settings of this machine's service nor the sources may reach what is tried.
 _OWN = ("PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV", "NUMBA_CACHE_DIR")
@@ -65,6 +65,5 @@ def own_variables(**variables: str) -> dict[str, str]:
 
 
 def locked_versions() -> Sequence[str]:
-    """Return `package==version` of both locks, with their markers, as pip takes them for constraints."""
-    texts = [(ROOT / "requirements" / lock).read_text() for lock in _LOCKS]
-    return sorted({pinned for text in texts for pinned in _PINNED.findall(text)})
+    """Return each `package==version` of the lock, with its markers, as pip takes them for constraints."""
+    return sorted(set(_PINNED.findall(_LOCK.read_text())))
