@@ -14,7 +14,7 @@ from app.http.root_path import root_path_of
 
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
-NOT_BUILT = "the guide has not been built here: `make guide` builds it"
+NOT_BUILT = "the guide has not been built here: `make serve` builds it in the background, `make guide` with screenshots"
 
 
 def mount_guide(application: FastAPI, site: Path = SITE) -> None:
