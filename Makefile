@@ -51,7 +51,7 @@ develop: .venv/.developed install ## add to .venv the optional packages, and wha
 	$(call synchronise,development)
 
 # The guide and the client are made from the code, so that the code is among what they depend on.
-$(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchronous -name '*.py')
+$(CLIENT): .venv/.builds $(shell find tools app core rankery/client/asynchronous -name '*.py')
 	$(BIN)/python -m tools.generate_client
 
 node_modules/.package-lock.json: .venv/.developed package.json package-lock.json
