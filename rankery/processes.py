@@ -57,7 +57,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     _warn_of_unknown_variables()
     _check_store(settings)
     application = create_app(settings)
-    prepare(application)
+    prepare()
     _start_later(LOW_PRIORITY.start)
     # A full collection stops every request, and what was made so far would make it last a fifth of a second.
     gc.collect()

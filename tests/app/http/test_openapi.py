@@ -1,9 +1,11 @@
 """The OpenAPI document: what a stranger with a code generator gets."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
 from pydantic import TypeAdapter
 
 from app import ApiSettings, create_app
@@ -13,6 +15,7 @@ from app.datasets.folders import FolderDatasetRequest
 from app.datasets.schemas import Dataset
 from app.datasets.synthetic import SyntheticDatasetRequest
 from app.evaluation.schemas import Evaluation
+from app.http.openapi_components import compact
 from app.http.problems import MEDIA_TYPE
 from app.jobs.requests import JobRequest
 from app.jobs.requests.examples import REQUEST_EXAMPLES
@@ -27,7 +30,7 @@ from app.scoring.schemas import RankRequest
 from app.uploads.schemas import Upload
 from core.losses import LOSSES
 from core.training import training_spec
-from tests.app.conftest import NO_BROKER
+from tests.app.conftest import NO_BROKER, TestClient
 
 pytestmark = pytest.mark.embedded
 
@@ -151,6 +154,8 @@ PATHS = {
     "/healthz": {"get"},
     "/readyz": {"get"},
 }
+# Bytes of the document as it is sent, before compression.
+MAX_BYTES = 530_000
 CREATING = (
     "upload_dataset",
     "create_synthetic_dataset",
@@ -281,11 +286,85 @@ def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None
     assert sigma["description"]
 
 
-def test_references_lead_somewhere(document: dict[str, Any]) -> None:
-    """No `$ref` points at a schema that is not there."""
-    schemas = document["components"]["schemas"]
-    references = set(re.findall(r"'#/components/schemas/([^']+)'", str(document)))
-    assert references <= set(schemas)
+def test_the_compact_document_is_served_and_small(client: TestClient) -> None:
+    """Generators, readers and `/docs` get it; a route that repeats what others say must not make it grow."""
+    answer = client.get("/openapi.json")
+    assert answer.json() == compact(client.app.openapi())  # type: ignore[attr-defined]
+    assert len(answer.content) <= MAX_BYTES
+
+
+def test_the_compact_document_is_valid(document: dict[str, Any]) -> None:
+    """By the JSON schema of OpenAPI 3.1, and with every reference and example in its place."""
+    OpenAPIV31SpecValidator(compact(document)).validate()
+
+
+def test_every_reference_has_its_component(document: dict[str, Any]) -> None:
+    """No `$ref` and no mapping points at a component that is not there, and no component is without use."""
+    for one in (document, compact(document)):
+        references = set(re.findall(r"'#/components/(\w+/[^']+)'", str(one)))
+        components = {f"{section}/{name}" for section, all_ in one["components"].items() for name in all_}
+        assert references <= components
+        assert not {name for name in components - references if not name.startswith("s")}
+
+
+def test_the_compact_document_says_the_same(document: dict[str, Any]) -> None:
+    """With its new references resolved, every operation and schema is the one that FastAPI generated."""
+    served = compact(document)
+    expanded = _expanded({key: served[key] for key in ("paths", "components")}, served, document)
+    for methods in expanded["paths"].values():
+        for operation in methods.values():
+            operation.setdefault("security", served["security"])
+    schemas = {name: expanded["components"]["schemas"][name] for name in document["components"]["schemas"]}
+    assert _without_repetitions(expanded["paths"]) == _without_repetitions(document["paths"])
+    assert _without_repetitions(schemas) == _without_repetitions(document["components"]["schemas"])
+    for section in served.keys() - {"paths", "components", "security"}:
+        assert served[section] == document[section]
+    assert served["components"]["securitySchemes"] == document["components"]["securitySchemes"]
+
+
+def test_titles_that_say_something_stay() -> None:
+    """A title is left out where it repeats the name; a property of that name is no title."""
+    properties = {
+        "job_id": {"type": "string", "title": "Job Id"},
+        "title": {"type": "string", "title": "Shown above"},
+    }
+    schema = {"type": "object", "title": "Thing", "properties": properties, "examples": [{"title": "Thing"}]}
+    operation = {"operationId": "get_thing", "tags": ["things"], "responses": {}, "security": []}
+    served = compact(
+        {"paths": {"/": {"get": operation}}, "components": {"schemas": {"Thing": schema}}},
+    )
+    assert served["components"]["schemas"]["Thing"] == {
+        "type": "object",
+        "properties": {"job_id": {"type": "string"}, "title": {"type": "string", "title": "Shown above"}},
+        "examples": [{"title": "Thing"}],
+    }
+
+
+def _expanded(value: Any, served: dict[str, Any], document: dict[str, Any]) -> Any:
+    """Replace the references to components that the document of FastAPI does not have."""
+    if isinstance(value, list):
+        return [_expanded(one, served, document) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get("$ref"), str):
+        section, name = value["$ref"].split("/")[2:]
+        if name not in document["components"].get(section, {}):
+            assert len(value) == 1
+            return _expanded(served["components"][section][name], served, document)
+    return {key: _expanded(one, served, document) for key, one in value.items()}
+
+
+def _without_repetitions(value: Any) -> Any:
+    """Take out titles, and the description that FastAPI writes beside a parameter's schema and within it."""
+    if isinstance(value, list):
+        return [_without_repetitions(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    kept = {key: one for key, one in value.items() if key != "title" or not isinstance(one, str)}
+    schema = kept.get("schema", {})
+    if "in" in kept and schema.get("description") == kept.get("description"):
+        kept["schema"] = {key: one for key, one in schema.items() if key != "description"}
+    return {key: _without_repetitions(one) for key, one in kept.items()}
 
 
 @pytest.mark.parametrize("name", REQUEST_EXAMPLES)
