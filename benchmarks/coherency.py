@@ -19,9 +19,9 @@ from rich.table import Table
 from benchmarks.loads import Load
 from core.data import RankingDataset
 from core.diagnostics import incoherent_queries, strictly_incoherent_queries
-from core.jit import use_threads
 from core.losses import Loss, make_loss
 from core.metrics import parse_metric
+from core.ranges import use_threads
 from core.training import Hyperparameters
 from core.types import Float32Array, Float64Array
 

@@ -24,8 +24,8 @@ from core.data import RankingDataset
 from core.data.trec import Run, join_run
 from core.evaluation import measure
 from core.evaluation.randomisation import randomisation_p_values
-from core.jit import use_threads
 from core.metrics import METRICS, PRESETS
+from core.ranges import use_threads
 from core.types import Float32Array, Float64Array, Int64Array
 
 _Number = TypeVar("_Number", int, float)

@@ -128,8 +128,8 @@ def _ratio(other: dict[str, float], found: dict[str, float]) -> str:
 
 def growth(lengths: tuple[int, ...] = LENGTHS, repeats: int = 3) -> Table:
     """Time RankNet's gradient and loss of one query of five labels against its documents."""
-    from core.jit import use_threads
     from core.losses import make_loss
+    from core.ranges import use_threads
 
     use_threads(1)
     generator = np.random.default_rng(0)

@@ -19,8 +19,8 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.loads import LOADS, Load
-from core.jit import use_threads
 from core.losses import LOSSES, make_loss
+from core.ranges import use_threads
 from core.types import Float64Array
 from core.warm_up import warm_up
 

@@ -1,18 +1,14 @@
-"""How Rankery compiles: one place for numba's flags, threading layer and thread count."""
+"""How Rankery compiles: one place for numba's flags."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba import config as numba_config
 
 from core.kernel_cache import keep_on_disk
 
 # Never nnan or ninf: kernels rely on NaN and infinity keeping their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-
-# One OpenMP pool serves LightGBM and numba; two pools would spin against each other.
-numba_config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
 
 Kernel = Callable[..., Any]
 
@@ -56,21 +52,7 @@ def fused_bare(function: Kernel) -> Kernel:
     return _compile(function, fastmath={"contract"}, _nrt=False)
 
 
-def parallel(function: Kernel) -> Kernel:
-    """Compile a loop over queries that runs on several threads, cached on disk."""
-    return _compile(function, fastmath=FASTMATH, parallel=True)
-
-
 def _compile(function: Kernel, **options: Any) -> Kernel:
     kernel: Kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
     keep_on_disk(kernel)
     return kernel
-
-
-def use_threads(threads: int) -> None:
-    """Let kernels called from this thread use up to `threads` threads.
-
-    numba keeps the number per calling thread, and never above what it started with.
-    """
-    most: int = numba_config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    numba.set_num_threads(min(threads, most))

@@ -61,7 +61,7 @@ def available_cpus(groups: ControlGroups | None = None) -> int:
 
 
 def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: int | None = None) -> None:
-    """Have OpenMP, numba, BLAS and Arrow start as many threads as can run here, whatever the host has.
+    """Have OpenMP, kernels, BLAS and Arrow start as many threads as can run here, whatever the host has.
 
     They read it once, when they are first imported. What is set already stays.
 
@@ -70,7 +70,7 @@ def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: in
         wanted: Threads that a user has asked for, which may be more.
     """
     threads = str(max(available_cpus(), wanted or 1))
-    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.setdefault(variable, threads)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _SOURCES = str(Path(__file__).parents[1])
 _PR_SET_PDEATHSIG = 1
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
 def module_command(module: str, *arguments: object) -> list[str]:

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numba import prange
+import numpy.typing as npt
 
 from core.data.file_text import FileText
 from core.data.spans import span_texts
 from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, skip_blanks, word_stop
 from core.data.texts import Texts
-from core.jit import exact_bare, exact_inlined, parallel
+from core.jit import exact_bare, exact_inlined
+from core.ranges import over_ranges
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
@@ -46,7 +47,9 @@ def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int6
     """Return where the values of each key are, how long, and whether there are no other keys."""
     values: Int64Array = np.zeros((len(keys), len(starts)), np.int64)
     lengths: Int32Array = np.zeros((len(keys), len(starts)), np.int32)
-    return values, lengths, not _find_values(source.text, starts, keys, values, lengths)
+    others: npt.NDArray[np.bool_] = np.zeros(len(starts), np.bool_)
+    over_ranges(_find_values, len(starts), source.text, starts, keys, values, lengths, others)
+    return values, lengths, not others.any()
 
 
 @exact_bare
@@ -65,15 +68,21 @@ def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
     return n_keys
 
 
-@parallel
+@exact_bare
 def _find_values(
-    text: Text, starts: Int64Array, keys: Int64Array, values: Int64Array, lengths: Int32Array
-) -> int:
-    """Note where the value of each key is in each comment; count the comments with other keys."""
-    size, others = np.uint64(len(text)), 0
-    for row in prange(len(starts)):
-        others += _note_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
-    return others
+    first: int,
+    last: int,
+    text: Text,
+    starts: Int64Array,
+    keys: Int64Array,
+    values: Int64Array,
+    lengths: Int32Array,
+    others: npt.NDArray[np.bool_],
+) -> None:
+    """Note where the value of each key is in each comment, and which comments have other keys."""
+    size = np.uint64(len(text))
+    for row in range(first, last):
+        others[row] = _note_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
 
 
 @exact_bare

@@ -5,7 +5,6 @@ whose first character that is no blank is not a #.
 """
 
 import numpy as np
-from numba import prange
 
 from core.data.number_kernel import DECIDED, INFINITE, MALFORMED, TOO_LARGE, UNDECIDED, read_number
 from core.data.text_kernel import (
@@ -19,7 +18,7 @@ from core.data.text_kernel import (
     token_stop,
     word_stop,
 )
-from core.jit import exact_bare, exact_inlined, parallel
+from core.jit import exact_bare, exact_inlined
 from core.text.bytes_kernel import Text
 from core.types import Float32Array, Int32Array, Int64Array
 
@@ -43,18 +42,22 @@ MOST_PROBLEMS = 100
 _ONE = np.uint64(1)
 
 
-@parallel
-def measure(text: Text, cuts: Int64Array, has_queries: bool, shape: Int64Array) -> None:
-    """Find the shape of each chunk, without judging anything.
+@exact_bare
+def measure(
+    first: int, last: int, text: Text, cuts: Int64Array, has_queries: bool, shape: Int64Array
+) -> None:
+    """Find the shape of each chunk of a range, without judging anything.
 
     Args:
+        first: Of the range.
+        last: The chunk behind it.
         text: The whole file.
         cuts: (n_chunks + 1,) where chunks begin and end, at line starts.
         has_queries: Whether a query token follows the label.
         shape: (n_chunks, 4) filled with the number of rows, the largest feature id (at most
             `MAX_FEATURE_ID` + 1), where its token starts, and the smallest feature id.
     """
-    for chunk in prange(len(cuts) - 1):
+    for chunk in range(first, last):
         _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])
 
 
@@ -82,8 +85,10 @@ def _measure_chunk(text: Text, start: int, stop: int, has_queries: bool, shape: 
     shape[0], shape[1], shape[2], shape[3] = rows, largest, largest_at, smallest
 
 
-@parallel
+@exact_bare
 def fill(
+    first: int,
+    last: int,
     text: Text,
     cuts: Int64Array,
     first_rows: Int64Array,
@@ -100,9 +105,11 @@ def fill(
     undecided: Int64Array,
     counts: Int64Array,
 ) -> None:
-    """Parse the rows of some chunks into the arrays.
+    """Parse the rows of a range of chunks into the arrays.
 
     Args:
+        first: Of the range.
+        last: The chunk behind it.
         text: The whole file.
         cuts: (n_chunks + 1,) where chunks begin and end.
         first_rows: (n_chunks,) the row that each chunk begins with.
@@ -122,7 +129,7 @@ def fill(
         counts: (n_chunks, 3) how many problems and undecided rows there are, which may be more than fit, and
             how many comments go on after the document id.
     """
-    for chunk in prange(len(cuts) - 1):
+    for chunk in range(first, last):
         _fill_chunk(
             text,
             cuts[chunk],

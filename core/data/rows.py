@@ -25,7 +25,7 @@ from core.data.letor_kernel import (
 )
 from core.data.options import Limits
 from core.errors import DatasetError
-from core.jit import use_threads
+from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array
 
 CHUNK_BYTES = 2**22
@@ -117,7 +117,8 @@ class Rows:
         shape: Int64Array = np.zeros((len(self._cuts) - 1, 4), np.int64)
         for block in self._blocks(0):
             cuts = self._cuts[block.start : block.stop + 1]
-            measure(self._source.text, cuts, self._has_queries, shape[block])
+            text, n = self._source.text, len(cuts) - 1
+            over_ranges(measure, n, text, cuts, self._has_queries, shape[block], work=int(cuts[-1] - cuts[0]))
         first_rows: Int64Array = np.concatenate(([0], np.cumsum(shape[:, 0])))
         n_rows = int(first_rows[-1])
         if n_rows == 0:
@@ -164,9 +165,12 @@ class Rows:
         problems: Int64Array = np.empty((n_chunks, MOST_PROBLEMS, 3), np.int64)
         undecided: Int64Array = np.empty((n_chunks, room, 3), np.int64)
         counts: Int64Array = np.zeros((n_chunks, 3), np.int64)
-        fill(
+        cuts = self._cuts[block.start : block.stop + 1]
+        over_ranges(
+            fill,
+            n_chunks,
             self._source.text,
-            self._cuts[block.start : block.stop + 1],
+            cuts,
             first_rows[block],
             self._has_queries,
             self.first_id,
@@ -180,6 +184,7 @@ class Rows:
             problems,
             undecided,
             counts,
+            work=int(cuts[-1] - cuts[0]),
         )
         most_undecided = int(counts[:, 1].max())
         if most_undecided > room:

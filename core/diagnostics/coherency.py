@@ -2,10 +2,10 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
-from core.jit import bare, parallel
+from core.jit import bare
 from core.metrics import order_by_score
+from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
 
 Mask = npt.NDArray[np.bool_]
@@ -32,8 +32,7 @@ def incoherent_queries(
     """
     push, ranked, boundaries = _ranked(gradient, scores, labels, query_boundaries)
     everything = np.ones(len(push), np.bool_)
-    found: Mask = _any_incoherent(push, ranked, everything, everything, boundaries)
-    return found
+    return _any_incoherent(push, ranked, everything, everything, boundaries)
 
 
 def strictly_incoherent_queries(
@@ -59,9 +58,9 @@ def strictly_incoherent_queries(
     push, ranked, boundaries = _ranked(gradient, scores, labels, query_boundaries)
     ideal = ranked[order_by_score(ranked, boundaries)]
     false, missed = np.zeros((2, len(push)), np.bool_)
-    _mark(ranked, ideal, boundaries, cutoff, false, missed)
-    found: Mask = _any_incoherent(push, ranked, false, missed, boundaries)
-    return found
+    n = len(boundaries) - 1
+    over_ranges(_mark, n, ranked, ideal, boundaries, cutoff, false, missed, work=len(push))
+    return _any_incoherent(push, ranked, false, missed, boundaries)
 
 
 def _ranked(
@@ -72,16 +71,30 @@ def _ranked(
     return -np.asarray(gradient, np.float64)[order], np.asarray(labels, np.float64)[order], boundaries
 
 
-@parallel
 def _any_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, query_boundaries: Int64Array
 ) -> Mask:
     found = np.zeros(len(query_boundaries) - 1, np.bool_)
-    for query in prange(len(found)):
+    n = len(found)
+    over_ranges(_find_incoherent, n, push, labels, above, below, query_boundaries, found, work=len(push))
+    return found
+
+
+@bare
+def _find_incoherent(
+    first: int,
+    last: int,
+    push: Float64Array,
+    labels: Float64Array,
+    above: Mask,
+    below: Mask,
+    query_boundaries: Int64Array,
+    found: Mask,
+) -> None:
+    for query in range(first, last):
         found[query] = _is_incoherent(
             push, labels, above, below, query_boundaries[query], query_boundaries[query + 1]
         )
-    return found
 
 
 @bare
@@ -102,8 +115,10 @@ def _is_incoherent(
     return False
 
 
-@parallel
+@bare
 def _mark(
+    first: int,
+    last: int,
     ranked: Float64Array,
     ideal: Float64Array,
     query_boundaries: Int64Array,
@@ -111,7 +126,7 @@ def _mark(
     false: Mask,
     missed: Mask,
 ) -> None:
-    for query in prange(len(query_boundaries) - 1):
+    for query in range(first, last):
         _mark_query(
             ranked, ideal, query_boundaries[query], query_boundaries[query + 1], cutoff, false, missed
         )

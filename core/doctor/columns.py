@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from core.data import RankingDataset
 from core.doctor.hashing import Flags, Hashes, column_keys, hash_row
-from core.jit import inlined, parallel
+from core.jit import bare, inlined
+from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 # Blocks depend on the data alone, so that sums are the same on any number of threads.
@@ -80,8 +80,10 @@ def _measure_row(
         varies[j] |= _differ(value, features[first_row, j])
 
 
-@parallel
+@bare
 def _measure_blocks(
+    first: int,
+    last: int,
     features: Float32Array,
     bits: npt.NDArray[np.uint32],
     first_document: Float32Array,
@@ -100,7 +102,7 @@ def _measure_blocks(
     hashes: Hashes,
     filled: Flags,
 ) -> None:
-    for block in prange(len(cuts) - 1):
+    for block in range(first, last):
         for query in range(cuts[block], cuts[block + 1]):
             start = query_boundaries[query] - query_boundaries[cuts[0]]
             for j in range(len(columns)):
@@ -137,7 +139,9 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
         of_blocks = cuts[first : first + _BLOCKS_AT_ONCE + 1]
         rows = slice(*dataset.query_boundaries[of_blocks[[0, -1]]].tolist())
         features = dataset.features[rows]
-        _measure_blocks(
+        over_ranges(
+            _measure_blocks,
+            len(of_blocks) - 1,
             features,
             features.view(np.uint32),
             first_document,
@@ -155,6 +159,7 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
             varies_in_queries[blocks],
             hashes[rows],
             filled[rows],
+            work=features.size,
         )
     within = np.logical_or.reduce(varies_in_queries)
     return ColumnCounts(

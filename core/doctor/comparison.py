@@ -4,7 +4,7 @@ from core.data import RankingDataset
 from core.doctor.agreement import feature_findings, label_findings, unseen_category_findings
 from core.doctor.overlap import document_findings, query_findings
 from core.doctor.report import Finding, by_severity
-from core.jit import use_threads
+from core.ranges import use_threads
 
 
 def compare(

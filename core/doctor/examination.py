@@ -13,7 +13,7 @@ from core.doctor.profiles import profile_features
 from core.doctor.queries import query_findings
 from core.doctor.report import Report, by_severity
 from core.doctor.single_feature import rank_by_single_features
-from core.jit import use_threads
+from core.ranges import use_threads
 
 
 def examine(

@@ -2,11 +2,11 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from core.data.features import Features, row_blocks
 from core.data.texts import Texts
-from core.jit import inlined, parallel
+from core.jit import bare, inlined
+from core.ranges import over_ranges
 from core.types import Int64Array
 
 Hashes = npt.NDArray[np.uint64]
@@ -46,17 +46,25 @@ def hash_row(
     filled[row] = any_value
 
 
-@parallel
+@bare
 def _hash_rows(
-    bits: npt.NDArray[np.uint32], columns: Int64Array, keys: Hashes, hashes: Hashes, filled: Flags
+    first: int,
+    last: int,
+    bits: npt.NDArray[np.uint32],
+    columns: Int64Array,
+    keys: Hashes,
+    hashes: Hashes,
+    filled: Flags,
 ) -> None:
-    for row in prange(len(hashes)):
+    for row in range(first, last):
         hash_row(bits, row, columns, keys, hashes, filled)
 
 
-@parallel
-def _hash_texts(offsets: Int64Array, content: npt.NDArray[np.uint8], hashes: Hashes) -> None:
-    for i in prange(len(hashes)):
+@bare
+def _hash_texts(
+    first: int, last: int, offsets: Int64Array, content: npt.NDArray[np.uint8], hashes: Hashes
+) -> None:
+    for i in range(first, last):
         value = np.uint64(0xCBF29CE484222325)
         for place in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
             value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)  # FNV-1a
@@ -75,7 +83,8 @@ def hash_rows(features: Features, columns: Int64Array) -> tuple[Hashes, Flags]:
     hashes, filled = np.empty(len(features), np.uint64), np.empty(len(features), np.bool_)
     keys = column_keys(len(columns))
     for rows, block in row_blocks(features):
-        _hash_rows(block.view(np.uint32), columns, keys, hashes[rows], filled[rows])
+        bits, n = block.view(np.uint32), len(block)
+        over_ranges(_hash_rows, n, bits, columns, keys, hashes[rows], filled[rows], work=n * len(columns))
     return hashes, filled
 
 
@@ -84,5 +93,5 @@ def hash_texts(texts: Texts) -> Hashes:
     offsets, content = texts.buffers()
     content.flags.writeable = False  # one compiled kernel then serves every source of texts
     hashes = np.empty(len(texts), np.uint64)
-    _hash_texts(offsets, content, hashes)
+    over_ranges(_hash_texts, len(hashes), offsets, content, hashes)
     return hashes

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 
 from core.doctor.hashing import Hashes
-from core.jit import parallel
+from core.jit import compiled
+from core.ranges import over_ranges
 from core.types import Float32Array, Int64Array
 
 
@@ -24,15 +24,17 @@ class Repeats:
     contradicting: Int64Array
 
 
-@parallel
+@compiled
 def _count(
+    first_query: int,
+    last_query: int,
     hashes: Hashes,
     labels: Float32Array,
     query_boundaries: Int64Array,
     surplus: Int64Array,
     contradicting: Int64Array,
 ) -> None:
-    for query in prange(len(surplus)):
+    for query in range(first_query, last_query):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         order = np.argsort(hashes[start:stop])
         first = 0
@@ -62,5 +64,6 @@ def count_repeats(hashes: Hashes, labels: Float32Array, query_boundaries: Int64A
     """
     n_queries = len(query_boundaries) - 1
     surplus, contradicting = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
-    _count(hashes, labels, query_boundaries, surplus, contradicting)
+    counts = surplus, contradicting
+    over_ranges(_count, n_queries, hashes, labels, query_boundaries, *counts, work=len(labels))
     return Repeats(surplus, contradicting)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import prange
 
 from core.data import RankingDataset
 from core.gains import LARGEST_EXP2_LABEL, inverse_discounts
-from core.jit import compiled, inlined, parallel
+from core.jit import compiled, inlined
+from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int64Array
 
 CUTOFF = 10
@@ -122,8 +122,10 @@ def _dcg_of_column(
     return dcg
 
 
-@parallel
+@compiled
 def _sum_ndcg(
+    first: int,
+    last: int,
     features: Float32Array,
     gains: Float64Array,
     offsets: Int64Array,
@@ -133,9 +135,9 @@ def _sum_ndcg(
     descending: Float64Array,
     ascending: Float64Array,
 ) -> None:
-    for block in prange(len(cuts) - 1):
-        values, sums = np.empty(CUTOFF + 2), np.empty(CUTOFF + 2)
-        counts = np.empty(CUTOFF + 2, np.int64)
+    values, sums = np.empty(CUTOFF + 2), np.empty(CUTOFF + 2)
+    counts = np.empty(CUTOFF + 2, np.int64)
+    for block in range(first, last):
         for query in range(cuts[block], cuts[block + 1]):
             start = offsets[query]
             own = gains[offsets[query] : offsets[query + 1]]
@@ -173,7 +175,9 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     descending, ascending = np.zeros((2, len(cuts) - 1, n_features))
     rows = np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)])
     sample = dataset.features[rows]
-    _sum_ndcg(sample, own, offsets, discounts, cuts, ideal, descending, ascending)
+    sums = descending, ascending
+    n = len(cuts) - 1
+    over_ranges(_sum_ndcg, n, sample, own, offsets, discounts, cuts, ideal, *sums, work=sample.size)
     return SingleFeatures(
         descending=descending.sum(axis=0) / len(queries),
         ascending=ascending.sum(axis=0) / len(queries),

@@ -1,12 +1,12 @@
 """How far a mean over queries would move with other queries of the same kind."""
 
 import numpy as np
-from numba import prange
 from scipy import special
 
 from core.errors import InvalidInput
-from core.jit import bare, parallel, use_threads
+from core.jit import bare
 from core.losses.randomness import mix
+from core.ranges import over_ranges, use_threads
 from core.types import Float64Array
 
 RESAMPLES = 4_000
@@ -43,7 +43,10 @@ def bootstrap_intervals(
     if not n_queries:
         raise InvalidInput.at("/values", "must hold at least one query")
     use_threads(threads)
-    means = _resampled_means(np.ascontiguousarray(values, np.float64), resamples, np.uint64(seed))
+    sums = np.zeros((resamples, values.shape[1]))
+    held = np.ascontiguousarray(values, np.float64)
+    over_ranges(_resample, resamples, held, np.uint64(seed), sums, work=resamples * n_queries)
+    means = sums / n_queries
     tail = _expanded_tail(n_queries)
     lower, upper = np.quantile(means, [tail, 1.0 - tail], axis=0)
     return lower, upper
@@ -56,12 +59,10 @@ def _expanded_tail(n_queries: int) -> float:
     return float(special.ndtr(np.sqrt(n_queries / (n_queries - 1)) * t))
 
 
-@parallel
-def _resampled_means(values: Float64Array, resamples: int, seed: int) -> Float64Array:
-    means = np.zeros((resamples, values.shape[1]))
-    for resample in prange(resamples):
-        _add_drawn(values, mix(seed, resample), means[resample])
-    return means / len(values)
+@bare
+def _resample(first: int, last: int, values: Float64Array, seed: int, sums: Float64Array) -> None:
+    for resample in range(first, last):
+        _add_drawn(values, mix(seed, resample), sums[resample])
 
 
 @bare

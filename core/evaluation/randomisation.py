@@ -1,11 +1,11 @@
 """Fisher's randomisation test: could the difference be a matter of which system is called A?"""
 
 import numpy as np
-from numba import prange
 
 from core.errors import InvalidInput
-from core.jit import bare, parallel, use_threads
+from core.jit import bare, compiled
 from core.losses.randomness import mix
+from core.ranges import over_ranges, use_threads
 from core.types import Float64Array, Int64Array
 
 EXACT_UP_TO = 20  # differing queries whose 2^n assignments are all counted
@@ -66,7 +66,19 @@ def _sampled(differences: Float64Array, permutations: int, seed: int) -> Float64
     n_groups = -(-len(differences) // _GROUP)
     padded = np.zeros((n_groups * _GROUP, differences.shape[1]))
     padded[: len(differences)] = differences
-    extremes = _count_extremes(padded, _bar(differences), permutations, np.uint64(seed))
+    n_blocks = -(-permutations // _BLOCK)
+    counts = np.zeros((n_blocks, differences.shape[1]), np.int64)
+    over_ranges(
+        _count_extremes,
+        n_blocks,
+        padded,
+        _bar(differences),
+        permutations,
+        np.uint64(seed),
+        counts,
+        work=permutations * len(padded),
+    )
+    extremes = counts.sum(axis=0)
     p_values: Float64Array = (1.0 + extremes) / (1.0 + permutations)
     return p_values
 
@@ -76,30 +88,35 @@ def _bar(differences: Float64Array) -> Float64Array:
     return bar
 
 
-@parallel
-def _count_extremes(padded: Float64Array, bar: Float64Array, permutations: int, seed: int) -> Int64Array:
-    """Count for each column the random assignments whose sum lies beyond the bar.
+@compiled
+def _count_extremes(
+    first_block: int,
+    last_block: int,
+    padded: Float64Array,
+    bar: Float64Array,
+    permutations: int,
+    seed: int,
+    counts: Int64Array,
+) -> None:
+    """Count for each block and column the random assignments whose sum lies beyond the bar.
 
     The signed sums of each 8 queries are tabulated for all 256 signs, so that an assignment costs one
     addition for 8 queries; a table serves a whole block of assignments while it is in the cache.
     """
     n_columns = padded.shape[1]
-    n_blocks = (permutations + _BLOCK - 1) // _BLOCK
-    counts = np.zeros((n_blocks, n_columns), np.int64)
-    for block in prange(n_blocks):
+    room, table = np.empty((_BLOCK, n_columns)), np.empty((256, n_columns))
+    all_words = np.empty(_BLOCK, np.uint64)
+    for block in range(first_block, last_block):
         first = block * _BLOCK
         size = min(_BLOCK, permutations - first)
-        sums = np.zeros((size, n_columns))
-        table = np.empty((256, n_columns))
-        words = np.empty(size, np.uint64)
+        sums, words = room[:size], all_words[:size]
+        sums[:] = 0.0
         for group in range(len(padded) // _GROUP):
             if group % 8 == 0:
                 _draw(words, seed, first, group // 8)
             _tabulate(padded[group * _GROUP : (group + 1) * _GROUP], table)
             _add(sums, table, words, np.uint64(8 * (group % 8)))
         _count(sums, bar, counts[block])
-    total: Int64Array = counts.sum(axis=0)
-    return total
 
 
 @bare

@@ -1,4 +1,4 @@
-"""Sharing queries among threads: numba's prange splits statically, so the load is balanced beforehand."""
+"""Sharing queries among threads: a range of them is a range of bins of equal cost."""
 
 import numpy as np
 

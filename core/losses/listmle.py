@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
 from core.gains import GAINS, Gain, gains
-from core.jit import bare, compiled, parallel
+from core.jit import bare, compiled
 from core.losses.base import LabelledQueries, Loss
 from core.losses.listwise import ListwiseObjective, list_weights, write_zeros
 from core.losses.randomness import mix, seed_parameter, shuffle
 from core.losses.ranks import label_levels, label_order
 from core.parameters import check, parameter
+from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -70,8 +70,10 @@ def _likelihood(
     return weight * loss
 
 
-@parallel
+@compiled
 def _listmle(
+    first: int,
+    last: int,
     scores: Float64Array,
     query_boundaries: Int64Array,
     query_weights: Float64Array,
@@ -86,7 +88,7 @@ def _listmle(
     hessian: FloatArray,
     value: Float64Array,
 ) -> None:
-    for query in prange(len(query_weights)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
@@ -149,7 +151,9 @@ class ListMle(Loss):
 
         def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
-            _listmle(
+            over_ranges(
+                _listmle,
+                len(weights),
                 scores,
                 boundaries,
                 weights,
@@ -161,6 +165,7 @@ class ListMle(Loss):
                 key,
                 queries.first_query,
                 *outputs,
+                work=len(scores),
             )
 
         return ListwiseObjective(fill, len(weights), len(labels))

@@ -11,9 +11,8 @@ The exponential is taken once a document: with E = e^{σ(s − max s)}, r_ij = E
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from core.jit import bare, inlined, parallel
+from core.jit import bare, compiled, inlined
 from core.losses import rows
 from core.losses.base import GradientAndLoss, Terms, checked_scores
 from core.losses.layout import Scratch, lay_out, make_scratch
@@ -32,6 +31,7 @@ from core.losses.plan import (
 )
 from core.losses.randomness import mix
 from core.losses.smooth_pairs import LongQueries, is_smooth
+from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
@@ -354,7 +354,6 @@ def _write_zeros(query: int, start: int, stop: int, output: Output) -> None:
 
 @bare
 def _write_value(query: int, value: float, output: Output) -> None:
-    # A function of its own: numba loses a write through a tuple's attribute that stands in the prange loop.
     if len(output.value) > 0:
         output.value[query] = value
 
@@ -377,10 +376,13 @@ def _write_back(
             hessian[first + i] = curvature * hessians[position[i]]
 
 
-@parallel
-def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, key: int, output: Output) -> None:
+@compiled
+def _pairwise_terms(
+    first: int, last: int, plan: PairwisePlan, scores: Float64Array, key: int, output: Output
+) -> None:
+    """Write the terms of a range of bins."""
     with_value = len(output.value) > 0
-    for b in prange(len(plan.bin_boundaries) - 1):
+    for b in range(first, last):
         longest = np.int64(0)  # a literal would be compiled once more
         for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
             longest = max(longest, plan.query_boundaries[query + 1] - plan.query_boundaries[query])
@@ -395,6 +397,10 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, key: int, output: 
             slope = factor * plan.query_weights[query] * plan.sigma
             curvature = slope * plan.sigma * plan.hessian_factor
             _write_back(start, stop, slope, curvature, scratch, output)
+
+
+def _fill_terms(plan: PairwisePlan, scores: Float64Array, key: np.uint64, output: Output) -> None:
+    over_ranges(_pairwise_terms, len(plan.bin_boundaries) - 1, plan, scores, key, output, work=len(scores))
 
 
 class PairwiseObjective:
@@ -438,7 +444,7 @@ class PairwiseObjective:
             level_counts = plan.level_counts.copy()
             level_counts[chosen] = 1
             plan = plan._replace(level_counts=level_counts)
-        _pairwise_terms(plan, scores, self._key(iteration), output)
+        _fill_terms(plan, scores, self._key(iteration), output)
         if self._long and len(chosen):
             self._long.fill(chosen, scores, output.gradient, output.hessian, output.value)
 
@@ -451,5 +457,5 @@ class PairwiseObjective:
         terms = Terms(np.zeros(n_queries), np.zeros(n_documents), np.zeros(n_documents))
         none = np.empty(0, np.float32)
         output = Output(none, none, terms.gradient, terms.hessian, terms.value, exact=True)
-        _pairwise_terms(self.plan, checked_scores(scores), self._key(iteration), output)
+        _fill_terms(self.plan, checked_scores(scores), self._key(iteration), output)
         return terms

@@ -13,10 +13,10 @@ below 1e-10 a pair.
 """
 
 import numpy as np
-from numba import prange
 
-from core.jit import compiled, parallel
+from core.jit import compiled
 from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, PairwisePlan
+from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 NODES = 12
@@ -85,7 +85,9 @@ class LongQueries:
     ) -> None:
         """Write gradient and hessian, (n_documents,), and the losses, (n_queries,) or empty, of queries."""
         plan = self._plan
-        fill_queries(
+        over_ranges(
+            fill_queries,
+            len(queries),
             queries,
             plan.query_boundaries,
             plan.levels,
@@ -98,6 +100,7 @@ class LongQueries:
             gradient,
             hessian,
             value,
+            work=len(scores),
         )
 
     def _count_pairs(self, query: int) -> int:
@@ -251,8 +254,10 @@ def sum_pairs(
     return loss
 
 
-@parallel
+@compiled
 def fill_queries(
+    first: int,
+    last: int,
     queries: Int64Array,
     boundaries: Int64Array,
     levels: Int32Array,
@@ -267,7 +272,7 @@ def fill_queries(
     value: Float64Array,
 ) -> None:
     """Write the terms of some queries, as the kernels of pairs do."""
-    for place in prange(len(queries)):
+    for place in range(first, last):
         query = queries[place]
         start, stop = boundaries[query], boundaries[query + 1]
         gradients, hessians = np.empty(stop - start), np.empty(stop - start)

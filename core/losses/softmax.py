@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
 from core.gains import gains
-from core.jit import compiled, parallel
+from core.jit import compiled
 from core.losses.base import LabelledQueries, Loss
 from core.losses.listwise import ListwiseObjective, list_weights, softmax_by_query, write_zeros
 from core.losses.randomness import mix, seed_parameter, uniform
 from core.parameters import check, parameter
+from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -45,8 +45,10 @@ def _cross_entropy(
     return weight * loss
 
 
-@parallel
+@compiled
 def _listnet(
+    first: int,
+    last: int,
     scores: Float64Array,
     query_boundaries: Int64Array,
     query_weights: Float64Array,
@@ -56,7 +58,7 @@ def _listnet(
     hessian: FloatArray,
     value: Float64Array,
 ) -> None:
-    for query in prange(len(query_weights)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
@@ -67,8 +69,10 @@ def _listnet(
             )
 
 
-@parallel
+@compiled
 def _xe_ndcg(
+    first: int,
+    last: int,
     scores: Float64Array,
     query_boundaries: Int64Array,
     query_weights: Float64Array,
@@ -80,7 +84,7 @@ def _xe_ndcg(
     hessian: FloatArray,
     value: Float64Array,
 ) -> None:
-    for query in prange(len(query_weights)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
@@ -139,7 +143,17 @@ class ListNet(Loss):
         targets = self._targets(queries.labels, boundaries) * queries.each_document_weight()
 
         def fill(scores: Float64Array, _iteration: int, *outputs: FloatArray) -> None:
-            _listnet(scores, boundaries, weights, targets, self.sigma, *outputs)
+            over_ranges(
+                _listnet,
+                len(weights),
+                scores,
+                boundaries,
+                weights,
+                targets,
+                self.sigma,
+                *outputs,
+                work=len(scores),
+            )
 
         return ListwiseObjective(fill, len(weights), len(queries.labels))
 
@@ -192,6 +206,18 @@ class XeNdcg(Loss):
 
         def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
-            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, queries.first_query, *outputs)
+            over_ranges(
+                _xe_ndcg,
+                len(weights),
+                scores,
+                boundaries,
+                weights,
+                powers,
+                of_documents,
+                key,
+                queries.first_query,
+                *outputs,
+                work=len(scores),
+            )
 
         return ListwiseObjective(fill, len(weights), len(queries.labels))

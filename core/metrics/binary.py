@@ -2,32 +2,34 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numba import prange
 
 from core.errors import InvalidInput
-from core.jit import parallel
+from core.jit import Kernel, compiled
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.ranked import RankedLabels, count_above
+from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
 _LEAST_IN_GEOMETRIC_MEAN = 1e-5  # trec_eval's MIN_GEO_MEAN: one query of 0 would make the mean 0
 
 
-@parallel
+@compiled
 def _sum_precisions(
-    labels: Float64Array,
-    scores: Float64Array,
+    first: int,
+    last: int,
     query_boundaries: Int64Array,
+    labels: Float64Array,
     threshold: float,
+    scores: Float64Array,
     cutoff: int,
     grouped: bool,
-) -> Float64Array:
+    sums: Float64Array,
+) -> None:
     """Sum of the precisions at the relevant ranks up to `cutoff`; of a tied group, at its last rank."""
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total, found, in_group = 0.0, 0.0, 0.0
         for row in range(start, min(stop, start + cutoff)):
@@ -38,30 +40,39 @@ def _sum_precisions(
                 total += in_group * found / (row - start + 1.0)
                 in_group = 0.0
         sums[query] = total
-    return sums
 
 
-@parallel
+@compiled
 def _first_relevant(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
-) -> Int64Array:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    cutoff: int,
+    ranks: Float64Array,
+) -> None:
     """Rank of the first relevant document of each query, 0 where there is none up to `cutoff`."""
-    ranks = np.zeros(len(query_boundaries) - 1, np.int64)
-    for query in prange(len(ranks)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
                 ranks[query] = row - start + 1
                 break
-    return ranks
 
 
-@parallel
+@compiled
 def _sum_persistent(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int, persistence: float
-) -> Float64Array:
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    cutoff: int,
+    persistence: float,
+    sums: Float64Array,
+) -> None:
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total, weight = 0.0, 1.0 - persistence
         for row in range(start, min(stop, start + cutoff)):
@@ -69,7 +80,6 @@ def _sum_persistent(
                 total += weight
             weight *= persistence
         sums[query] = total
-    return sums
 
 
 @dataclass(frozen=True)
@@ -89,13 +99,13 @@ class BinaryMetric(Metric):
 
     def found(self, ranked: RankedLabels) -> Float64Array:
         """Count the relevant documents in the top k."""
-        counts: Float64Array = count_above(
-            ranked.ranking.labels,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            reach(self.cutoff),
-        )
-        return counts
+        return self.per_query(count_above, ranked, reach(self.cutoff))
+
+    def per_query(self, kernel: Kernel, ranked: RankedLabels, *arguments: Any) -> Float64Array:
+        """Fill a number for each query from its labels in rank order and the threshold of relevance."""
+        ranking = ranked.ranking
+        threshold = self.conventions.relevance_threshold
+        return per_query(kernel, ranking.boundaries, ranking.labels, threshold, *arguments)
 
 
 @dataclass(frozen=True)
@@ -113,14 +123,8 @@ class AveragePrecision(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return AP@k of each query."""
-        sums = _sum_precisions(
-            ranked.ranking.labels,
-            ranked.scores,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            reach(self.cutoff),
-            self.conventions.ties == "average",
-        )
+        grouped = self.conventions.ties == "average"
+        sums = self.per_query(_sum_precisions, ranked, ranked.scores, reach(self.cutoff), grouped)
         reachable = self.conventions.precision_sum_over == "reachable"
         return np.asarray(sums / (np.minimum(relevant, reach(self.cutoff)) if reachable else relevant))
 
@@ -136,12 +140,7 @@ class ReciprocalRank(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return RR@k of each query."""
-        ranks = _first_relevant(
-            ranked.ranking.labels,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            reach(self.cutoff),
-        )
+        ranks = self.per_query(_first_relevant, ranked, reach(self.cutoff))
         return np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
 
 
@@ -223,10 +222,7 @@ class WinnerTakesAll(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return 0 or 1 for each query."""
-        ranks = _first_relevant(
-            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold, 1
-        )
-        return np.asarray(ranks, np.float64)
+        return self.per_query(_first_relevant, ranked, 1)
 
 
 @dataclass(frozen=True)
@@ -264,11 +260,4 @@ class RankBiasedPrecision(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return RBP@k of each query."""
-        sums: Float64Array = _sum_persistent(
-            ranked.ranking.labels,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            reach(self.cutoff),
-            self.persistence,
-        )
-        return sums
+        return self.per_query(_sum_persistent, ranked, reach(self.cutoff), self.persistence)

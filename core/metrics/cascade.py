@@ -4,21 +4,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
-from core.jit import parallel
+from core.jit import compiled
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.dcg import max_dcg
 from core.metrics.ranked import RankedLabels, label_gains
+from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
 
-@parallel
+@compiled
 def _sum_stops(
-    gains: Float64Array, of_perfect: float, query_boundaries: Int64Array, cutoff: int
-) -> Float64Array:
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    gains: Float64Array,
+    of_perfect: float,
+    cutoff: int,
+    sums: Float64Array,
+) -> None:
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total, going_on = 0.0, 1.0
         for row in range(start, min(stop, start + cutoff)):
@@ -26,7 +31,6 @@ def _sum_stops(
             total += going_on * satisfaction / (row - start + 1.0)
             going_on *= 1.0 - satisfaction
         sums[query] = total
-    return sums
 
 
 @dataclass(frozen=True)
@@ -52,5 +56,5 @@ class ExpectedReciprocalRank(Metric):
         self.check_labels(ranked.ideal.largest)
         largest = float(label_gains(held.gain, np.array([float(held.max_label)]))[0])
         gained = ranked.ranking.gains(held.gain)
-        sums = _sum_stops(gained, 1.0 + largest, ranked.ranking.boundaries, reach(self.cutoff))
+        sums = per_query(_sum_stops, ranked.ranking.boundaries, gained, 1.0 + largest, reach(self.cutoff))
         return sums, max_dcg(ranked.ideal, held, 1) == 0.0

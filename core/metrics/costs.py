@@ -4,36 +4,41 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import prange
 
-from core.jit import parallel
+from core.jit import compiled
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.dcg import max_dcg, sum_gains, weights
 from core.metrics.ranked import RankedLabels
+from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
 
-@parallel
-def _sum_positions(labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+@compiled
+def _sum_positions(
+    first: int, last: int, query_boundaries: Int64Array, labels: Float64Array, sums: Float64Array
+) -> None:
+    for query in range(first, last):
         start = query_boundaries[query]
         for row in range(start, query_boundaries[query + 1]):
             if labels[row] > 0.0:
                 sums[query] += labels[row] * (row - start + 1.0)
-    return sums
 
 
-@parallel
-def _sum_swaps(gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array) -> Float64Array:
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+@compiled
+def _sum_swaps(
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    gains: Float64Array,
+    weights: Float64Array,
+    sums: Float64Array,
+) -> None:
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         above = 0.0
         for rank in range(stop - start):
             sums[query] += gains[start + rank] * (above - rank * weights[rank])
             above += weights[rank]
-    return sums
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class AverageRelevancePosition(Metric):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return ARP of each query."""
-        return _sum_positions(ranked.ranking.labels, ranked.ranking.boundaries), None
+        return per_query(_sum_positions, ranked.ranking.boundaries, ranked.ranking.labels), None
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class NdcgCost(Metric):
         boundaries = ranked.ranking.boundaries
         lost = 1.0 - weights(self.conventions, boundaries)
         gained = ranked.ranking.gains(self.conventions.gain)
-        return np.asarray(sum_gains(gained, boundaries, lost, reach(None)))
+        return sum_gains(gained, boundaries, lost, reach(None))
 
 
 @dataclass(frozen=True)
@@ -103,4 +108,4 @@ class LambdaRankMetric(NdcgCost):
         """Return the metric of each query before it is divided by its maxDCG."""
         boundaries = ranked.ranking.boundaries
         gained = ranked.ranking.gains(self.conventions.gain)
-        return np.asarray(_sum_swaps(gained, boundaries, weights(self.conventions, boundaries)))
+        return per_query(_sum_swaps, boundaries, gained, weights(self.conventions, boundaries))

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import prange
 
-from core.jit import parallel
+from core.jit import compiled
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.conventions import Conventions
 from core.metrics.ranked import Ideal, RankedLabels
+from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
 
@@ -24,19 +24,29 @@ def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
     )
 
 
-@parallel
 def sum_gains(
     gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array, cutoff: int
 ) -> Float64Array:
     """DCG of each query from its gains in rank order."""
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    return per_query(_sum_gains, query_boundaries, gains, weights, cutoff)
+
+
+@compiled
+def _sum_gains(
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    gains: Float64Array,
+    weights: Float64Array,
+    cutoff: int,
+    sums: Float64Array,
+) -> None:
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total = 0.0
         for rank in range(min(stop - start, cutoff)):
             total += gains[start + rank] * weights[rank]
         sums[query] = total
-    return sums
 
 
 def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float64Array:
@@ -49,29 +59,30 @@ def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float
     )
 
 
-@parallel
+@compiled
 def _sum_tied_gains(
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
     gains: Float64Array,
     scores: Float64Array,
-    query_boundaries: Int64Array,
     weights: Float64Array,
     cutoff: int,
-) -> Float64Array:
+    sums: Float64Array,
+) -> None:
     """DCG of each query, each document of equal score gaining their mean (McSherry and Najork 2008)."""
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        first = start
-        while first < min(stop, start + cutoff):
-            last, gain, weight = first, 0.0, 0.0
-            while last < stop and scores[last] == scores[first]:
-                gain += gains[last]
-                if last - start < cutoff:
-                    weight += weights[last - start]
-                last += 1
-            sums[query] += gain / (last - first) * weight
-            first = last
-    return sums
+        begin = start
+        while begin < min(stop, start + cutoff):
+            end, gain, weight = begin, 0.0, 0.0
+            while end < stop and scores[end] == scores[begin]:
+                gain += gains[end]
+                if end - start < cutoff:
+                    weight += weights[end - start]
+                end += 1
+            sums[query] += gain / (end - begin) * weight
+            begin = end
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,8 @@ class Dcg(Metric):
         ranking = ranked.ranking
         gained, by_rank = ranking.gains(held.gain), weights(held, ranking.boundaries)
         if held.ties == "average":
-            return _sum_tied_gains(
-                gained, ranked.scores, ranking.boundaries, by_rank, reach(self.cutoff)
+            return per_query(
+                _sum_tied_gains, ranking.boundaries, gained, ranked.scores, by_rank, reach(self.cutoff)
             ), None
         return sum_gains(gained, ranking.boundaries, by_rank, reach(self.cutoff)), None
 

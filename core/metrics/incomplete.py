@@ -4,25 +4,30 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
-from core.jit import parallel
+from core.jit import compiled
 from core.metrics.binary import BinaryMetric
 from core.metrics.ranked import RankedLabels
+from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
 _BELOW_JUDGED = -1e-300  # labels below 0 are trec_eval's "in the pool, but not judged"
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
-@parallel
+@compiled
 def _count_preferences(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, relevant: Float64Array
-) -> tuple[Int64Array, Int64Array]:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    relevant: Float64Array,
+    found: Int64Array,
+    above_found: Int64Array,
+) -> None:
     """Count each query's retrieved relevant documents, and the non-relevant ones above each of them."""
-    n_queries = len(query_boundaries) - 1
-    found, above_found = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
-    for query in prange(n_queries):
+    for query in range(first, last):
         most, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
             if labels[row] > threshold:
@@ -30,16 +35,19 @@ def _count_preferences(
                 above_found[query] += min(above, most)
             elif labels[row] >= 0.0:
                 above += 1
-    return found, above_found
 
 
-@parallel
+@compiled
 def _sum_expected_precisions(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float
-) -> Float64Array:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    sums: Float64Array,
+) -> None:
     """Sum of the precisions that are expected at the relevant ranks of each query."""
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
+    for query in range(first, last):
         start = query_boundaries[query]
         relevant, other, unjudged = 0.0, 0.0, 0.0
         for row in range(start, query_boundaries[query + 1]):
@@ -51,7 +59,6 @@ def _sum_expected_precisions(
                 other += 1.0
             elif labels[row] < 0.0:
                 unjudged += 1.0
-    return sums
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,12 @@ class Bpref(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return bpref of each query."""
-        found, above_found = _count_preferences(
-            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold, relevant
-        )
+        labels, boundaries = ranked.ranking.labels, ranked.ranking.boundaries
+        threshold = self.conventions.relevance_threshold
+        found, above_found = np.zeros((2, len(relevant)), np.int64)
+        counts = found, above_found
+        n = len(relevant)
+        over_ranges(_count_preferences, n, boundaries, labels, threshold, relevant, *counts, work=len(labels))
         judged = ranked.ideal.count_above(_BELOW_JUDGED)
         # Without a non-relevant document nothing is above, whatever it is divided by.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
@@ -101,7 +111,5 @@ class InferredAveragePrecision(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return the inferred average precision of each query."""
-        sums = _sum_expected_precisions(
-            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold
-        )
+        sums = self.per_query(_sum_expected_precisions, ranked)
         return np.asarray(sums / relevant)

@@ -4,38 +4,39 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
-from core.jit import bare, compiled, parallel
+from core.jit import bare, compiled
 from core.metrics.base import Measured, Metric
 from core.metrics.ranked import RankedLabels
+from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
 
-@parallel
+@compiled
 def _count_pairs(
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
     labels: Float64Array,
     scores: Float64Array,
-    query_boundaries: Int64Array,
     ideal: Float64Array,
     ideal_boundaries: Int64Array,
     relevant_from: float,
-) -> tuple[Float64Array, Float64Array]:
+    right: Float64Array,
+    pairs: Float64Array,
+) -> None:
     """Count each query's pairs of unequal level, and those in the right order; a tied pair is half right.
 
     Documents come by descending score. A level is a label or, where `relevant_from` is a number, at least
     that or not.
     """
-    n_queries = len(query_boundaries) - 1
-    right, pairs = np.zeros(n_queries), np.zeros(n_queries)
-    for query in prange(n_queries):
+    for query in range(first, last):
         levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)
         seen = np.zeros((2, len(levels) + 1), np.int64)
         right[query] = _count_right(
             labels, scores, query_boundaries[query], query_boundaries[query + 1], levels, seen[0], seen[1]
         )
         pairs[query] = _unequal_pairs(seen[0])
-    return right, pairs
 
 
 @compiled
@@ -114,13 +115,19 @@ class PairwiseAccuracy(Metric):
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the share of each query, undefined where it has no pair."""
         ranking = ranked.ranking
-        right, pairs = _count_pairs(
+        right, pairs = np.zeros((2, len(ranking.boundaries) - 1))
+        over_ranges(
+            _count_pairs,
+            len(right),
+            ranking.boundaries,
             ranking.labels,
             ranked.scores,
-            ranking.boundaries,
             ranked.ideal.labels,
             ranked.ideal.boundaries,
             self._relevant_from(),
+            right,
+            pairs,
+            work=len(ranking.labels),
         )
         return right / np.maximum(pairs, 1.0), pairs == 0.0
 

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow.compute as pc
-from numba import prange
 
 from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.gains import Gain, gains
-from core.jit import parallel
+from core.jit import compiled
+from core.ranges import over_ranges, per_query
 from core.sorting import SORT_PADDING, rank_highest, sort_counters
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -40,18 +40,19 @@ def _exp2_gains(labels: Float64Array) -> Float64Array:
             f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to {largest:g}."
             " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
         )
-    values: Float64Array = _power_gains(labels, np.exp2(np.arange(largest + 1.0)) - 1.0)
+    values = np.empty(len(labels))
+    over_ranges(_power_gains, len(labels), labels, np.exp2(np.arange(largest + 1.0)) - 1.0, values)
     return values
 
 
-@parallel
-def _power_gains(labels: Float64Array, of_whole: Float64Array) -> Float64Array:
-    """Return 2^y − 1, looked up for whole labels."""
-    found = np.empty(len(labels))
-    for i in prange(len(labels)):
+@compiled
+def _power_gains(
+    first: int, last: int, labels: Float64Array, of_whole: Float64Array, values: Float64Array
+) -> None:
+    """Fill in 2^y − 1, looked up for whole labels."""
+    for i in range(first, last):
         whole = np.int64(labels[i])
-        found[i] = of_whole[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
-    return found
+        values[i] = of_whole[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,8 @@ class Ideal(Labels):
         """Count each query's labels above a threshold, (n_queries,)."""
         cutoff = np.iinfo(np.int32).max
         return self.once(
-            ("count_above", threshold), lambda: count_above(self.labels, self.boundaries, threshold, cutoff)
+            ("count_above", threshold),
+            lambda: per_query(count_above, self.boundaries, self.labels, threshold, cutoff),
         )
 
     @cached_property
@@ -189,9 +191,9 @@ def order_by_score(
     boundaries = np.ascontiguousarray(query_boundaries, np.int64)
     values = np.ascontiguousarray(scores, np.float64)
     if ties != "docid" or document_ids is None:
-        return _order(values, boundaries, _boundaries_of_first(depth, boundaries))  # type: ignore[no-any-return]
+        return _ordered(values, boundaries, _boundaries_of_first(depth, boundaries))
     values = values.astype(np.float32).astype(np.float64)
-    order: Int64Array = _order(values, boundaries, boundaries)
+    order = _ordered(values, boundaries, boundaries)
     _break_ties(order, values, boundaries, document_ids)
     return order
 
@@ -249,43 +251,56 @@ def rank_labels(
     return RankedLabels(Ranking(rows, _boundaries_of_first(depth, boundaries), documents), values, ideal)
 
 
-@parallel
+@compiled
 def count_above(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
-) -> Float64Array:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    cutoff: int,
+    counts: Float64Array,
+) -> None:
     """Count the labels above a threshold among the first `cutoff` of each query."""
-    counts = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(counts)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         found = 0.0
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
                 found += 1.0
         counts[query] = found
-    return counts
 
 
-@parallel
-def _order(scores: Float64Array, query_boundaries: Int64Array, first_boundaries: Int64Array) -> Int64Array:
+def _ordered(scores: Float64Array, query_boundaries: Int64Array, first_boundaries: Int64Array) -> Int64Array:
     """Return the rows of each query's highest scores, as many as `first_boundaries` leave room for."""
     rows = np.empty(first_boundaries[-1], np.int64)
-    longest = 0
-    for query in range(len(query_boundaries) - 1):
+    n_queries = len(query_boundaries) - 1
+    over_ranges(_order, n_queries, scores, query_boundaries, first_boundaries, rows, work=len(scores))
+    return rows
+
+
+@compiled
+def _order(
+    first_query: int,
+    last_query: int,
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    first_boundaries: Int64Array,
+    rows: Int64Array,
+) -> None:
+    longest = np.int64(0)  # a literal would be compiled once more
+    for query in range(first_query, last_query):
         longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
     room = longest + SORT_PADDING
-    n_queries = len(query_boundaries) - 1
-    n_runs = min(n_queries, 64)
-    for run in prange(n_runs):
-        order, spare = np.empty(room, np.int64), np.empty(room, np.int64)
-        keys, counters = np.empty(room), sort_counters(longest)
-        for query in range(run * n_queries // n_runs, (run + 1) * n_queries // n_runs):
-            start, stop = query_boundaries[query], query_boundaries[query + 1]
-            first, end = first_boundaries[query], first_boundaries[query + 1]
-            if stop > start:
-                rank_highest(scores, start, stop, end - first, order, spare, keys, counters)
-                for place in range(end - first):
-                    rows[first + place] = start + order[place]
-    return rows
+    order, spare = np.empty(room, np.int64), np.empty(room, np.int64)
+    keys, counters = np.empty(room), sort_counters(longest)
+    for query in range(first_query, last_query):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        first, end = first_boundaries[query], first_boundaries[query + 1]
+        if stop > start:
+            rank_highest(scores, start, stop, end - first, order, spare, keys, counters)
+            for place in range(end - first):
+                rows[first + place] = start + order[place]
 
 
 def _boundaries_of_first(documents: int | None, boundaries: Int64Array) -> Int64Array:

@@ -4,45 +4,57 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
 from core.errors import InvalidInput
-from core.jit import parallel
+from core.jit import compiled
 from core.metrics.binary import BinaryMetric
 from core.metrics.ranked import RankedLabels
+from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
 _ELEVEN_LEVELS = np.arange(11) / 10.0
 
 
-@parallel
+@compiled
 def _count_to_depths(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, depths: Int64Array
-) -> Float64Array:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    depths: Int64Array,
+    counts: Float64Array,
+) -> None:
     """Count the labels above a threshold among the first `depths[q]` of each query."""
-    counts = np.zeros(len(depths))
-    for query in prange(len(depths)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + depths[query])):
             if labels[row] > threshold:
                 counts[query] += 1.0
-    return counts
 
 
-@parallel
+@compiled
 def _interpolated_precisions(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, wanted: Int64Array
-) -> Float64Array:
+    first: int,
+    last: int,
+    query_boundaries: Int64Array,
+    labels: Float64Array,
+    threshold: float,
+    wanted: Int64Array,
+    precisions: Float64Array,
+) -> None:
     """Highest precision at the ranks by which some relevant documents are found, 0 where they never are.
 
     Args:
-        labels: (n_documents,) labels in rank order.
+        first: Of the range of queries.
+        last: The query behind the range.
         query_boundaries: (n_queries + 1,) offsets.
+        labels: (n_documents,) labels in rank order.
         threshold: Relevant is a label above it.
         wanted: (n_queries, n_levels) how many are to be found, ascending.
+        precisions: (n_queries, n_levels) filled.
     """
-    precisions = np.zeros(wanted.shape)
-    for query in prange(len(wanted)):
+    for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         found = 0
         for row in range(start, stop):
@@ -58,7 +70,6 @@ def _interpolated_precisions(
                     level -= 1
                 found -= 1
         precisions[query, : level + 1] = best  # none has to be found
-    return precisions
 
 
 @dataclass(frozen=True)
@@ -73,12 +84,7 @@ class RPrecision(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return the R-precision of each query."""
-        counts = _count_to_depths(
-            ranked.ranking.labels,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            relevant.astype(np.int64),
-        )
+        counts = self.per_query(_count_to_depths, ranked, relevant.astype(np.int64))
         return np.asarray(counts / relevant)
 
 
@@ -90,8 +96,18 @@ class _Interpolated(BinaryMetric):
         """Return interpolated precisions, (n_queries, n_levels)."""
         # As trec_eval 9 rounds; version 10 takes the nearest whole number.
         wanted = (levels * relevant[:, np.newaxis] + 0.9).astype(np.int64)
-        precisions: Float64Array = _interpolated_precisions(
-            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold, wanted
+        labels, boundaries = ranked.ranking.labels, ranked.ranking.boundaries
+        threshold = self.conventions.relevance_threshold
+        precisions = np.zeros(wanted.shape)
+        over_ranges(
+            _interpolated_precisions,
+            len(wanted),
+            boundaries,
+            labels,
+            threshold,
+            wanted,
+            precisions,
+            work=len(labels),
         )
         return precisions
 

@@ -1,14 +1,13 @@
 """How many documents end at each leaf of a forest."""
 
-import numba
 import numpy as np
 
-from core.jit import exact_bare, parallel
+from core.jit import exact, exact_bare
+from core.ranges import over_ranges
 from core.scoring.descent import BLOCK, LANES, FlatForest, encode_block, leaves
 from core.types import FloatArray, Int64Array, UInt16Array, UInt64Array
 
 
-@parallel
 def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Array) -> None:
     """Count documents, with as many threads as `use_threads` allows and `arrivals` has rows.
 
@@ -18,9 +17,16 @@ def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Arra
         arrivals: (n_parts, n_nodes) documents at each node that is a leaf, added up over parts of the
             documents; the counts are added to what stands there.
     """
+    over_ranges(_count_parts, len(arrivals), features, forest, arrivals, work=features.size)
+
+
+@exact
+def _count_parts(
+    first_part: int, last_part: int, features: FloatArray, forest: FlatForest, arrivals: Int64Array
+) -> None:
     n_blocks, n_parts = (len(features) + BLOCK - 1) // BLOCK, len(arrivals)
-    for part in numba.prange(n_parts):
-        codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
+    codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
+    for part in range(first_part, last_part):
         for block in range(part * n_blocks // n_parts, (part + 1) * n_blocks // n_parts):
             own = features[block * BLOCK : (block + 1) * BLOCK]
             width = encode_block(own, forest, codes)

@@ -12,10 +12,9 @@ The values of a document's leaves are added in float64 in the order of the trees
 from enum import IntEnum
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from core.jit import exact, exact_bare, exact_inlined, parallel
+from core.jit import exact, exact_bare, exact_inlined
 from core.types import Float64Array, FloatArray, Int64Array, UInt16Array, UInt32Array, UInt64Array
 
 LANES = 8
@@ -73,26 +72,22 @@ class FlatForest(NamedTuple):
 
 
 @exact
-def score(features: FloatArray, forest: FlatForest, scores: Float64Array) -> None:
-    """Score documents with one thread.
+def score(
+    first_block: int, last_block: int, features: FloatArray, forest: FlatForest, scores: Float64Array
+) -> None:
+    """Score the documents of a range of blocks.
 
     Args:
+        first_block: Of the range.
+        last_block: The block behind it.
         features: (n_documents, n_features).
         forest: What to walk.
         scores: (n_documents,) written here.
     """
     width = len(forest.columns) + len(forest.sets)
     codes = np.empty(min(len(features), BLOCK) * width, np.uint16)
-    for start in range(0, len(features), BLOCK):
-        _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
-
-
-@parallel
-def score_in_parallel(features: FloatArray, forest: FlatForest, scores: Float64Array) -> None:
-    """Score documents with as many threads as `use_threads` allows; arguments as `score`."""
-    for block in numba.prange((len(features) + BLOCK - 1) // BLOCK):
+    for block in range(first_block, last_block):
         start = block * BLOCK
-        codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
         _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
 
 

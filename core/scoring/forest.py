@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from core.data.features import SelectedFeatures, row_blocks
 from core.errors import ModelError
-from core.jit import use_threads
-from core.scoring.descent import BLOCK, FlatForest, leaf_depths, score, score_in_parallel
+from core.ranges import over_ranges, read_only, use_threads
+from core.scoring.descent import BLOCK, FlatForest, leaf_depths, score
 from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
@@ -74,12 +74,13 @@ class Forest:
         flat = self._trees
         if not isinstance(flat, FlatForest):
             return _scored_by_lightgbm(flat, features, threads)
-        scores = np.empty(len(features))
-        kernel = score
+        scores, n_blocks = np.empty(len(features)), -(-len(features) // BLOCK)
+        held = read_only(features)
         if threads > 1 and len(features) >= LEAST_DOCUMENTS:
             use_threads(threads)
-            kernel = score_in_parallel
-        kernel(features, flat, scores)
+            over_ranges(score, n_blocks, held, flat, scores, work=features.size)
+        else:
+            score(0, n_blocks, held, flat, scores)
         return scores
 
 

@@ -8,7 +8,7 @@ import lightgbm
 
 from core.data import RankingDataset
 from core.errors import InvalidInput
-from core.jit import use_threads
+from core.ranges import use_threads
 from core.training.bin_edges import OnProgress
 from core.training.binning import Binning, Bins, KeptBins
 from core.training.checkpoint import Checkpoint

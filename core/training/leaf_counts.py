@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import lightgbm
 import numpy as np
 
-from core.jit import use_threads
+from core.ranges import use_threads
 from core.scoring.arrivals import count_arrivals
 from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText

@@ -97,9 +97,9 @@ class _Judgments:
     def _sort(self, queries: JudgedQueries) -> None:
         from core.data.labels import LabelRange
         from core.data.texts import row_numbers
-        from core.jit import use_threads
         from core.machine import available_cpus
         from core.metrics import ideal_labels
+        from core.ranges import use_threads
 
         labels = LabelRange.of(queries.labels)
         with invalid_arguments():

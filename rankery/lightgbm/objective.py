@@ -105,8 +105,8 @@ class _Training:
 
     def _bind(self, queries: JudgedQueries) -> None:
         from core.data.labels import LabelRange
-        from core.jit import use_threads
         from core.machine import available_cpus
+        from core.ranges import use_threads
         from core.training.labels import check_labels
 
         with invalid_arguments():

@@ -100,7 +100,6 @@ def rank_environment(threads: int) -> dict[str, str]:
     return {
         **kept,
         "OMP_NUM_THREADS": count,
-        "NUMBA_NUM_THREADS": count,
         "OMP_WAIT_POLICY": "passive",
         # So that memory which was needed once goes back to the system: a tenth of what a rank holds.
         "ARROW_DEFAULT_MEMORY_POOL": "system",

@@ -7,8 +7,8 @@ import lightgbm
 import numpy as np
 
 from core.data import RankingDataset
-from core.jit import use_threads
 from core.machine import return_memory
+from core.ranges import use_threads
 from core.training.bin_edges import FeatureBlocks, OnProgress
 from core.training.checkpoint import Checkpoint
 from core.training.feature_names import writable_names

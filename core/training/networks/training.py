@@ -9,9 +9,9 @@ import numpy as np
 from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
-from core.jit import use_threads
 from core.losses import Objective
 from core.names import first_names
+from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
 from core.training.measure import Measure

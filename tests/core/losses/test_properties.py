@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import InvalidInput
 from core.gains import inverse_discounts
-from core.jit import use_threads
+from core.ranges import use_threads
 from core.losses import LOSSES, make_loss
 from core.losses.bins import balanced_bins
 from core.losses.exponential import exponentials

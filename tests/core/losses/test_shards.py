@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.jit import use_threads
+from core.ranges import use_threads
 from core.losses import LOSSES, Loss, make_loss
 from core.losses.base import Objective
 
