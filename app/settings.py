@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import NoDecode
 
-from core.scoring.contributions import MAX_STEPS
+from core.scoring.limits import MAX_STEPS
 from core.store import StoreSettings
 
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")

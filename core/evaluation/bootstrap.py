@@ -1,7 +1,6 @@
 """How far a mean over queries would move with other queries of the same kind."""
 
 import numpy as np
-from scipy import special
 
 from core.errors import InvalidInput
 from core.jit import bare
@@ -55,6 +54,8 @@ def bootstrap_intervals(
 def _expanded_tail(n_queries: int) -> float:
     if n_queries == 1:
         return 0.5
+    from scipy import special
+
     t = special.stdtrit(n_queries - 1, (1.0 - LEVEL) / 2.0)
     return float(special.ndtr(np.sqrt(n_queries / (n_queries - 1)) * t))
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import bootstrap_intervals
@@ -121,6 +120,8 @@ def queries_needed(difference: float, deviation: float) -> int | None:
     """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided."""
     if difference == 0.0:
         return None
+    from scipy import special
+
     quantiles = special.ndtri(1.0 - SIGNIFICANCE / 2.0) + special.ndtri(POWER)
     return max(2, math.ceil(float(quantiles * deviation / difference) ** 2))
 
@@ -129,6 +130,8 @@ def t_test_p(mean: float, deviation: float, n: int) -> float:
     """Return the two-sided p-value of the paired t-test (Student 1908); 0 without any deviation."""
     if deviation == 0.0:
         return 0.0
+    from scipy import special
+
     # Not scipy.stats, whose import takes every process of the service half a second.
     return 2.0 * float(special.stdtr(n - 1, -abs(mean) / deviation * math.sqrt(n)))
 

@@ -6,7 +6,6 @@ from functools import singledispatchmethod
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from core.evaluation.paired import SIGNIFICANCE, PairedDifference, holm, p_words, paired_differences
 from core.experiments.paper import Claim, Significance, Test
@@ -348,6 +347,8 @@ class Judge:
 
 def _simultaneous(n_comparisons: int) -> float:
     """Return what 95% intervals are widened by to hold together (Bonferroni, normal approximation)."""
+    from scipy import special
+
     alone, together = special.ndtri([1.0 - SIGNIFICANCE / 2.0, 1.0 - SIGNIFICANCE / (2.0 * n_comparisons)])
     return float(together / alone)
 

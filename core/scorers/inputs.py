@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from core.data.features import Features, row_blocks
 from core.scorers.kernels import scale
@@ -186,6 +185,8 @@ def _finite(block: Float32Array, *, log1p: bool) -> Float64Array:
 
 def _quantiles(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return knots and targets, (n_features, KNOTS) each, of values with NaN where missing."""
+    from scipy import special
+
     levels = (np.arange(KNOTS) + 0.5) / KNOTS
     normal = special.ndtri(levels)
     knots, targets = (np.zeros((values.shape[1], KNOTS)) for _ in range(2))

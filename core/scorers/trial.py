@@ -18,7 +18,7 @@ from core.scorers.network_file import is_safetensors
 from core.scorers.reading import read_model
 from core.scorers.sum import Sum
 from core.scoring import Explainability
-from core.scoring.contributions import MAX_STEPS
+from core.scoring.limits import MAX_STEPS
 from core.scoring.trial import (
     MAX_CELLS,
     MAX_EXPLAINED,

@@ -12,14 +12,9 @@ import numpy as np
 
 from core.errors import ModelError
 from core.scoring.descent import leaf_depths
+from core.scoring.limits import MAX_DEPTH
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
-
-# LightGBM descends by recursion, with a path of its own at each level: 131,000 levels overflow the stack, and
-# 65,535 features on a path the heap. What engines take of exported trees is as deep.
-MAX_DEPTH = 300
-# Of one thread at 5 ns: ten seconds. 200 documents of 500 trees with 127 leaves are 3e9 less a third.
-MAX_STEPS = 2**31
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,20 @@
-"""Migrate the database to the current schema."""
+"""Migrate the database to the current schema.
+
+Alembic is imported where the schema is behind, which it seldom is when a service starts.
+"""
 
 import contextlib
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 from core.store.engines import LOCK_SECONDS, for_writing, sqlite_path
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -24,13 +29,31 @@ def upgrade(engine: Engine) -> None:
         with for_writing(engine).begin() as connection:
             if engine.dialect.name == "postgresql":
                 _wait_on_postgresql(connection)
+            if _revision(connection) == newest_revision():
+                return
+            from alembic import command
+
             config = migrations_config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
 
-def migrations_config() -> Config:
+def newest_revision() -> str:
+    """Return the revision of the current schema, which is the number of the last migration's file."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _revision(connection: Connection) -> str | None:
+    """Return the revision of a database, None where it is empty."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+
+
+def migrations_config() -> "Config":
     """Return the Alembic configuration."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

@@ -1,9 +1,8 @@
 """Wake-up messages to workers; any of them may be lost."""
 
 import logging
+from functools import cached_property
 from typing import Any
-
-from celery import Celery
 
 from core.jobs import lane_of
 from core.store.faults import failure_reason
@@ -24,8 +23,14 @@ class WakeUps:
     """Sender of wake-ups. It never raises: the sweeper resends lost ones."""
 
     def __init__(self, broker_url: str | None = None) -> None:
-        self._celery: Any = Celery("rankery", broker=broker_url or DEFAULT_BROKER_URL, set_as_current=False)
-        self._celery.conf.update(
+        self._broker_url = broker_url or DEFAULT_BROKER_URL
+
+    @cached_property
+    def _celery(self) -> Any:
+        from celery import Celery
+
+        celery = Celery("rankery", broker=self._broker_url, set_as_current=False)
+        celery.conf.update(
             task_serializer="json",
             accept_content=["json"],
             task_ignore_result=True,
@@ -37,6 +42,7 @@ class WakeUps:
                 "max_retries": 0,
             },
         )
+        return celery
 
     def warm_up(self) -> None:
         """Import what the first message needs, which takes as long as hundreds of messages."""
@@ -64,4 +70,5 @@ class WakeUps:
 
     def close(self) -> None:
         """Close the connections."""
-        self._celery.close()
+        if "_celery" in self.__dict__:  # else there are none
+            self._celery.close()

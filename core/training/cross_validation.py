@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from core.data.folds import FoldAssignment
 from core.metrics import Metric
@@ -90,6 +89,8 @@ def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
     mean, k = statistics.fmean(values), len(values)
     if k == 1:
         return FoldInterval(mean, None, None)
+    from scipy import special
+
     half = float(special.stdtrit(k - 1, (1 + _LEVEL) / 2)) * statistics.stdev(values) / math.sqrt(k)
     return FoldInterval(mean, mean - half, mean + half)
 

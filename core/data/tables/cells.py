@@ -1,5 +1,6 @@
 """Cells of a table as numbers and as texts."""
 
+from functools import cache
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from core.types import Float64Array, Int64Array
 Kind = Literal["number", "text", "list", "neither"]  # a list of numbers
 
 # What pandas, R and SQL write for a cell without a value; an empty cell is one by itself.
-_MISSING = pa.array(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT"])
+_MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -37,6 +38,12 @@ _TEXTS = (
 _LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 
 
+@cache
+def _missing_texts() -> Any:
+    # The first array of a process makes pyarrow import pandas, where it is installed.
+    return pa.array(_MISSING)
+
+
 def kind_of(type: Any) -> Kind:
     """Tell what the cells of an Arrow type can be used as."""
     if types.is_dictionary(type):
@@ -58,7 +65,7 @@ def kind_of(type: Any) -> Kind:
 def kind_of_texts(column: Any) -> Kind:
     """Tell numbers from texts by the cells of delimited text: most decide."""
     trimmed = pc.utf8_trim_whitespace(column)
-    filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _MISSING), True)))
+    filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _missing_texts()), True)))
     # A decimal comma is a number too, one that is refused with its reason.
     numeric = [pc.match_substring_regex(filled, form) for form in (_NUMBER_OR_WORD, _DECIMAL_COMMA)]
     truths = pc.is_in(pc.utf8_lower(filled), pa.array(["true", "false"]))
@@ -145,7 +152,7 @@ def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
     for word, digit in (("true", "1"), ("false", "0")):
         truth = pc.equal(lower, pa.scalar(word, lower.type))
         trimmed = pc.if_else(truth, pa.scalar(digit, lower.type), trimmed)
-    missing = pc.or_kleene(pc.is_null(trimmed), pc.is_in(trimmed, pc.cast(_MISSING, trimmed.type)))
+    missing = pc.or_kleene(pc.is_null(trimmed), pc.is_in(trimmed, pc.cast(_missing_texts(), trimmed.type)))
     number = pc.fill_null(pc.match_substring_regex(trimmed, _NUMBER_OR_WORD), False)
     wrong = pc.invert(pc.or_(number, missing))
     kept = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))

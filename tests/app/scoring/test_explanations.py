@@ -9,7 +9,7 @@ import pytest
 from app.settings import ApiSettings
 from core.errors import ModelError
 from core.scoring import Contributions, Explainability, Forest
-from core.scoring.contributions import MAX_DEPTH
+from core.scoring.limits import MAX_DEPTH
 from core.scoring.model_text import ModelText
 from core.store import Model
 from tests.app.conftest import TestClient
