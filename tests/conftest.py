@@ -8,17 +8,14 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import settings
 
 from app.guide.files import NOT_BUILT, SITE
 from rankery.embedded.compilation_progress import compilation_progress
+from tests.examples import load_profile
+from tests.requirements import skip_without
 
 # Else threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
-
-# A busy machine must not fail a test: speed is shown by benchmarks.
-settings.register_profile("rankery", deadline=None)
-settings.load_profile("rankery")
 
 pytest_plugins = ["tests.servers.fixtures"]
 
@@ -27,6 +24,11 @@ _REPOSITORY = Path(__file__).parents[1]
 
 # Their tests share services that start for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw all examples of Hypothesis where slow tests are selected, as `make test-all` does."""
+    load_profile(thorough=config.getoption("markexpr").startswith("slow"))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -84,9 +86,7 @@ def shared_data() -> Path:
 def built_guide() -> Path:
     """The folder of the guide that `make` built."""
     if not (SITE / "index.html").is_file():
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(NOT_BUILT)
-        pytest.skip(NOT_BUILT)
+        skip_without(NOT_BUILT)
     return SITE
 
 
@@ -96,10 +96,7 @@ def chromium_path() -> str:
     wanted = os.environ.get("RANKERY_TEST_CHROMIUM", "/usr/bin/chromium")
     found = shutil.which(wanted)
     if found is None:
-        reason = f"no Chromium at {wanted}; install it or set RANKERY_TEST_CHROMIUM"
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_without(f"no Chromium at {wanted}: apt-get install chromium, or set RANKERY_TEST_CHROMIUM")
     return found
 
 

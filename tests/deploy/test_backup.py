@@ -1,7 +1,6 @@
 """The guide's commands of backup and restore, run on both kinds of store beside a working service."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from rankery import Client
 from rankery.embedded.stack import EmbeddedStack
 from tests.guide.blocks import blocks
+from tests.requirements import require_program
 from tests.servers import PostgresServer, S3Server
 from tests.servers.postgres import programs
 
@@ -45,7 +45,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
     data_dir = tmp_path / "data"
     if request.param == "folder":
         return Places("folder", data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
-    _require("aws", "awscli")
+    require_program("aws", "awscli")
     postgres: PostgresServer = request.getfixturevalue("postgres")
     s3: S3Server = request.getfixturevalue("s3")
     storage_url, environment = s3.new_bucket()
@@ -114,10 +114,3 @@ def commands(section: str) -> str:
     found = [block.text for block in others if begin < block.line < end]
     assert found, section
     return "".join(["set -euo pipefail\n", first.text, *found])
-
-
-def _require(command: str, package: str) -> None:
-    if shutil.which(command) is None:
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(f"{command} is not installed")
-        pytest.skip(f"{command} is not installed: apt-get install {package}")

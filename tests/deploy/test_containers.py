@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 
 from rankery.cli import app as command_line
 from tests.deploy.settings import settings_names
+from tests.requirements import require_program
 from tests.servers.dask import Certificates
 from tests.servers.process import ServerProcess, free_port, tied
 from worker.dask.cluster import cluster_client
@@ -147,11 +147,8 @@ def test_dask_accepts_the_options_of_the_scheduler(tmp_path: Path) -> None:
 @pytest.mark.parametrize("profile", [[], ["--profile", "distributed"]], ids=["plain", "distributed"])
 def test_docker_compose_accepts_the_file(profile: list[str]) -> None:
     """`docker-compose config` resolves it, and refuses to start without passwords."""
-    if shutil.which("docker-compose") is None:
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail("docker-compose is not installed")
-        pytest.skip("docker-compose is not installed: apt-get install docker-compose")
-    command = ["docker-compose", "--file", str(ROOT / "docker-compose.yml"), *profile, "config", "--quiet"]
+    compose = require_program("docker-compose", "docker-compose")
+    command = [compose, "--file", str(ROOT / "docker-compose.yml"), *profile, "config", "--quiet"]
     passwords = {"POSTGRES_PASSWORD": "p", "REDIS_PASSWORD": "r"}
     bare = {name: value for name, value in os.environ.items() if name not in passwords}
     subprocess.run(command, env={**bare, **passwords}, check=True, capture_output=True)

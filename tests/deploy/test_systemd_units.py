@@ -1,8 +1,6 @@
 """The systemd units load without a complaint and keep the processes away from the rest of the machine."""
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +9,7 @@ import pytest
 
 from rankery.cli import app as command_line
 from tests.deploy.settings import settings_names
+from tests.requirements import require_program
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
@@ -23,12 +22,7 @@ each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 @pytest.fixture(scope="session")
 def systemd_analyze() -> str:
     """The command of Debian's package `systemd`; nothing needs to run under systemd."""
-    found = shutil.which("systemd-analyze")
-    if found is None:
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail("systemd-analyze is not installed")
-        pytest.skip("systemd-analyze is not installed: apt-get install systemd")
-    return found
+    return require_program("systemd-analyze", "systemd")
 
 
 @pytest.fixture

@@ -78,6 +78,9 @@ class LimitedProcesses:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (size_bytes, resource.RLIM_INFINITY))
 
 
+NOT_MOUNTED = "no small disk can be mounted: run as root with the capability SYS_ADMIN"
+
+
 @contextlib.contextmanager
 def mounted(folder: Path, size: str = SIZE) -> Iterator[bool]:
     """Mount a small file system on a folder where that is allowed; gives whether it was."""

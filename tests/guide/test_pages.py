@@ -1,7 +1,6 @@
 """The guide is true: every block of every page runs, and prints what the page says."""
 
 import re
-import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ import pytest
 from tests.guide.block_runner import COMMANDS, BlockRunner
 from tests.guide.blocks import Block, blocks
 from tests.guide.conftest import ROOT
+from tests.requirements import require_program
 
 ADDRESS = "http://127.0.0.1:8000"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,12 +44,12 @@ def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
         yield in_session
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_true(
     page: Path, run: Run, tmp_path: Path, guide_service: str, request: pytest.FixtureRequest
 ) -> None:
     """Commands and programs run as written; files are what they are; what is printed is what is shown."""
+    require_program("curl", "curl")
     if page == ON_REAL_DATA:
         (tmp_path / "lambdarank").symlink_to(request.getfixturevalue("shared_data") / "lightgbm-rank")
     printed: str | None = None

@@ -14,6 +14,7 @@ import pytest
 
 from app import ApiSettings, create_app
 from tests.app.conftest import NO_BROKER, TestClient
+from tests.requirements import require_program
 from tests.servers.fixtures import Places
 
 PREVIOUS = "7544bed"
@@ -53,13 +54,13 @@ run_job(store, settings, StopFlag(), "previous", sent.json()["id"])
 def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source of the release before."""
     archive = subprocess.run(
-        ["git", "archive", PREVIOUS, "app", "core", "rankery", "worker"],
+        [require_program("git", "git"), "archive", PREVIOUS, "app", "core", "rankery", "worker"],
         cwd=REPOSITORY,
         capture_output=True,
         check=False,
     )
     if archive.returncode:
-        pytest.skip(f"this clone does not hold {PREVIOUS}, the release before: {archive.stderr.decode()}")
+        pytest.skip(f"this clone does not hold {PREVIOUS}, the release before: git fetch --unshallow --tags")
     folder = tmp_path_factory.mktemp("release")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")

@@ -17,6 +17,7 @@ import pytest
 from rankery.client import Client
 from rankery.client.resumable import RESUMABLE_BYTES
 from tests.integration.api_process import ApiProcess
+from tests.requirements import skip_without
 from tests.servers.fixtures import Places
 from tests.servers.tcp_proxy import TcpProxy
 
@@ -53,9 +54,7 @@ def large_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def _node() -> str:
     node = shutil.which("node", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if node is None or not (Path(__file__).parents[2] / "node_modules" / "tus-js-client").is_dir():
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail("no Node.js with tus-js-client; run make install")
-        pytest.skip("no Node.js with tus-js-client")
+        skip_without("no Node.js with tus-js-client: make develop node_modules/.package-lock.json")
     return node
 
 

@@ -16,7 +16,7 @@ from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
-from tests.faults.disk import MountedDisk, mounted
+from tests.faults.disk import NOT_MOUNTED, MountedDisk, mounted
 
 
 def start(tmp_path: Path, script: str, standard_input: str = "") -> ServiceProcess:
@@ -99,7 +99,7 @@ def small_disk(tmp_path: Path) -> Iterator[MountedDisk]:
     """A file system of 8 MB at `disk`, which can be filled."""
     with mounted(tmp_path / "disk", "8m") as is_mounted:
         if not is_mounted:
-            pytest.skip("file systems cannot be mounted here")
+            pytest.skip(NOT_MOUNTED)
         yield MountedDisk(tmp_path / "disk")
 
 

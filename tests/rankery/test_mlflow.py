@@ -17,6 +17,7 @@ from rankery.errors import AnswerNotUnderstood
 from rankery.mlflow.nodes import nodes_of
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
 from tests.rankery.cli.commands import run
+from tests.requirements import skip_without
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-mlflow" / "bin" / "python"
@@ -53,9 +54,7 @@ mlflow.lightgbm.save_model(ranker, sys.argv[2], serialization_format="cloudpickl
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     """A service; without MLflow these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
     if not PYTHON.exists():
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(ABSENT)
-        pytest.skip(ABSENT)
+        skip_without(ABSENT)
     with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
         yield stack
 
@@ -285,7 +284,7 @@ def test_a_module_that_is_none_is_refused() -> None:
 
 def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
     """Without a signature, MLflow checks nothing itself."""
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
     model = ScoringModel(["bm25", "price"], {}, lambda features: features.sum(axis=1))
     assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3.0]
     with pytest.raises(ValueError, match="needs the columns price;"):

@@ -10,7 +10,9 @@ import pytest
 
 TETHER = [sys.executable, "-m", "rankery.embedded.tether"]
 
-linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's own request")
+linux_only = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="Linux only: its kernel ends orphans"
+)
 
 
 def test_the_command_takes_the_place_of_the_tether() -> None:

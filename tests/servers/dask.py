@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.requirements import require_program
 from tests.servers.process import START_SECONDS, ServerProcess, free_port, tied
 
 _HOST = "127.0.0.1"
@@ -29,6 +30,7 @@ class Certificates:
     @classmethod
     def made(cls, folder: Path) -> "Certificates":
         """Make them with OpenSSL, as the guide does."""
+        program = require_program("openssl", "openssl")
         folder.mkdir(parents=True)
         elliptic = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         authority = ["req", "-x509", *elliptic, "-days", "1", "-subj", "/CN=ranks", "-keyout", "ca.key"]
@@ -39,7 +41,7 @@ class Certificates:
             request,
             [*signing, "-days", "1", "-out", "cert.pem"],
         ):
-            subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
+            subprocess.run([program, *command], cwd=folder, check=True, capture_output=True)
         return cls(folder)
 
     @property

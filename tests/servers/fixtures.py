@@ -18,11 +18,12 @@ Places = dict[str, Any]
 
 _STORES = ("embedded", "servers")
 _TESTS = Path(__file__).parents[1]
-# Those of the store and of whole services show in short that both stores do the same.
+# Tests of the store that bear the mark `both_stores`, and whole services, show that both stores do the same.
 _ON_SERVERS_IF_ASKED = tuple(
     _TESTS / path
     for path in (
         "app",
+        "core",
         "worker",
         "faults/test_schedules.py",
         "integration/test_comparisons.py",
@@ -47,7 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks that bind a test to one kind of store."""
+    """Register the marks that bind a test to one kind of store, or to both."""
+    config.addinivalue_line("markers", "both_stores: shows what differs on PostgreSQL and S3")
     config.addinivalue_line("markers", "embedded: shows nothing more, or nothing, on PostgreSQL and S3")
     config.addinivalue_line("markers", "servers: shows something on PostgreSQL and S3 only")
 
@@ -61,7 +63,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     asked = metafunc.config.getoption("store")
     path = metafunc.definition.path
     if asked is None and not marked and any(map(path.is_relative_to, _ON_SERVERS_IF_ASKED)):
-        marked = {"embedded"}
+        both = metafunc.definition.get_closest_marker("both_stores") is not None
+        marked = set(_STORES) if both else {"embedded"}
     kinds = [kind for kind in _STORES if asked in (None, kind) and (not marked or kind in marked)]
     if "store_kind" in metafunc.fixturenames:
         metafunc.parametrize("store_kind", kinds)

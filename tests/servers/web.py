@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 
+from tests.requirements import require_program
+
 _BLOCK_BYTES = 64 * 1024
 
 
@@ -107,9 +109,10 @@ class WebServer:
 
 def make_certificates(folder: Path) -> None:
     """Make an authority, and a certificate for localhost that it signed, with openssl."""
+    program = require_program("openssl", "openssl")
 
     def openssl(*arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+        subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True)
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     ca = "basicConstraints=critical,CA:TRUE"

@@ -1,7 +1,6 @@
 """nginx and Caddy as deploy/ has them, on this machine and with a certificate of their own."""
 
 import os
-import shutil
 import socket
 import subprocess
 from abc import ABC, abstractmethod
@@ -9,8 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-import pytest
-
+from tests.requirements import require_program
 from tests.servers.process import ServerProcess, free_port, tied
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -38,7 +36,7 @@ class WebProxy(ABC):
         self._port = free_port()
         self._certificate, self._key = _make_certificate(folder)
         self.url = f"https://127.0.0.1:{self._port}{ROOT_PATH}"
-        command = self._command(_found(self.program, self.package), f"127.0.0.1:{api_port}")
+        command = self._command(require_program(self.program, self.package), f"127.0.0.1:{api_port}")
         environment = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
         self._process = ServerProcess(tied(command), folder / "log", self._listens, environment=environment)
 
@@ -106,19 +104,10 @@ class Caddy(WebProxy):
         return [program, "run", "--config", str(config), "--adapter", "caddyfile"]
 
 
-def _found(program: str, package: str) -> str:
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin")
-    if found is None:
-        reason = f"{program} is not installed: apt-get install {package}"
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
-
-
 def _make_certificate(folder: Path) -> tuple[Path, Path]:
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = [require_program("openssl", "openssl"), "req", "-x509"]
+    command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command += ["-nodes", "-days", "2", "-subj", f"/CN={_NAME}", "-out", str(certificate)]
     command += ["-keyout", str(key), "-addext", f"subjectAltName=IP:127.0.0.1,DNS:{_NAME}"]
     subprocess.run(command, check=True, capture_output=True)

@@ -1,8 +1,6 @@
 """A disk that fills up."""
 
 import errno
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from core.errors import StoreFull
 from core.store import Store
 from core.store.artifacts.artifacts import Artifacts
 from tests.app.conftest import TestClient
+from tests.faults.disk import NOT_MOUNTED, mounted
 
 pytestmark = pytest.mark.embedded  # nothing of it depends on the store
 
@@ -24,12 +23,10 @@ MEBIBYTE = 2**20
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of two mebibytes."""
     folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a small disk")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with mounted(folder, "2m") as is_mounted:
+        if not is_mounted:
+            pytest.skip(NOT_MOUNTED)
+        yield folder
 
 
 def _files(folder: Path) -> list[Path]:

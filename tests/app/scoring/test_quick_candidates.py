@@ -24,6 +24,7 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.store import Model
 from tests.app.conftest import TestClient
+from tests.examples import examples
 
 NAMES = ("bm25", "page rank", "age/days")
 MODEL = ServedModel(
@@ -46,7 +47,7 @@ ODD = st.sampled_from([None, 0, 7, "x", True, [], {}, [1], 1e39, -1, {"id": "a"}
 
 
 @pytest.mark.long
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_both_ways_read_the_same(data: st.DataObject) -> None:
     """Requests that are right, and requests in which something was put in place of something else."""

@@ -12,6 +12,7 @@ from core.data.number_kernel import DECIDED, MALFORMED, TOO_LARGE, UNDECIDED, re
 from core.errors import DatasetError
 from core.jit import exact_bare
 from core.text.bytes_kernel import Text
+from tests.examples import examples
 
 
 @exact_bare
@@ -88,7 +89,7 @@ def test_float32_is_rounded_from_float64(sign: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.one_of(st.floats(-3e38, 3e38).map(repr), st.decimals(-(10**30), 10**30).map(str)))
 def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
     """Whatever the kernel decides has the bits of np.float32(float(text))."""
@@ -99,7 +100,7 @@ def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.floats(2.0**-149, 2.0**127, width=32), st.integers(-2, 2), st.integers(1, 40))
 def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, step: int, places: int) -> None:
     """Cutting and nudging the exact halfway decimal never sends the kernel to the wrong side."""
@@ -112,7 +113,7 @@ def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, st
 
 
 @pytest.mark.long
-@settings(max_examples=2000)
+@settings(max_examples=examples(2000))
 @given(st.integers(0, 10**40), st.integers(0, 40), st.integers(-60, 60), st.sampled_from(("", "-", "+")))
 def test_digits_in_any_number_round_as_numpy_rounds_them(
     digits: int, places: int, exponent: int, sign: str

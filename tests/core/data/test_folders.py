@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.data.folders import DataRoots, fold_of
 from core.errors import DatasetError, InvalidInput
+from tests.examples import examples
 
 ROW = "1 qid:1 1:0.5\n"
 SECRET = "secret"
@@ -199,7 +200,7 @@ _NAMES = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(
     names=st.lists(_NAMES, max_size=7), absolute=st.booleans(), file=st.sampled_from(["train.txt", "Fold1"])
 )

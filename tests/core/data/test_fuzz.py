@@ -4,7 +4,7 @@ import pytest
 
 from tests.core.data.fuzz import fuzz
 
-FILES = 1_500
+FILES = 300
 
 
 @pytest.mark.long

@@ -176,9 +176,9 @@ def _sparse_letor() -> bytes:
     [
         (_wide_parquet, r"2,097,152 documents by 128 features take"),
         (_text_parquet, r"but found 16,384,000,000 bytes"),
-        (_fixed_parquet, r"but found 1,101,004,800 bytes"),
-        (_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes"),
-        (_list_parquet, r"but found 1,082,130,432 bytes"),
+        pytest.param(_fixed_parquet, r"but found 1,101,004,800 bytes", marks=pytest.mark.slow),
+        pytest.param(_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes", marks=pytest.mark.slow),
+        pytest.param(_list_parquet, r"but found 1,082,130,432 bytes", marks=pytest.mark.slow),
         (_sparse_letor, r"3,000 documents by 100,000 features take"),
     ],
 )

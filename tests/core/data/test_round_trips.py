@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from core.data import RankingDataset
 from core.data.reading import JudgedFile, read_file
 from tests.core.data.strategies import assert_same, datasets
+from tests.examples import examples
 
 _CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6)
 _PLAIN_ID = _CELL.filter(lambda text: text == text.strip() and not text.startswith("#"))
@@ -98,7 +99,7 @@ _WORD = st.sampled_from(["de", "fr", "it", "Zürich, CH", 'a "b"'])
 @pytest.mark.long
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("format", ["csv", "tsv", "semicolon", "parquet"])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dataset=_tables())
 def test_tables_read_back(tmp_path: Path, format: str, packing: str, dataset: RankingDataset) -> None:
     """Features, labels, weights, ids and columns of queries survive, whatever text the ids hold."""
@@ -118,7 +119,7 @@ def test_tables_read_back(tmp_path: Path, format: str, packing: str, dataset: Ra
 @pytest.mark.long
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("separator", [" ", ",", "\t"])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dataset=datasets(named=False))
 def test_lightgbm_files_read_back(
     tmp_path: Path, separator: str, packing: str, dataset: RankingDataset

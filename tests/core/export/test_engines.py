@@ -1,7 +1,5 @@
 """Every format read back by an engine of its own, which must find LightGBM's leaves."""
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from core.types import Float64Array
 from tests.core.export import engines
 from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special, trained
 from tests.core.scoring.forests import documents_near, thresholds_of
+from tests.requirements import require_program
 
 NAMES = [f"f{i}" for i in range(N_FEATURES)]
 SINGLE, DOUBLE = (np.float32, np.float32), (np.float64, np.float64)
@@ -26,11 +25,7 @@ Scores = Callable[[Float64Array], list[float]]
 @pytest.fixture(scope="session")
 def cc() -> None:
     """Find a C compiler; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
-    if shutil.which("cc") is None:
-        reason = "no C compiler: apt-get install gcc libc6-dev"
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require_program("cc", "gcc libc6-dev")
 
 
 def by_row(score: engines.Score) -> Scores:

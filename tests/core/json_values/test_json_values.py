@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from core.json_values import FeatureReader, read_arrays
 from core.json_values.name_hash import name_hash
 from core.types import Float64Array, Int64Array
+from tests.examples import examples
 
 NAMES = ("bm25", "b", "page rank", 'a "quoted" one', "größe", "features", "a name beyond eight bytes")
 READER = FeatureReader("features", NAMES)
@@ -75,7 +76,7 @@ def _bits(value: float) -> bytes:
 
 
 @pytest.mark.long
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
     """Bit for bit, whatever the sign and the exponent."""
@@ -127,7 +128,7 @@ def test_what_is_no_json_is_not_read(spelling: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_documents_are_read_as_python_reads_them(data: st.DataObject) -> None:
     """Objects in any order, arrays, blanks, names that JSON must escape, and nulls."""
@@ -239,7 +240,7 @@ def test_there_is_no_room_for_too_many() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(
     st.text('[]{}",:0129.e-+features null\\\n\0', max_size=12) | st.sampled_from(NOISE),
     st.integers(0, 110),

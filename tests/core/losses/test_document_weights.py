@@ -38,7 +38,7 @@ def weighted_terms(name: str, options: Options, judged: Any, weights: Any, itera
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_weight_multiplies_the_terms_of_its_document(name: str, options: Options) -> None:
     """Pairs by the weight of i, targets and choices by that of their document: values and derivatives."""
-    queries = random_queries(seed=len(str(options)) + 40, count=9)
+    queries = random_queries(seed=len(str(options)) + 40, count=9, longest=20)
     judged = joined(queries)
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(judged[0]))
     weights[::5] = 0.0

@@ -1,7 +1,7 @@
 """Losses of shards: neighbouring queries of a dataset, bound with the position of the first of them."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ WEIGHTS = np.random.default_rng(1)
 QUERY_WEIGHTS, DOCUMENT_WEIGHTS = WEIGHTS.random(QUERIES), WEIGHTS.random(DOCUMENTS)
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture
 def threads(request: Any) -> Iterator[int]:
     """Threads of the kernels."""
     use_threads(request.param)
@@ -79,8 +79,17 @@ def _outcomes(objective: Objective, scores: Any, iteration: int) -> list[Any]:
     return [np.concatenate(by_query), terms.gradient, terms.hessian, *alone, *with_value[:2]]
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda value: str(value))
+def combinations() -> Iterator[Any]:
+    """Alternate weights and threads over the cases; slow: every case with and without, on one and two."""
+    for place, (name, options) in enumerate(CASES):
+        for number, (weighted, threads) in enumerate(product((False, True), (1, 2))):
+            marks = () if number == place % 4 else pytest.mark.slow
+            yield pytest.param(name, options, weighted, threads, marks=marks)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "weighted", "threads"), combinations(), indirect=["threads"], ids=str
+)
 def test_shards_have_the_terms_of_the_whole(
     name: str, options: dict[str, Any], weighted: bool, threads: int
 ) -> None:

@@ -251,7 +251,7 @@ def test_settings_allow_addresses(local: Served, allowed: str, way: str) -> None
         _get(SsrfGuard([allowed]), f"http://10.0.0.1:{local.port}/", way)
 
 
-@pytest.mark.skipif(not is_loopback6_there(), reason="this machine has no IPv6")
+@pytest.mark.skipif(not is_loopback6_there(), reason="no IPv6: enable it on the loopback interface")
 @WAYS
 def test_ipv6_is_connected_to(way: str) -> None:
     """Addresses of IPv6 are allowed and connected to as well."""

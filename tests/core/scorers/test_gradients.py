@@ -61,7 +61,7 @@ def _moved(network: Network, sums: Float64Array, unit: int, step: float) -> Floa
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_contributions_are_those_of_jax(layer_norm: bool, activation: str) -> None:
     """Automatic differentiation at 2,000 points of the way gives the same integrals."""
-    jax = pytest.importorskip("jax")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: make develop")
     from core.training.networks.differentiation import scores_of
 
     network = random_network(7, (20, 12), activation=activation, layer_norm=layer_norm, seed=2)

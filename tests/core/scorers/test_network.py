@@ -10,6 +10,7 @@ from core.errors import ModelError
 from core.scorers import ACTIVATIONS, Layer, Network
 from core.scorers.network import LEAST_DOCUMENTS
 from tests.core.scorers.networks import plain_score, random_features, random_network
+from tests.examples import examples
 
 KINDS = ("standard", "rank-gauss", "none")
 
@@ -47,7 +48,7 @@ def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
 @pytest.mark.parametrize("hidden", [(), (33, 20)])
 def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> None:
     """What was trained is what is served: the layers of both are the same, but for rounding."""
-    jax = pytest.importorskip("jax")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: make develop")
     from core.training.networks.differentiation import scores_of
 
     network = random_network(9, hidden, activation=activation, layer_norm=True)
@@ -61,7 +62,7 @@ def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> No
     np.testing.assert_allclose(network.score(features), np.asarray(scores), rtol=1e-12, atol=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.integers(1, 40),
     st.lists(st.integers(1, 80), max_size=3),

@@ -14,6 +14,7 @@ from core.scoring.tree import Tree
 from core.training import train, training_spec
 from core.types import Float64Array, FloatArray
 from tests.core.scoring.forests import documents_near, random_model_text, thresholds_of
+from tests.examples import examples
 
 # Each way that documents are taken through the trees: alone, the last ones of a group, groups, blocks.
 SIZES = (1, 7, 8, 15, 33, 71)
@@ -60,7 +61,7 @@ def _by_lightgbm(model_text: str, features: FloatArray) -> Float64Array:
 
 
 @pytest.mark.long
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_features=st.integers(1, 5),

@@ -121,6 +121,7 @@ def test_a_promotion_moves_from_what_was_compared_only(store: Store, web: list[M
             tx.aliases.promote(promotion(1, 3))
 
 
+@pytest.mark.both_stores
 def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list[Model]) -> None:
     """Each line of the history begins where another one ended, and rollbacks find their way through."""
     threads = [threading.Thread(target=move, args=(store, *versions)) for versions in ((1, 2, 3), (4, 3, 1))]

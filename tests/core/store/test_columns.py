@@ -10,6 +10,7 @@ from core.store.engines import open_engine
 from core.store.tables.columns import UtcDateTime
 
 
+@pytest.mark.both_stores
 def test_times_come_back_aware(store: Store, job: Job) -> None:
     """A time read from SQLite is aware, in UTC and exact to the microsecond."""
     moment = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=timezone(timedelta(hours=2)))
@@ -35,6 +36,7 @@ def test_postgresql_keeps_the_zone() -> None:
     assert UtcDateTime().process_bind_param(moment, dialect) == moment
 
 
+@pytest.mark.both_stores
 def test_undefined_numbers_are_stored_as_null(store: Store, claimed: Job) -> None:
     """NaN and infinities, which JSON lacks, become null at any depth; other numbers stay."""
     values = {"train": {"ndcg@10": float("nan"), "map": 0.5, "list": [float("inf"), 1]}}

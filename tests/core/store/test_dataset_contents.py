@@ -85,6 +85,7 @@ def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int
     assert [folders[1:] for folders in removed] == [[], ["data/d1-a"]]
 
 
+@pytest.mark.both_stores
 def test_datasets_deleted_at_once(store: Store) -> None:
     """Of datasets that are deleted together exactly one takes the content along."""
     for _ in range(10):
@@ -100,6 +101,7 @@ def test_datasets_deleted_at_once(store: Store) -> None:
         assert removed == ["data/d1-a"]
 
 
+@pytest.mark.both_stores
 def test_a_take_over_during_a_deletion(store: Store) -> None:
     """The content either stays for the new dataset, or is gone and not taken over."""
     for _ in range(20):
@@ -119,6 +121,7 @@ def test_a_take_over_during_a_deletion(store: Store) -> None:
                 tx.datasets.delete(taken[0].id)
 
 
+@pytest.mark.both_stores
 def test_contents_read_at_once(store: Store) -> None:
     """However many read the same content at the same time, one copy is kept."""
     together(*(lambda key=key: make_ready(store, key) for key in "abcd"))

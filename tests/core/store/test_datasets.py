@@ -23,6 +23,7 @@ def test_a_new_dataset_is_pending(store: Store) -> None:
     assert (dataset.size_bytes, dataset.sha256, dataset.statistics, dataset.problem) == (5, "ab", None, None)
 
 
+@pytest.mark.both_stores
 def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
     """A dataset that was read is ready with what was found, and says what its file turned out to be."""
     dataset, job = ingest

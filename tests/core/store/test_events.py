@@ -26,6 +26,7 @@ def _add(store: Store, number: int, project: str | None = None) -> None:
         tx.events.add("drift.found", "model", f"mdl_{number}", {"number": number}, project=project)
 
 
+@pytest.mark.both_stores
 @pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled"])
 def test_the_end_of_a_job(store: Store, claimed: Job, status: str) -> None:
     """An event comes with the transaction that ends the job, once, and with what it found."""
@@ -111,6 +112,7 @@ def test_a_transaction_that_fails_reports_nothing(store: Store, job: Job) -> Non
     assert _events(store) == []
 
 
+@pytest.mark.both_stores
 def test_a_reader_misses_nothing(store: Store) -> None:
     """Whoever has seen an id never meets a smaller one that is new, however many write at the same time."""
     writers, each = 6, 20
@@ -132,6 +134,7 @@ def test_a_reader_misses_nothing(store: Store) -> None:
     assert sorted(event.data["number"] for event in seen) == list(range(writers * each))
 
 
+@pytest.mark.both_stores
 def test_ids_are_not_used_again(store: Store) -> None:
     """After the newest event was removed, the next one has another id."""
     _add(store, 1)
@@ -143,6 +146,7 @@ def test_ids_are_not_used_again(store: Store) -> None:
     assert second.id > first.id
 
 
+@pytest.mark.both_stores
 def test_gaps_are_found(store: Store) -> None:
     """A reader that comes back is told if events may have been removed since."""
     with store.read() as tx:

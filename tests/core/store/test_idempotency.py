@@ -35,6 +35,7 @@ def test_an_answer_is_found_again(store: Store) -> None:
         assert tx.idempotency.find("other", "POST /v1/jobs") is None
 
 
+@pytest.mark.both_stores
 def test_a_key_answers_once(store: Store) -> None:
     """Remembering under a used key fails, and takes what the second request created with it."""
     with store.begin() as tx:

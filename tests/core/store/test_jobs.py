@@ -46,6 +46,7 @@ def test_unknown_dataset(store: Store) -> None:
         assert tx.jobs.page(None, 10).items == []
 
 
+@pytest.mark.both_stores
 def test_claim(store: Store, job: Job) -> None:
     """A claim starts an attempt with a lease and the next token; there is no second one."""
     now = utc_now()
@@ -60,6 +61,7 @@ def test_claim(store: Store, job: Job) -> None:
     assert claimed.lease_expires_at - claimed.started_at == timedelta(seconds=15)
 
 
+@pytest.mark.both_stores
 @pytest.mark.long
 def test_one_of_many_threads_claims(store: Store) -> None:
     """Of threads that contend for a job, each with its own transaction, exactly one gets it."""
@@ -86,6 +88,7 @@ def test_one_of_many_threads_claims(store: Store) -> None:
             assert (tx.jobs.get(job_id).worker, tx.jobs.get(job_id).token) == (f"w{number}", 1)
 
 
+@pytest.mark.both_stores
 def test_fencing(store: Store, claimed: Job) -> None:
     """Once a job was given to another worker, nothing the first one writes is taken."""
     with store.begin() as tx:
@@ -133,6 +136,7 @@ def test_record_keeps_what_is_left_out(store: Store, claimed: Job) -> None:
     assert (found.progress, found.metrics) == (progress, metrics)
 
 
+@pytest.mark.both_stores
 def test_iterations(store: Store, claimed: Job) -> None:
     """Iterations are listed in order above a given one; one recorded twice keeps its last values."""
     with store.begin() as tx:
@@ -241,6 +245,7 @@ def woken(tx: Transaction, now: datetime) -> list[str]:
     return [job.id for job in tx.jobs.to_wake(now, 30)]
 
 
+@pytest.mark.both_stores
 def test_to_wake(store: Store) -> None:
     """Queued jobs never woken, or not for a while, are named once, oldest first."""
     now = utc_now()
@@ -283,6 +288,7 @@ def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
         assert tx.jobs.page(None, 10, status="running", kind="rank").items == []
 
 
+@pytest.mark.both_stores
 def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
     """By any part of what people call them, whatever its case, taken literally; or by id; or by dataset."""
     with store.begin() as tx:
@@ -302,6 +308,7 @@ def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
         assert found(dataset_id=dataset.id, kind="train", text="web") == [web.id]
 
 
+@pytest.mark.both_stores
 @pytest.mark.parametrize("limit", [1, 2, 10])
 def test_jobs_in_another_order(store: Store, limit: int) -> None:
     """Each order walks page by page over every job; of equal ones the newest first, unknown ones last."""
@@ -430,6 +437,7 @@ def test_priority_goes_before_age(store: Store) -> None:
     assert turns(store) == [high, first, second, low]
 
 
+@pytest.mark.both_stores
 def test_keys_take_turns(store: Store) -> None:
     """A key that queued many jobs before anyone else does not keep the others waiting for all of them."""
     with store.begin() as tx:
@@ -471,6 +479,7 @@ def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
     assert lost.started_at <= lost.ended_at <= done.started_at
 
 
+@pytest.mark.both_stores
 def test_running_jobs_by_the_name_of_their_worker(store: Store, claimed: Job) -> None:
     """Names are compared from their beginning, and as they are written."""
     with store.read() as tx:

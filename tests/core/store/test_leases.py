@@ -42,6 +42,7 @@ def beat(store: Store, job: Job, clock_set_by: float) -> None:
         tx.jobs.renew(job.id, job.token, LEASE_SECONDS - clock_set_by)
 
 
+@pytest.mark.both_stores
 @CLOCKS
 def test_the_job_of_a_dead_worker_is_lost_within_a_lease(store: Store, claimed: Job, set_by: float) -> None:
     """A clock set back an hour does not keep it, and one set forward takes it a little sooner."""

@@ -32,6 +32,7 @@ with store.begin() as tx:
 """
 
 
+@pytest.mark.both_stores
 def test_migrated_schema_is_the_mapped_one(unmigrated_settings: StoreSettings) -> None:
     """After all migrations, nothing differs between the database and the tables as mapped."""
     engine = open_engine(unmigrated_settings.database_url)
@@ -42,6 +43,7 @@ def test_migrated_schema_is_the_mapped_one(unmigrated_settings: StoreSettings) -
     engine.dispose()
 
 
+@pytest.mark.both_stores
 def test_migrating_again_changes_nothing(store: Store) -> None:
     """A migrated database keeps its rows when migrated again."""
     with store.begin() as tx:
@@ -51,6 +53,7 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
         assert tx.jobs.get(job.id).status == "queued"
 
 
+@pytest.mark.both_stores
 @pytest.mark.long
 def test_processes_that_start_together(unmigrated_settings: StoreSettings) -> None:
     """Three processes that migrate a new database at once all find it ready."""
@@ -95,6 +98,7 @@ def test_migrations_wait_for_each_other(store: Store, settings: StoreSettings) -
     assert not waiting.is_alive()
 
 
+@pytest.mark.both_stores
 def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -> None:
     """Migrations run in one transaction: a database is as before or wholly migrated."""
     engine = open_engine(unmigrated_settings.database_url)

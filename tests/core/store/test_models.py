@@ -18,6 +18,7 @@ def test_versions_count_within_a_name(add_model: AddModel) -> None:
     assert [add_model(name).version for name in ("web", "web", "ads", "web")] == [1, 2, 1, 3]
 
 
+@pytest.mark.both_stores
 def test_versions_of_concurrent_writers(store: Store, settings: StoreSettings, add_model: AddModel) -> None:
     """Writers at the same time get different versions, without a gap."""
     made: list[int] = []
@@ -32,6 +33,7 @@ def test_versions_of_concurrent_writers(store: Store, settings: StoreSettings, a
     assert sorted(made) == list(range(1, 21))
 
 
+@pytest.mark.both_stores
 def test_everything_is_kept(store: Store, add_model: AddModel) -> None:
     """A model comes back as it was recorded."""
     model = add_model("web")
@@ -145,6 +147,7 @@ def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
         tx.models.tag(model.id, {f"t{i}": "" for i in range(MAX_TAGS - 1)})
 
 
+@pytest.mark.both_stores
 def test_models_are_found_by_their_tags(store: Store, add_model: AddModel) -> None:
     """By the tag alone or with its value; of several a model must have all."""
     first, second, _ = (add_model("web") for _ in range(3))

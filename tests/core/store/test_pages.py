@@ -30,6 +30,7 @@ def test_every_row_once(store: Store, limit: int) -> None:
     assert _walk(store, limit) == made[::-1]
 
 
+@pytest.mark.both_stores
 def test_rows_added_meanwhile(store: Store) -> None:
     """Rows added during a walk neither repeat nor hide any that was there before."""
     with store.begin() as tx:

@@ -89,6 +89,7 @@ def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
         enqueue(store, other, project="ads")
 
 
+@pytest.mark.both_stores
 def test_a_name_is_reserved_by_the_first_that_trains_it(store: Store) -> None:
     """Until its training ends without a model, when the next one may have it."""
     first = enqueue(store, ready(store, "search"))
@@ -141,6 +142,7 @@ def test_a_row_cannot_be_written_into_another_project(store: Store) -> None:
         assert tx.datasets.get(dataset_id).project == "ads"
 
 
+@pytest.mark.both_stores
 def test_what_a_limited_context_finds(store: Store) -> None:
     """Rows of its projects by id, in lists, counts and searches; alternating limits do not mix."""
     jobs = {name: enqueue(store, ready(store, name), name) for name in ("ads", "search")}
@@ -235,6 +237,7 @@ def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[
         assert tx.datasets.get(dataset.id).project == "search"
 
 
+@pytest.mark.both_stores
 def test_labels_of_a_job(store: Store) -> None:
     """A name in place of the usual title and back; notes; tags one by one; a filter by both."""
     job = enqueue(

@@ -56,6 +56,7 @@ def test_no_bound_on_bytes(store: Store) -> None:
         tx.quotas.allow_bytes(None, None, 2**60)
 
 
+@pytest.mark.both_stores
 def test_requests_at_the_same_moment_do_not_exceed_a_quota(store: Store) -> None:
     """Each counts what the others have added."""
 

@@ -10,6 +10,7 @@ from core.jobs import System
 from core.store import Job, Model, Store, new_id
 
 
+@pytest.mark.both_stores
 def test_evaluations(store: Store, job: Job, add_model: Callable[[str], Model]) -> None:
     """An evaluation is kept with its summaries and found by id, job and model."""
     model = add_model("web")

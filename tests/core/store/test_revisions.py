@@ -26,6 +26,7 @@ def test_the_name_stays_while_nothing_changes(store: Store) -> None:
     assert store.revision() == name
 
 
+@pytest.mark.both_stores
 def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) -> None:
     """Whoever makes it: this store, another thread's connection of it, or another process's store."""
     other = Store.open(settings)

@@ -111,6 +111,7 @@ def test_every_row_once_by_every_column(filled: Store, of: str, column: str, dir
         ("queries", "asc", [10, 20, 30, 30, None]),
     ],
 )
+@pytest.mark.both_stores
 def test_the_usual_direction_and_what_lacks_a_value(
     filled: Store, sort: str, direction: Any, expected: Any
 ) -> None:
@@ -121,6 +122,7 @@ def test_the_usual_direction_and_what_lacks_a_value(
     assert found == list(expected)
 
 
+@pytest.mark.both_stores
 def test_models_by_a_metric(filled: Store) -> None:
     """The metric is named, for models have many."""
     with filled.read() as tx:
@@ -143,6 +145,7 @@ def test_only_the_latest_versions(filled: Store) -> None:
     assert [row.reference for row in rows] == ["a:1", "b:2", "c:1", "d:1"]
 
 
+@pytest.mark.both_stores
 def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
     """Whatever its case; what stands for any character in SQL stands for itself."""
     with filled.read() as tx:

@@ -35,6 +35,7 @@ def _add_job_and_fail(tx: Transaction) -> None:
     raise ZeroDivisionError
 
 
+@pytest.mark.both_stores
 def test_all_or_nothing(store: Store) -> None:
     """A block that raises leaves no trace."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
@@ -43,6 +44,7 @@ def test_all_or_nothing(store: Store) -> None:
         assert tx.jobs.page(None, 1).items == []
 
 
+@pytest.mark.both_stores
 def test_rows_outlive_the_block(store: Store) -> None:
     """A row read or made in a block can be used after it."""
     with store.begin() as tx:
@@ -51,6 +53,7 @@ def test_rows_outlive_the_block(store: Store) -> None:
     assert job.created_at.tzinfo is not None
 
 
+@pytest.mark.both_stores
 def test_reading_refuses_to_write(store: Store) -> None:
     """A write in a reading block fails instead of being lost, and writing works afterwards."""
     with pytest.raises(StoreUnavailable, match=r"(?i)read-?only"), store.read() as tx:
@@ -59,6 +62,7 @@ def test_reading_refuses_to_write(store: Store) -> None:
         tx.jobs.add("train", {})
 
 
+@pytest.mark.both_stores
 def test_a_reader_sees_one_moment(store: Store) -> None:
     """What is committed during a reading block shows in the next only, and does not stop a writer."""
     with store.read() as reading:
@@ -92,6 +96,7 @@ def test_reading_before_writing(store: Store) -> None:
         assert tx.datasets.get(dataset_id).source == {"count": 40}
 
 
+@pytest.mark.both_stores
 def test_foreign_keys_hold(store: Store) -> None:
     """A row cannot name a job that does not exist."""
     with pytest.raises(IntegrityError), store.begin() as tx:
@@ -111,6 +116,7 @@ def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:
     assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 30_000, "synchronous": 1}
 
 
+@pytest.mark.both_stores
 @pytest.mark.long
 def test_many_threads(store: Store) -> None:
     """Forty threads that write and read at once, as many as serve requests, all get through."""
@@ -165,6 +171,7 @@ def test_killed_writer(store: Store, settings: StoreSettings) -> None:
     connection.close()
 
 
+@pytest.mark.both_stores
 def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Store) -> None:
     """A health check that was given up on may still run when the service stops."""
     with store._engine.connect() as connection:
@@ -176,6 +183,7 @@ def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Stor
         driver.execute("SELECT 1")
 
 
+@pytest.mark.both_stores
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_forking(store: Store) -> None:
     """Children of a process whose other threads are writing use the store safely, and so does the parent."""
@@ -239,6 +247,7 @@ def test_postgresql_driver() -> None:
     assert open_engine("postgres://db.invalid/rankery").url.drivername == "postgresql+psycopg"
 
 
+@pytest.mark.both_stores
 def test_fault(store: Store, tmp_path: Path) -> None:
     """A database that answers is up; one whose file cannot be opened is not."""
     assert store.fault() is None

@@ -13,6 +13,7 @@ def _all(store: Store) -> list[Count]:
         return tx.tallies.all()
 
 
+@pytest.mark.both_stores
 def test_a_counter_grows_by_what_is_added(store: Store) -> None:
     """Amounts come together within a transaction and over transactions."""
     with store.begin() as tx:
@@ -48,6 +49,7 @@ def test_what_is_undone_was_not_counted(store: Store) -> None:
     assert _all(store) == []
 
 
+@pytest.mark.both_stores
 @pytest.mark.long
 def test_nothing_is_lost_between_processes_that_count_at_once(store: Store) -> None:
     """Each addition happens in the database, not to a value read before."""

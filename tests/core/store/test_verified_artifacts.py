@@ -80,6 +80,7 @@ def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
     assert damaged(written) == [KEY]
 
 
+@pytest.mark.both_stores
 @READS
 def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Read) -> None:
     """The rows say that it was there."""
@@ -96,6 +97,7 @@ def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
     assert damaged(store) == []
 
 
+@pytest.mark.both_stores
 @READS
 def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) -> None:
     """Whoever puts them there."""

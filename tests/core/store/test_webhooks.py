@@ -55,6 +55,7 @@ def _states(store: Store, webhook: Webhook) -> list[tuple[str, str]]:
     return [(events[row.event_id].object_id, row.state) for row in rows]
 
 
+@pytest.mark.both_stores
 def test_events_become_deliveries_once(store: Store, webhook: Webhook) -> None:
     """Each event since the webhook was made, however often it is looked for."""
     _happen(store, "a", "b")
@@ -93,6 +94,7 @@ def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyP
     assert [name for name, _ in _states(store, webhook)] == names
 
 
+@pytest.mark.both_stores
 def test_a_claim_is_of_one_process(store: Store, webhook: Webhook) -> None:
     """What one process sends, another does not; after the lease it may, and the first one records nothing."""
     _happen(store, "a")
@@ -124,6 +126,7 @@ def test_order_per_object(store: Store, webhook: Webhook, ending: Ending) -> Non
     assert second_a.attempt == 1
 
 
+@pytest.mark.both_stores
 def test_next_due(store: Store, webhook: Webhook) -> None:
     """The time of the next attempt is known: not that of events that wait for others, or of full webhooks."""
     with store.read() as tx:
@@ -234,6 +237,7 @@ def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
         tx.webhooks.delete(webhook.id)
 
 
+@pytest.mark.both_stores
 def test_several_processes(store: Store, webhook: Webhook) -> None:
     """However many dispatch and claim at the same time, each delivery is claimed once and in order."""
     objects = [f"o{number % 5}" for number in range(60)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.jit import exact_bare
 from core.text.bytes_kernel import Text
 from core.text.decimal_kernel import CUT, MALFORMED, ROUNDED, read_decimal, read_short_decimal
+from tests.examples import examples
 
 # The ends of the subnormal and of the normal numbers, what lies halfway to the next, and much beyond.
 EDGES = (
@@ -54,7 +55,7 @@ def test_edges_are_rounded_correctly(text: str, json: bool) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=2000)
+@settings(max_examples=examples(2000))
 @given(st.integers(0, 10**19 - 1), st.integers(-400, 400), st.integers(0, 1))
 def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, sign: int) -> None:
     """Whatever the exponent, without a general parser to fall back on."""
@@ -64,7 +65,7 @@ def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, si
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_what_python_writes_is_read_back(number: float) -> None:
     """Bit for bit, in both grammars."""
@@ -73,7 +74,7 @@ def test_what_python_writes_is_read_back(number: float) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.integers(10**19, 10**60), st.integers(-400, 400))
 def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: int) -> None:
     """The value is the correctly rounded one, or that one follows it."""
@@ -84,7 +85,7 @@ def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: 
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(st.text("0123456789.eE+-", min_size=1, max_size=9))
 def test_only_what_each_grammar_allows_is_a_number(text: str) -> None:
     """Python's `float` without a leading +, and JSON."""

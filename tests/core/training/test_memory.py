@@ -38,7 +38,7 @@ def judged(n_queries: int, n_features: int) -> RankingDataset:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(process_memory_bytes() is None, reason="this system does not tell a process its memory")
+@pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """With parts held out whose features are in a file."""
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
@@ -86,7 +86,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(process_memory_bytes() is None, reason="this system does not tell a process its memory")
+@pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
     """With what JAX takes for itself and for compiling."""

@@ -69,6 +69,7 @@ def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> No
     assert deleted(store, "job", story.training.id, manner=Manner(trash_days=7)).counts == {"jobs": 1}
 
 
+@pytest.mark.both_stores
 def test_a_job_goes_with_all_that_came_of_it(store: Store, story: Story) -> None:
     """Evaluations of other jobs go with their model; those jobs stay."""
     found = deleted(store, "job", story.training.id)
@@ -279,6 +280,7 @@ def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) ->
     assert (found.missing, found.orphaned) == ([], [])
 
 
+@pytest.mark.both_stores
 def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: Story) -> None:
     """What a process that was killed left behind belongs to nobody, and is still known."""
     deleted(store, "job", story.training.id)

@@ -112,7 +112,9 @@ class Walk:
                 yield Families(session)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize(
+    "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 7))]
+)
 def test_nothing_is_ever_without_what_it_needs(author: Author, seed: int) -> None:
     """Whoever deletes, restores and purges what, in any order."""
     random = Random(seed)

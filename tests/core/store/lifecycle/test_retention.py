@@ -49,6 +49,7 @@ def trashed(store: Store) -> set[str]:
         return {item.node.id for item in tx.trash.page(None, 200).items}
 
 
+@pytest.mark.both_stores
 def test_what_is_old_goes_to_the_trash_and_says_who(store: Store, author: Author, story: Story) -> None:
     """With results first; nobody's key deleted it, and the audit names retention."""
     young = author.story()
@@ -147,6 +148,7 @@ def test_what_cannot_be_freed_does_not_keep_the_rest(store: Store, author: Autho
     assert trashed(store) == {story.training.id}
 
 
+@pytest.mark.both_stores
 def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> None:
     """Folders without rows go at the next sweep."""
     age(store, 31, *everything(story))

@@ -27,6 +27,7 @@ def there(store: Store) -> set[str]:
         return {item.node.id for item in tx.trash.page(None, 100).items}
 
 
+@pytest.mark.both_stores
 def test_what_went_together_comes_back_together(store: Store, story: Story) -> None:
     """What was in the trash before stays there."""
     trash(store, "inspection", story.inspection.id)
@@ -82,6 +83,7 @@ def test_what_is_in_use_is_not_emptied(store: Store, story: Story) -> None:
     assert (found.counts, found.missing) == ({}, [story.training.id])
 
 
+@pytest.mark.both_stores
 def test_pages_go_on_where_the_last_one_ended(store: Store, author: Author) -> None:
     """Over all kinds and moments, each object once."""
     stories = [author.story() for _ in range(3)]
@@ -123,6 +125,7 @@ def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
     assert author.job().id != job.id
 
 
+@pytest.mark.both_stores
 def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
     """Nothing before its time; then jobs first, so that what went together is purged together."""
     trash(store, "job", story.training.id)

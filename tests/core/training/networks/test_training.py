@@ -91,11 +91,11 @@ print(hashlib.sha256(content).hexdigest())
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processors are given on Linux")
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux only: choice of processors")
 def test_processors_decide_no_byte() -> None:
     """A process on one processor trains the same network as one on two: XLA has the same threads there."""
     if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("there is one processor")
+        pytest.skip("two processors are needed")
     found = {
         subprocess.run(
             [sys.executable, "-c", _TRAIN, count], check=True, capture_output=True, text=True
