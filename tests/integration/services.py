@@ -18,6 +18,8 @@ QUICK_RECOVERY = {
     "RANKERY_SWEEP_SECONDS": "0.5",
 }
 START_SECONDS = 120.0
+# Parts of a service, by words of their command lines.
+PARTS = {"broker": "valkey-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
 
 
 class Service:
