@@ -60,13 +60,14 @@ def _running_order(item: pytest.Item) -> tuple[bool, str]:
 
 def _shared_by(item: pytest.Item) -> str | None:
     """Name the service that a test shares with others, or the file with services of its own."""
-    folder, _, _ = item.path.relative_to(_REPOSITORY / "tests").as_posix().partition("/")
+    path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
+    folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
     if "stack" in fixtures:
         return f"service-{_service_kind(item)}"
     if folder == "browser" or (folder == "security" and "target" in fixtures):
         return folder
-    return item.path.name if folder in _FOLDERS_OF_SERVICES else None
+    return path if folder in _FOLDERS_OF_SERVICES else None
 
 
 def _service_kind(item: pytest.Item) -> str:

@@ -203,6 +203,7 @@ def test_events_are_followed_over_a_restart(restart: Restart) -> None:
     assert len(set(past)) == len(past)
 
 
+@pytest.mark.slow  # tests/rankery/test_embedded.py shows it of the lock
 def test_two_services_never_share_a_data_folder(restart: Restart, serve: Callable[..., Service]) -> None:
     """The second one says so in one line; the first one does not notice."""
     refused = serve(restart.data_dir)

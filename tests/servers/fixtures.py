@@ -26,9 +26,13 @@ _ON_SERVERS_IF_ASKED = tuple(
         "worker",
         "faults/test_schedules.py",
         "integration/test_comparisons.py",
+        "integration/test_datasets.py",
+        "integration/test_experiments.py",
         "integration/test_previous_release.py",
         "integration/test_registry.py",
         "integration/test_resumable_uploads.py",
+        "integration/test_serving.py",
+        "integration/test_two_apis.py",
     )
 )
 _numbers = itertools.count(1)
