@@ -120,7 +120,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
             assert httpx.get(url + path).status_code == 200
         asked = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
         assert asked.status_code == 200
-        exit_code, _ = service.end(signal.SIGTERM)
+        exit_code = service.end(signal.SIGTERM)
     spans = receiver.spans()
     receiver.close()
     return Traced(data_dir, service.lines, exit_code, spans, trained)
