@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,15 +21,17 @@ from tests.integration.requests import train_job
 from tests.integration.services import PARTS, Service
 from tests.integration.waiting import wait_for
 
-KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "1"))
+# None is a moment of the training; `make test-kill` has random ones.
+KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "0"))
+MOMENTS = range(KILLS) if KILLS else (None,)
 LATEST_SECONDS = 14.0
 LIMIT_SECONDS = 150.0
-ITERATIONS = 120
+ITERATIONS = 1_000
 
 
-@pytest.mark.parametrize("moment", range(KILLS))
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
-    serve: Callable[..., Service], tmp_path: Path, moment: int
+    serve: Callable[..., Service], tmp_path: Path, moment: int | None
 ) -> None:
     """After SIGKILL at any moment no process lives on, the database is whole, and a new service goes on.
 
@@ -36,18 +39,15 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     """
     data_dir, temporary = tmp_path / "data", tmp_path / "temporary"
     temporary.mkdir()
-    # Each kill has its own part of the first seconds, so that a few cover start, reading and training.
-    seconds = (moment + random.random()) * LATEST_SECONDS / KILLS
     service = serve(data_dir, TMPDIR=str(temporary))
-    until = time.monotonic() + seconds
-    job_id = _work(service, until)
-    time.sleep(max(0.0, until - time.monotonic()))
+    job_id = _work_to_training(service) if moment is None else _work_until(service, moment)
     service.popen.kill()
     service.ended()
 
     assert wait_until_none(data_dir, 2.0) == {}
     assert list(temporary.iterdir()) == []
     _check_database(data_dir / "rankery.db")
+    data_dir.mkdir(exist_ok=True)
     dump = data_dir / "dump.rdb"
     dump.write_bytes(b"REDIS9999 of a later version")
     again = serve(data_dir)
@@ -56,6 +56,8 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
             job_id = _submit(client, time.monotonic() + LIMIT_SECONDS)
         assert job_id is not None
         done = client.job(job_id).wait(timeout_seconds=LIMIT_SECONDS)
+        if moment is None:
+            assert [attempt.ending for attempt in done.attempts] == ["lost", "succeeded"]
         assert done.history().iterations == list(range(1, ITERATIONS + 1))
         assert client.model("killed").id == done.made("model_id")
         assert client.model("killed").version == 1
@@ -71,16 +73,26 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     assert not (data_dir / "temporary").exists()
 
 
-def _work(service: Service, until: float) -> str | None:
-    """Keep the service busy as far as it comes until the moment; return the training job if it got one."""
-    url = service.url(until - time.monotonic())
-    if url is None:
-        return None
-    with Client(url) as client:
-        try:
-            return _submit(client, until)
-        except (TimeoutError, ServiceUnreachable):
-            return None
+def _work_to_training(service: Service) -> str:
+    """Keep the service busy until it trains; return the job."""
+    with Client(service.started()) as client:
+        job = client.job(_submit(client, time.monotonic() + LIMIT_SECONDS))
+        wait_for(lambda: job.refresh().iteration)
+        return job.id
+
+
+def _work_until(service: Service, moment: int) -> str | None:
+    """Keep the service busy as far as it comes; return the training job if it got one.
+
+    Each moment has its own part of the first seconds, so that a few cover start, reading and training.
+    """
+    until = time.monotonic() + (moment + random.random()) * LATEST_SECONDS / KILLS
+    job_id, url = None, service.url(until - time.monotonic())
+    if url is not None:
+        with Client(url) as client, suppress(TimeoutError, ServiceUnreachable):
+            job_id = _submit(client, until)
+    time.sleep(max(0.0, until - time.monotonic()))
+    return job_id
 
 
 def _submit(client: Client, until: float) -> str:
