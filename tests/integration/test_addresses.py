@@ -19,7 +19,7 @@ from rankery.embedded.stack import EmbeddedStack
 from tests.integration.services import QUICK_RECOVERY
 from tests.integration.waiting import wait_for
 from tests.servers import S3Server, TcpProxy
-from tests.servers.fixtures import ServicePlaces
+from tests.servers.fixtures import new_service_places
 from tests.servers.web import WebFile, WebServer
 
 pytestmark = pytest.mark.slow  # test_imports.py is the short form
@@ -61,10 +61,16 @@ def content() -> bytes:
 
 @pytest.fixture(scope="module")
 def served(
-    service_places: ServicePlaces, s3: S3Server, tmp_path_factory: pytest.TempPathFactory, content: bytes
+    service_kind: str,
+    request: pytest.FixtureRequest,
+    s3: S3Server,
+    tmp_path_factory: pytest.TempPathFactory,
+    content: bytes,
 ) -> Iterator[Served]:
     """A service that may read from a web server and a bucket, which hold the file."""
     folder = tmp_path_factory.mktemp("imports")
+    # Not those of the shared service, whose worker would take jobs of the same database.
+    places = new_service_places(service_kind, folder / "data", request)
     bucket, _ = s3.new_bucket()
     with WebServer(folder / "certificates") as web, TcpProxy(s3.port) as proxy:
         files = fsspec.filesystem("s3", skip_instance_cache=True, **s3.options)
@@ -76,15 +82,14 @@ def served(
         }
         environment = {
             **QUICK_RECOVERY,
-            **service_places.environment,
+            **places.environment,
             **web.environment,
             "RANKERY_SOURCES": f"{web.url},{bucket}",
             "RANKERY_CREDENTIALS_SLOW": str(named).replace("'", '"'),
             "RANKERY_REPORT_SECONDS": "0.05",
         }
-        data_dir = folder / "data"
         with (
-            EmbeddedStack(data_dir, environment=environment) as stack,
+            EmbeddedStack(places.data_dir, environment=environment) as stack,
             httpx.Client(base_url=stack.url, timeout=60) as client,
         ):
             yield client, stack, web, proxy, bucket
