@@ -29,6 +29,7 @@ def almanac(places: Places) -> Iterator[Almanac]:
 def test_a_worker_killed_at_a_commit_runs_the_due_time_once(almanac: Almanac, places: Places) -> None:
     """The due time is neither lost nor has two runs; its model is made once and moves the alias once."""
     schedule_id = almanac.add(cron="* * * * *", alias="champion")
+    almanac.set_gate(almanac.add_data(9, "judged"), require="not_worse", max_slice_drop=1.0)
     for strike in (Strike("the run and its job", committed=False), Strike("the model", committed=True)):
         assert run_worker(places, NIGHT, strike) == KILLED, strike
     assert run_worker(places, NIGHT) == 0
