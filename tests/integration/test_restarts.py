@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankery.client import Client, Job
+from rankery.client import Client, Hyperparameters, Job
 from rankery.client.views.schedule import ScheduleRunView
 from tests.integration.processes import wait_until_none
 from tests.integration.requests import known
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 ITERATIONS = 1_500
 DAY = timedelta(days=1)
-SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
+SMALL: Hyperparameters = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
             newest, schedule_id, due_at = _add_schedule(client)
             clock.set(due_at + timedelta(seconds=1))
             on_time = _ended_run(client, schedule_id, due_at)
-            hyperparameters = {**SMALL, "num_iterations": ITERATIONS}
-            job = client.train("long", newest, "mse", validation=0.3, hyperparameters=hyperparameters)
+            long: Hyperparameters = {**SMALL, "num_iterations": ITERATIONS}
+            job = client.train("long", newest, "mse", validation=0.3, hyperparameters=long)
             wait_for(lambda: job.refresh().iteration)
         exit_code = first.end(signal.SIGTERM)
         left = wait_until_none(data_dir, 0.0)
@@ -134,8 +134,11 @@ def _add_schedule(client: Client) -> tuple[str, str, datetime]:
     clicks, judged = dataset("clicks", 1), dataset("judged", 2)
     first = client.train("web", clicks, "lambdarank", hyperparameters=SMALL)
     first.wait(timeout_seconds=LIMIT_SECONDS).model().set_alias("champion")
-    gate = {"dataset_id": judged, "metric": "ndcg@5", "permutations": 1000, "max_slice_drop": 1.0}
-    client.set_gate("web", "champion", gate)
+    client.set_gate(
+        "web",
+        "champion",
+        {"dataset_id": judged, "metric": "ndcg@5", "permutations": 1000, "max_slice_drop": 1.0},
+    )
     newest = dataset("clicks", 3)
     training = {
         "kind": "train",
