@@ -55,22 +55,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 def _running_order(item: pytest.Item) -> tuple[bool, str]:
     """Put groups first: short tests fill up what is left of each process's time.
 
-    Within the group that shares a service, one kind of store comes after the other, so that each starts once.
+    Within a file whose service has a kind of store, one kind comes after the other, so that each starts once.
     """
-    call: Any = getattr(item, "callspec", None)
-    kind = call.params.get("service_kind", "") if call else ""
-    return item.get_closest_marker("xdist_group") is None, kind
+    return item.get_closest_marker("xdist_group") is None, _service_kind(item)
 
 
 def _shared_by(item: pytest.Item) -> str | None:
     """Name the service that a test shares with others, or the file with services of its own."""
-    folder, _, _ = item.path.relative_to(_REPOSITORY / "tests").as_posix().partition("/")
+    path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
+    folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
-    if "service_kind" in fixtures:
-        return "service"
+    if "stack" in fixtures:
+        return f"service-{_service_kind(item)}"
     if folder == "browser" or (folder == "security" and "target" in fixtures):
         return folder
-    return item.path.name if folder in _FOLDERS_OF_SERVICES else None
+    return path if folder in _FOLDERS_OF_SERVICES else None
+
+
+def _service_kind(item: pytest.Item) -> str:
+    call: Any = getattr(item, "callspec", None)
+    return str(call.params.get("service_kind", "")) if call else ""
 
 
 @pytest.fixture(scope="session")

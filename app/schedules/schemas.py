@@ -1,6 +1,6 @@
 """Requests and responses of schedules and their runs."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -21,6 +21,7 @@ from app.jobs.requests.training import TrainingRequest
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
 from core.store import ScheduleRun as ScheduleRunRow
+from core.store.clock import utc_now
 from core.store.repositories.schedules import RunStatus
 
 ScheduleColumn = Literal["created", "name", "next"]
@@ -253,7 +254,5 @@ def _due_times(row: ScheduleRow) -> list[datetime]:
     """Return the next due time on record, and those that follow it or the present moment."""
     if row.next_run_at is None:
         return []
-    following = Cron(row.cron, row.timezone).upcoming(
-        max(row.next_run_at, datetime.now(UTC)), SHOWN_DUE_TIMES - 1
-    )
+    following = Cron(row.cron, row.timezone).upcoming(max(row.next_run_at, utc_now()), SHOWN_DUE_TIMES - 1)
     return [row.next_run_at, *following]

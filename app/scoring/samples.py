@@ -4,7 +4,7 @@ import logging
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from logging.handlers import QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import Full, Queue
@@ -17,6 +17,7 @@ from pydantic_core import to_json
 from app.scoring.candidates import CandidateIds, Candidates
 from app.scoring.sample_uploads import SampleUploads
 from app.scoring.served_models import ServedModel
+from core.store.clock import utc_now
 from core.types import Float32Array, Float64Array, FloatArray
 
 MOST_WAITING = 100  # requests; while the disk is slower, further ones are left out
@@ -124,7 +125,7 @@ class _Sample:
             features, scores = features[rows], scores[rows]
         request_id = structlog.contextvars.get_contextvars().get("request_id")
         compact = features.astype(np.float32, copy=False)
-        return cls(datetime.now(UTC), request_id, model, ids, compact, scores, rows)
+        return cls(utc_now(), request_id, model, ids, compact, scores, rows)
 
     def __str__(self) -> str:
         """Return the sample as a line of JSON."""

@@ -8,17 +8,22 @@ from typing import NamedTuple
 
 import pytest
 
+from app import ApiSettings, create_app
+from core.data import synthetic_dataset
+from core.store import Store
 from rankery import Client
 from rankery.embedded.stack import EmbeddedStack
+from tests.app.conftest import NO_BROKER, TestClient
 from tests.guide.blocks import blocks
 from tests.requirements import require_program
 from tests.servers import PostgresServer, S3Server
 from tests.servers.postgres import programs
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
-DOCUMENTS = [{"id": str(value), "features": [float(value)] * 50} for value in (-1, 0, 1)]
-
-pytestmark = pytest.mark.long
+FEATURES = 50
+DOCUMENTS = [{"id": str(value), "features": [float(value)] * FEATURES} for value in (-1, 0, 1)]
 
 
 class Places(NamedTuple):
@@ -57,8 +62,56 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
     return Places("servers", data_dir, environment | named)
 
 
+@pytest.fixture
+def elsewhere(places: Places, tmp_path: Path, request: pytest.FixtureRequest) -> Places:
+    """Empty places of the same kind."""
+    if places.section == "folder":
+        return places.elsewhere(tmp_path / "elsewhere", "")
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    return places.elsewhere(tmp_path / "elsewhere", postgres.new_database())
+
+
+def test_what_was_committed_is_restored_elsewhere(
+    places: Places, elsewhere: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same is listed and scored by the same bytes; what a writer had not yet committed is not there."""
+    _set(monkeypatch, places)
+    settings = WorkerSettings(data_dir=places.data_dir, threads=1)
+    store = Store.open(settings)
+    store.migrate()
+    workshop = Workshop(store, settings)
+    data = synthetic_dataset(20, seed=1, documents_per_query=6, n_features=FEATURES)
+    workshop.trained(workshop.add(data, "data"))
+    before = _answers(places)
+    with store.begin() as tx:
+        tx.datasets.add("uncommitted", {"kind": "upload"})
+        run(f"{places.section}-back-up", places.environment, tmp_path)
+    store.close()
+    run(f"{places.section}-restore", elsewhere.environment, tmp_path)
+    _set(monkeypatch, elsewhere)
+    assert _answers(elsewhere) == before
+
+
+def _set(monkeypatch: pytest.MonkeyPatch, places: Places) -> None:
+    for name, value in places.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def _answers(places: Places) -> list[object]:
+    """Return what is listed, and what needs the bytes of artifacts."""
+    application = create_app(ApiSettings(data_dir=places.data_dir, broker_url=NO_BROKER))
+    body = {"queries": [{"id": "q", "documents": DOCUMENTS}]}
+    with TestClient(application, base_url="http://127.0.0.1") as client:
+        listed = [client.get(f"/v1/{kind}").json()["items"] for kind in ("datasets", "models", "jobs")]
+        scored = client.post("/v1/models/web/rank", json=body)
+    assert scored.status_code == 200, scored.text
+    assert all(map(len, listed))
+    return [*listed, scored.json()["queries"]]
+
+
+@pytest.mark.slow
 def test_a_backup_taken_at_work_is_restored_elsewhere(
-    places: Places, tmp_path: Path, request: pytest.FixtureRequest
+    places: Places, elsewhere: Places, tmp_path: Path
 ) -> None:
     """The restored service lists the same, and scores by the same bytes; what came later is not in it."""
     with EmbeddedStack(places.data_dir, environment=places.environment) as stack, Client(stack.url) as client:
@@ -68,13 +121,11 @@ def test_a_backup_taken_at_work_is_restored_elsewhere(
         client.train("later", dataset, "ranknet", hyperparameters={"num_iterations": 100_000})
         run(f"{places.section}-back-up", places.environment, tmp_path)
         client.synthetic_dataset(30, seed=2, name="later").wait()
-    database_url = ""
-    if places.section == "servers":
-        postgres: PostgresServer = request.getfixturevalue("postgres")
-        database_url = postgres.new_database()
-    empty = places.elsewhere(tmp_path / "elsewhere", database_url)
-    run(f"{places.section}-restore", empty.environment, tmp_path)
-    with EmbeddedStack(empty.data_dir, environment=empty.environment) as stack, Client(stack.url) as client:
+    run(f"{places.section}-restore", elsewhere.environment, tmp_path)
+    with (
+        EmbeddedStack(elsewhere.data_dir, environment=elsewhere.environment) as stack,
+        Client(stack.url) as client,
+    ):
         assert what_it_has(client) == before
         (unfinished,) = [job for job in client.jobs() if job.status not in ("succeeded", "failed")]
         assert unfinished.cancel().id == unfinished.id

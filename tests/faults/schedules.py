@@ -1,4 +1,4 @@
-"""`make test-schedules`: workers killed around the due minutes of a schedule, by the real clock."""
+"""`make test-schedules`: workers killed around the due minutes of a schedule, whose clock is set forward."""
 
 import argparse
 import itertools
@@ -20,15 +20,14 @@ from core.store.engines import for_reading, open_engine
 from tests.faults.client import Document, StubbornClient
 from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
 from tests.faults.parts import kill_all
-from tests.faults.scene import ENDED, moment, now
+from tests.faults.scene import ENDED, moment
 from tests.faults.schedule_verdict import complaints
 from tests.integration.services import QUICK_RECOVERY
+from tests.servers.clock import ServiceClock
 
 SETTINGS = {**QUICK_RECOVERY, "RANKERY_ATTEMPTS": "10", "RANKERY_REPORT_SECONDS": "0"}
 MINUTE = timedelta(minutes=1)
 LIMIT_SECONDS = 300.0
-# A strike is put off to the next minute where so little is left of this one.
-_LEAST_SECONDS = 15.0
 _LONGEST_DELAY_SECONDS = 1.0
 _TRAINING: Document = {
     "kind": "train",
@@ -59,17 +58,24 @@ class ScheduleCampaign:
     """A schedule that is due each minute while the workers of an installation are killed.
 
     Args:
-        installation: With `SETTINGS`.
+        installation: With `SETTINGS` and the clock.
         client: Of the installation.
+        clock: Of all processes of the installation.
         seed: Decides about moments.
         say: Is told of each strike.
     """
 
     def __init__(
-        self, installation: Installation, client: StubbornClient, seed: int, say: Callable[[str], None]
+        self,
+        installation: Installation,
+        client: StubbornClient,
+        clock: ServiceClock,
+        seed: int,
+        say: Callable[[str], None],
     ) -> None:
         self._installation = installation
         self._client = client
+        self._clock = clock
         self._random = random.Random(seed)
         self._say = say
         self._schedule_id = ""
@@ -81,7 +87,7 @@ class ScheduleCampaign:
         for name in strikes:
             _MOMENTS[name](self)
             self._installation.attend(self._random.uniform(0, _LONGEST_DELAY_SECONDS))
-            self._say(f"{now():%H:%M:%S} {name}")
+            self._say(f"{self._clock.now():%H:%M:%S} {name}")
             for worker in self._installation.workers:
                 kill_all(worker)
             self._installation.until_ready()
@@ -99,18 +105,19 @@ class ScheduleCampaign:
         return Outcome(strikes, Counter(run["status"] for run in runs), missed, found)
 
     def until_before_a_minute(self) -> None:
-        """Wait for the second before a due time."""
-        self._installation.attend(_seconds_left() + 60.0 * (_seconds_left() < 2.0) - 1.0)
+        """Go to the second before a due time."""
+        before = self._this_minute() + MINUTE - timedelta(seconds=1)
+        self._clock.set(before if self._clock.now() < before else before + MINUTE)
 
     def until_run(self, *statuses: str) -> None:
-        """Wait for the next run to have come so far."""
-        if _seconds_left() < _LEAST_SECONDS:
-            self._installation.attend(_seconds_left())
+        """Let the last run end, go to the next due time, and wait for its run to have come so far."""
+        self._installation.until(self._is_idle, LIMIT_SECONDS, "a run has ended")
         known = {run["id"] for run in self._runs()}
+        self._clock.set(self._this_minute() + MINUTE)
 
         def come() -> bool:
-            run = self._runs()[0]
-            return run["id"] not in known and run["status"] in statuses
+            new = [run for run in self._runs() if run["id"] not in known]
+            return bool(new) and new[0]["status"] in statuses
 
         self._installation.until(come, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
 
@@ -134,16 +141,22 @@ class ScheduleCampaign:
 
         def at_rest() -> bool:
             latest = self._runs()[0]
-            return latest["finished_at"] is not None and _seconds_left() > _LEAST_SECONDS
+            return latest["finished_at"] is not None and self._clock.now() - self._this_minute() < MINUTE / 2
 
         self._installation.until(lambda: bool(self._runs()) and at_rest(), LIMIT_SECONDS, "a run has ended")
-        last = now().replace(second=0, microsecond=0)
+        last = self._this_minute()
         self._installation.until(
             lambda: moment(self._runs()[0]["due_at"]) == last and at_rest(), LIMIT_SECONDS, "rest"
         )
         address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
         httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()
         return last
+
+    def _is_idle(self) -> bool:
+        return all(run["finished_at"] for run in self._runs()[:1])
+
+    def _this_minute(self) -> datetime:
+        return self._clock.now().replace(second=0, microsecond=0)
 
     def _runs(self) -> list[Document]:
         """Return the runs, newest first."""
@@ -184,7 +197,7 @@ _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
 def main() -> int:
     """Run the campaign on both kinds of store; the exit code tells whether all is well."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=15, help="on each kind of store, one a minute")
+    parser.add_argument("--kills", type=int, default=15, help="on each kind of store")
     parser.add_argument("--seed", type=int, default=25)
     parser.add_argument("--store", choices=("embedded", "servers"), help="only this one")
     arguments = parser.parse_args()
@@ -192,24 +205,26 @@ def main() -> int:
     for store in ("embedded", "servers") if arguments.store is None else (arguments.store,):
         with (
             tempfile.TemporaryDirectory(prefix="rankery-schedules-") as name,
-            _installed(store, Path(name)) as installation,
+            _installed(store, Path(name), clock := ServiceClock(Path(name) / "clock")) as installation,
             StubbornClient(installation.url) as client,
         ):
             began_at = time.monotonic()
-            outcome = ScheduleCampaign(installation, client, arguments.seed, _say).run(arguments.kills)
+            campaign = ScheduleCampaign(installation, client, clock, arguments.seed, _say)
+            outcome = campaign.run(arguments.kills)
         good &= _shown(store, outcome, time.monotonic() - began_at)
     return 0 if good else 1
 
 
 @contextmanager
-def _installed(store: str, folder: Path) -> Iterator[Installation]:
+def _installed(store: str, folder: Path, clock: ServiceClock) -> Iterator[Installation]:
+    settings = {**SETTINGS, **clock.environment}
     if store == "embedded":
-        with on_one_disk(folder / "disk", mount=False, settings=SETTINGS) as installation:
+        with on_one_disk(folder / "disk", mount=False, settings=settings) as installation:
             yield installation
         return
     with (
         Servers.started(folder) as servers,
-        on_servers(servers, "schedules", workers=2, settings=SETTINGS) as installation,
+        on_servers(servers, "schedules", workers=2, settings=settings) as installation,
     ):
         yield installation
 
@@ -227,12 +242,6 @@ def _shown(store: str, outcome: Outcome, seconds: float) -> bool:
 
 def _say(text: str) -> None:
     print(f"  {text}", flush=True)  # noqa: T201
-
-
-def _seconds_left() -> float:
-    """Return the seconds until the next due time."""
-    present = now()
-    return 60.0 - present.second - present.microsecond / 1e6
 
 
 if __name__ == "__main__":

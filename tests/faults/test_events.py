@@ -1,10 +1,18 @@
-"""The short form of `make test-events`."""
+"""A short form of `make test-events`.
+
+What `make test` has of it: `tests/integration/test_two_apis.py` kills the sender of a webhook, and
+`tests/integration/test_restarts.py` follows events over a restart.
+"""
 
 from pathlib import Path
+
+import pytest
 
 from tests.faults.events import SETTINGS, EventCampaign
 from tests.faults.installation import on_one_disk
 from tests.servers.webhook_receiver import running_receiver
+
+pytestmark = pytest.mark.slow
 
 EVENTS = 60
 

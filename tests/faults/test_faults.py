@@ -1,4 +1,8 @@
-"""The short form of `make test-faults`: a few faults, a few jobs, recovery made quick by settings."""
+"""A short form of `make test-faults`: a few faults, a few jobs, recovery made quick by settings.
+
+What `make test` has of it: `tests/integration` kills a process, a service and an import at work, and
+`tests/worker/test_checkpoints.py` goes on from a checkpoint.
+"""
 
 from dataclasses import replace
 
@@ -7,6 +11,8 @@ import pytest
 from tests.faults.campaign import Campaign
 from tests.faults.faults import NOTHING, ON_SERVERS, TWO_WORKERS
 from tests.faults.resume import kill_and_resume
+
+pytestmark = pytest.mark.slow
 
 JOBS = 4
 ITERATIONS = 40
@@ -28,7 +34,6 @@ def test_two_workers_carry_out_each_job_once(campaign: Campaign) -> None:
     assert row.finished == 8
 
 
-@pytest.mark.slow
 def test_a_killed_training_of_a_network_goes_on_to_the_same_model(campaign: Campaign) -> None:
     """Its epochs go on from a checkpoint in the bucket, to the same bytes."""
     killed = kill_and_resume(campaign, kills=2, network=True)

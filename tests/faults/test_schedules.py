@@ -1,7 +1,7 @@
 """The short form of `make test-schedules`: workers killed at each commit that leads a schedule on."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -26,6 +26,19 @@ def almanac(places: Places) -> Iterator[Almanac]:
     store.close()
 
 
+def test_a_worker_killed_at_a_commit_runs_the_due_time_once(almanac: Almanac, places: Places) -> None:
+    """The due time is neither lost nor has two runs; its model is made once and moves the alias once."""
+    schedule_id = almanac.add(cron="* * * * *", alias="champion")
+    almanac.set_gate(almanac.add_data(9, "judged"), require="not_worse", max_slice_drop=1.0)
+    for strike in (Strike("the run and its job", committed=False), Strike("the model", committed=True)):
+        assert run_worker(places, NIGHT, strike) == KILLED, strike
+    assert run_worker(places, NIGHT) == 0
+    assert _complaints(almanac, schedule_id, [NIGHT]) == []
+    assert almanac.statuses(schedule_id) == ["promoted"]
+    assert almanac.champion() == 1
+
+
+@pytest.mark.slow
 def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, places: Places) -> None:
     """No due time is lost or has two runs; each run moves the alias once, and only as its gate allows."""
     judged = almanac.add_data(9, "judged")
@@ -40,8 +53,13 @@ def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, p
     for committed in (False, True):
         assert run_worker(places, NIGHT + 3 * MINUTE, Strike("the alias", committed)) == KILLED
     assert run_worker(places, NIGHT + 3 * MINUTE) == 0
-    engine = for_reading(open_engine(almanac.workshop.settings.database_url))
-    assert complaints(engine, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
-    engine.dispose()
+    assert _complaints(almanac, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
     assert almanac.statuses(schedule_id) == ["promoted", "promoted", "promoted", "refused"]
     assert almanac.champion() == 3
+
+
+def _complaints(almanac: Almanac, schedule_id: str, dues: list[datetime]) -> list[str]:
+    engine = for_reading(open_engine(almanac.workshop.settings.database_url))
+    found = complaints(engine, schedule_id, dues)
+    engine.dispose()
+    return found

@@ -42,10 +42,10 @@ class ApiProcess:
         assert self._process.pid is not None
         return self._process.pid
 
-    def memory_bytes(self, what: str) -> int:
-        """Return `VmRSS`, its memory now, or `VmHWM`, the most that it had."""
+    def memory_bytes(self) -> int:
+        """Return its resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
-        (kibibytes,) = [line.split()[1] for line in status.splitlines() if line.startswith(f"{what}:")]
+        (kibibytes,) = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")]
         return int(kibibytes) * 1024
 
     def _answers(self) -> bool:

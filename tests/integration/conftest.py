@@ -1,5 +1,7 @@
 """Real servers: Redis, the API and a worker, started once and shared, or started by a test for itself."""
 
+import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,13 +11,52 @@ from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.requests import train_job
 from tests.integration.services import QUICK_RECOVERY, Service
+from tests.servers import S3Server
 from tests.servers.fixtures import ServicePlaces
+from tests.servers.web import WebServer
+
+# What single tests need that does not disturb the others.
+_FOR_ALL = QUICK_RECOVERY | {
+    "RANKERY_OUTBOUND_ALLOWED": "localhost,127.0.0.1/32",
+    "RANKERY_RETENTION_JOBS_DAYS": "3650",
+    "RANKERY_RETENTION_MODELS_DAYS": "30",
+    "RANKERY_SCORE_LOG_SHARE": "1",
+    "RANKERY_SCORE_LOG_SECONDS": "0.2",
+}
 
 
 @pytest.fixture(scope="session")
-def stack(service_places: ServicePlaces) -> Iterator[EmbeddedStack]:
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """The web server that the shared service may import from, over TLS."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed: apt-get install openssl")
+    with WebServer(tmp_path_factory.mktemp("web")) as web:
+        yield web
+
+
+@pytest.fixture(scope="session")
+def source_bucket(s3: S3Server) -> str:
+    """The bucket that the shared service on servers may import from, with the credentials `bucket`."""
+    return s3.new_bucket()[0]
+
+
+@pytest.fixture(scope="session")
+def stack(
+    service_kind: str, service_places: ServicePlaces, request: pytest.FixtureRequest
+) -> Iterator[EmbeddedStack]:
     """The service that tests share; they make their own datasets and models in it."""
-    environment = QUICK_RECOVERY | service_places.environment
+    environment, sources = _FOR_ALL | service_places.environment, []
+    if shutil.which("openssl") is not None:
+        web: WebServer = request.getfixturevalue("web")
+        environment |= {"SSL_CERT_FILE": str(web.authority)}
+        sources.append(web.url)
+    if service_kind == "servers":
+        bucket: str = request.getfixturevalue("source_bucket")
+        s3: S3Server = request.getfixturevalue("s3")
+        named = {"prefixes": [bucket], "options": s3.options}
+        environment |= {"RANKERY_CREDENTIALS_BUCKET": json.dumps(named)}
+        sources.append(bucket)
+    environment |= {"RANKERY_SOURCES": ",".join(sources)}
     with EmbeddedStack(service_places.data_dir, environment=environment) as stack:
         yield stack
 

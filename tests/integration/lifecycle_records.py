@@ -170,12 +170,13 @@ def _write(folder: Path | None, store: Store, key: str, content: bytes) -> None:
 def settled(store: Store, seconds: float) -> bool:
     """Wait until no folder is left to be deleted; return whether that came about in time."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while True:
         with store.read() as tx:
             if not tx.trash.pending(1):
                 return True
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.1)
-    return False
 
 
 def faults(store: Store, settings: StoreSettings, numbers: Numbers) -> list[str]:

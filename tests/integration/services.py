@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +17,8 @@ QUICK_RECOVERY = {
     "RANKERY_SWEEP_SECONDS": "0.5",
 }
 START_SECONDS = 120.0
+# Parts of a service, by words of their command lines.
+PARTS = {"broker": "valkey-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
 
 
 class Service:
@@ -60,11 +61,10 @@ class Service:
         assert url is not None, self.lines
         return url
 
-    def end(self, number: signal.Signals) -> tuple[int, float]:
-        """Send a signal and wait; return the exit code and the seconds it took."""
-        sent_at = time.monotonic()
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait; return the exit code."""
         self.popen.send_signal(number)
-        return self.ended(), time.monotonic() - sent_at
+        return self.ended()
 
     def ended(self, limit_seconds: float = 60) -> int:
         """Wait for the end and return the exit code."""

@@ -17,9 +17,12 @@ import pytest
 
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.services import QUICK_RECOVERY
+from tests.integration.waiting import wait_for
 from tests.servers import S3Server, TcpProxy
-from tests.servers.fixtures import ServicePlaces
+from tests.servers.fixtures import new_service_places
 from tests.servers.web import WebFile, WebServer
+
+pytestmark = pytest.mark.slow  # test_imports.py is the short form
 
 MEBIBYTE = 2**20
 # `make test-imports` imports hundreds of megabytes.
@@ -58,31 +61,35 @@ def content() -> bytes:
 
 @pytest.fixture(scope="module")
 def served(
-    service_places: ServicePlaces, s3: S3Server, tmp_path_factory: pytest.TempPathFactory, content: bytes
+    service_kind: str,
+    request: pytest.FixtureRequest,
+    s3: S3Server,
+    tmp_path_factory: pytest.TempPathFactory,
+    content: bytes,
 ) -> Iterator[Served]:
     """A service that may read from a web server and a bucket, which hold the file."""
     folder = tmp_path_factory.mktemp("imports")
+    # Not those of the shared service, whose worker would take jobs of the same database.
+    places = new_service_places(service_kind, folder / "data", request)
     bucket, _ = s3.new_bucket()
     with WebServer(folder / "certificates") as web, TcpProxy(s3.port) as proxy:
-        options = {"key": "rankery", "secret": "x", "endpoint_url": s3.endpoint_url}
-        files = fsspec.filesystem("s3", skip_instance_cache=True, **options)
+        files = fsspec.filesystem("s3", skip_instance_cache=True, **s3.options)
         files.pipe(f"{bucket}/train.txt", content)
         web.files["/train.txt"] = WebFile(content)
         named = {
             "prefixes": [bucket],
-            "options": {**options, "endpoint_url": f"http://127.0.0.1:{proxy.port}"},
+            "options": {**s3.options, "endpoint_url": f"http://127.0.0.1:{proxy.port}"},
         }
         environment = {
             **QUICK_RECOVERY,
-            **service_places.environment,
+            **places.environment,
             **web.environment,
             "RANKERY_SOURCES": f"{web.url},{bucket}",
             "RANKERY_CREDENTIALS_SLOW": str(named).replace("'", '"'),
             "RANKERY_REPORT_SECONDS": "0.05",
         }
-        data_dir = folder / "data"
         with (
-            EmbeddedStack(data_dir, environment=environment) as stack,
+            EmbeddedStack(places.data_dir, environment=environment) as stack,
             httpx.Client(base_url=stack.url, timeout=60) as client,
         ):
             yield client, stack, web, proxy, bucket
@@ -111,15 +118,6 @@ def memory_of(stack: EmbeddedStack) -> Iterator[list[int]]:
         thread.join()
 
 
-def wait_for(what: Callable[[], Any], seconds: float = _LIMIT_SECONDS) -> Any:
-    """Wait until something is true, and return it."""
-    until = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
-    return found
-
-
 def kill_worker_of(client: httpx.Client, job_id: str) -> None:
     """Kill the process that carries out a job."""
     attempt = client.get(f"/v1/jobs/{job_id}").json()["attempts"][-1]
@@ -133,7 +131,7 @@ def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
         return found if found["status"] != "pending" else None
 
-    found: dict[str, Any] = wait_for(state)
+    found: dict[str, Any] = wait_for(state, _LIMIT_SECONDS)
     assert found["status"] == "ready", found["problem"]
     return found
 
@@ -157,7 +155,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
     with memory_of(stack) as sizes:
         body = {"source": f"{web.url}/train.txt", "name": "https", "format": "letor"}
         dataset = client.post("/v1/datasets", json=body).json()
-        wait_for(lambda: web.sent_bytes > len(content) // 2)
+        wait_for(lambda: web.sent_bytes > len(content) // 2, _LIMIT_SECONDS)
         kill_worker_of(client, dataset["job_id"])
         # Only now, for the killed process would have had the rest; the next attempt begins seconds later.
         file.bytes_per_second = 0

@@ -43,7 +43,7 @@ def _ready(dataset: Dataset) -> Dataset:
 def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
     request = {
         "kind": "train",
-        "model_name": "forms",
+        "model_name": "dataset-forms",
         "dataset_id": dataset_id,
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": 4, "min_data_in_leaf": 5},

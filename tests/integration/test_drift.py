@@ -1,15 +1,17 @@
 """Drift through the whole service: requests are scored over HTTP, stored, and looked at by a worker."""
 
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.integration.services import Service
-from tests.integration.test_schedules import Desk
+from core.store import Store, StoreSettings
+from core.store.clock import utc_now
+from rankery.client import Client
+from rankery.client.views.drift import DriftReportView
+from tests.integration.requests import known
+from tests.integration.waiting import LIMIT_SECONDS, wait_for
+from tests.servers.fixtures import ServicePlaces
 
 QUERIES, DOCUMENTS = 80, 6
 
@@ -31,47 +33,39 @@ def requests_of(features: Any, shift: float) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.long
-@pytest.mark.timeout(300)
-def test_a_shift_of_scored_requests_is_found(serve: Callable[..., Service], tmp_path: Path) -> None:
+@pytest.mark.embedded
+def test_a_shift_of_scored_requests_is_found(client: Client, service_places: ServicePlaces) -> None:
     """No drift in requests like the training data, and the shifted feature once they have changed."""
-    service = serve(tmp_path / "data", RANKERY_SCORE_LOG_SHARE="1", RANKERY_SCORE_LOG_SECONDS="1")
-    desk = Desk(service.started())
-    trained_on = desk.synthetic("clicks", 1)
-    training = {
-        "kind": "train",
-        "model_name": "web",
-        "dataset_id": trained_on,
-        "loss": {"name": "lambdarank"},
-    }
-    job = desk.ended(desk.ask("POST", "/v1/jobs", {**training, "hyperparameters": {"num_iterations": 5}}))
-    assert job["status"] == "succeeded", job["problem"]
-    rng = np.random.default_rng(1)
-    names = desk.ask("GET", "/v1/models/web")["feature_names"]
+    trained_on = client.synthetic_dataset(60, seed=1).wait(timeout_seconds=LIMIT_SECONDS)
+    training = client.train("drifting", trained_on, "lambdarank", hyperparameters={"num_iterations": 5})
+    model = training.wait(timeout_seconds=LIMIT_SECONDS).model()
     # As synthetic features are: uniform from -1 to 1.
-    like_training = rng.uniform(-1, 1, (QUERIES, DOCUMENTS, len(names)))
+    shape = (QUERIES, DOCUMENTS, len(model.feature_names))
+    like_training = np.random.default_rng(1).uniform(-1, 1, shape)
+    store = Store.open(StoreSettings(data_dir=service_places.data_dir))
 
-    def look(shift: float) -> dict[str, Any]:
+    def stored_requests() -> int:
+        with store.read() as tx:
+            rows = tx.score_samples.between(training.created_at, utc_now(), model.name)
+            return sum(row.requests for row in rows)
+
+    def look(shift: float, requests: int) -> DriftReportView:
         for request in requests_of(like_training, shift):
-            desk.ask("POST", "/v1/models/web/rank", request)
-        time.sleep(2)
-        ended = desk.ended(desk.ask("POST", "/v1/jobs", {"kind": "drift", "model": "web", "days": 1}))
-        assert ended["status"] == "succeeded", ended["problem"]
-        report_id = ended["result"]["drift_report_id"]
-        report: dict[str, Any] = desk.ask("GET", f"/v1/drift-reports/{report_id}")
-        return report
+            client.request("POST", f"/v1/models/{model.id}/rank", json=request)
+        wait_for(lambda: stored_requests() >= requests)
+        ended = client.drift(model, days=1).wait(timeout_seconds=LIMIT_SECONDS)
+        return client.drift_report(known(ended.result)["drift_report_id"])
 
-    quiet = look(0.0)
-    assert (quiet["requests"], quiet["queries"]) == (QUERIES, QUERIES)
-    assert quiet["verdict"] == "none", quiet["sentence"]
-    loud = look(1.2)
-    assert loud["verdict"] == "drift"
-    assert loud["drifted_features"][0] == names[0]
-    (training_comparison, previous) = loud["comparisons"]
-    assert previous["verdict"] == "too_few"
-    drifted = [each["name"] for each in training_comparison["features"] if each["verdict"] == "drift"]
-    assert drifted == [names[0]]
-    listed = desk.ask("GET", "/v1/drift-reports?model=web&verdict=drift")["items"]
-    assert [each["id"] for each in listed] == [loud["id"]]
-    (event,) = desk.ask("GET", "/v1/events?kind=drift.found")["items"]
-    assert event["object"]["id"] == loud["id"]
+    quiet = look(0.0, QUERIES)
+    assert (quiet.requests, quiet.queries) == (QUERIES, QUERIES)
+    assert quiet.verdict == "none", quiet.sentence
+    loud = look(1.2, 2 * QUERIES)
+    store.close()
+    assert loud.verdict == "drift"
+    assert loud.drifted_features[0] == model.feature_names[0]
+    (with_training, with_previous) = loud.comparisons
+    assert with_previous.verdict == "too_few"
+    drifted = [each.name for each in with_training.features if each.verdict == "drift"]
+    assert drifted == [model.feature_names[0]]
+    assert [each.id for each in client.drift_reports("drifting", verdict="drift")] == [loud.id]
+    assert loud.id in [event.object.id for event in client.past_events(kinds="drift.found")]

@@ -3,28 +3,21 @@
 import hashlib
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from core.jobs.rank import RankJob
 from core.losses import LOSSES
+from core.store import Store, StoreSettings
 from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
 from tests.integration.requests import known, train_job
+from tests.integration.waiting import LIMIT_SECONDS, wait_for
+from tests.servers.fixtures import ServicePlaces
 
-LIMIT_SECONDS = 200.0
 LONG = 20_000
-
-
-def wait_for(condition: Callable[[], object], limit_seconds: float = 60.0) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + limit_seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Job) -> None:
@@ -90,6 +83,20 @@ def test_ranking_again_gives_the_same_order(client: Client, trained: Job, datase
     assert job.ranking().queries().first(3) == trained.ranking().queries().first(3)
 
 
+@pytest.mark.embedded
+def test_a_job_whose_wake_up_was_lost_is_found(
+    client: Client, trained: Job, datasets: dict[str, str], service_places: ServicePlaces
+) -> None:
+    """A sweep announces a job that was queued and of which no message came."""
+    sent = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
+    spec = sent.wait(timeout_seconds=LIMIT_SECONDS).spec
+    store = Store.open(StoreSettings(data_dir=service_places.data_dir))
+    with store.begin() as tx:
+        unannounced = tx.enqueue(RankJob.from_json({"kind": "rank", **spec}))
+    store.close()
+    assert client.job(unannounced.id).wait(timeout_seconds=LIMIT_SECONDS).status == "succeeded"
+
+
 def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Job, tmp_path: Path) -> None:
     """One document scored over HTTP and through a dataset gets one score."""
     model = trained.model()
@@ -119,16 +126,14 @@ def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
     assert "features-absent" in {finding.code for finding in job.findings or ()}
 
 
-def test_a_running_training_is_cancelled_promptly(client: Client, datasets: dict[str, str]) -> None:
-    """A cancel is noticed within a second or so; the curves so far stay, no model is left."""
+def test_a_running_training_is_cancelled(client: Client, datasets: dict[str, str]) -> None:
+    """Long before its end; the curves so far stay, no model is left."""
     job = client.submit(train_job(datasets, model_name="cancelled", num_iterations=LONG))
     wait_for(lambda: job.refresh().iteration)
-    asked_at = time.monotonic()
     job.cancel()
     with pytest.raises(JobFailed, match="cancelled"):
-        job.wait(timeout_seconds=20, interval_seconds=0.05)
-    assert time.monotonic() - asked_at < 5
-    assert job.history().iterations
+        job.wait(timeout_seconds=LIMIT_SECONDS, interval_seconds=0.05)
+    assert 0 < len(job.history().iterations) < LONG
     assert job.refresh().result is None
 
 
@@ -141,7 +146,7 @@ def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, s
     finally:
         running.cancel()
     with pytest.raises(JobFailed):
-        running.wait(timeout_seconds=20)
+        running.wait(timeout_seconds=LIMIT_SECONDS)
     assert queued.refresh().attempt == 0
 
 
@@ -174,6 +179,7 @@ def test_a_job_that_cannot_end_well_says_why(
 
 
 @pytest.mark.embedded
+@pytest.mark.slow  # tests/core/training shows it for each kind of training
 def test_the_model_does_not_depend_on_the_number_of_threads(
     client: Client, trained: Job, tmp_path: Path
 ) -> None:
@@ -194,6 +200,7 @@ def test_the_model_does_not_depend_on_the_number_of_threads(
 
 
 @pytest.mark.embedded
+@pytest.mark.slow  # tests/core and tests/app show it of each part
 def test_every_loss_trains_through_the_service(client: Client, datasets: dict[str, str]) -> None:
     """Each registered loss, by its name and with its defaults, makes a model and a falling loss curve."""
     jobs = {

@@ -1,18 +1,28 @@
-"""Deletions whose service is killed at random moments: nothing may be half-deleted, nothing orphaned."""
+"""Deletions that are cut off at any commit, or by a kill: nothing is half-deleted, nothing orphaned."""
 
+import itertools
 import os
 import random
+import shutil
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import event, select
+from sqlalchemy.orm import Session
 
-from core.store import Store, StoreSettings
+from core.store import Job, Store, StoreSettings
 from core.store.artifacts.inventory import take_inventory
+from core.store.clock import utc_now
+from core.store.engines import for_reading, open_engine
+from core.store.lifecycle.deletion import Actor, Manner, delete_objects, empty_trash
+from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from tests.integration.lifecycle_records import Numbers, faults, fill, settled
 from tests.integration.services import Service
 
@@ -22,6 +32,65 @@ LATEST_SECONDS = 1.5
 SETTLE_SECONDS = 60.0
 
 
+class _CutOff(BaseException):
+    """What ends a deletion as a kill does: nothing that handles errors handles it."""
+
+
+@pytest.mark.parametrize("to_trash", [True, False], ids=["to the trash", "permanently"])
+@pytest.mark.parametrize("moment", ["before_commit", "after_commit"])
+def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
+    migrated_file: Path, tmp_path: Path, moment: str, to_trash: bool
+) -> None:
+    """Whichever of its commits is the last: each job is there with all that came of it, or not at all."""
+    shutil.copy(migrated_file, tmp_path)
+    settings = StoreSettings(data_dir=tmp_path)
+    store = Store.open(settings)
+    fill(store, settings, NUMBERS)
+    old, upkeep = _old_jobs(settings), Upkeep(RetentionPolicy.of(settings), 0.0)
+    manner = Manner(with_results=True, trash_days=7.0 if to_trash else 0.0)
+    ended = False
+    for commit in itertools.count(1):
+        with suppress(_CutOff), _cut_off(moment, commit):
+            delete_objects(store, KINDS["job"], old, manner, Actor())
+            empty_trash(store, old, manner, Actor())
+            ended = True
+        while not settled(store, 0.0):
+            upkeep.run(store, SETTLE_SECONDS)
+        assert faults(store, settings, NUMBERS) == []
+        if ended:
+            break
+    assert commit > 2
+    assert not set(_old_jobs(settings))
+    found = take_inventory(store)
+    assert (found.missing, found.damaged, found.orphaned) == ([], [], [])
+    store.close()
+
+
+@contextmanager
+def _cut_off(moment: str, number: int) -> Iterator[None]:
+    """Cut off what happens in the block at one of its commits."""
+    commits = itertools.count(1)
+
+    def look(session: Session) -> None:
+        if next(commits) == number:
+            raise _CutOff
+
+    event.listen(Session, moment, look)
+    try:
+        yield
+    finally:
+        event.remove(Session, moment, look)
+
+
+def _old_jobs(settings: StoreSettings) -> list[str]:
+    engine = for_reading(open_engine(settings.database_url))
+    with engine.connect() as connection:
+        old = list(connection.scalars(select(Job.id).where(Job.created_at < utc_now() - timedelta(days=30))))
+    engine.dispose()
+    return old
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(KILLS))
 def test_a_killed_deletion_leaves_nothing_half_done(
     serve: Callable[..., Service], tmp_path: Path, moment: int

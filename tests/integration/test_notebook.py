@@ -12,7 +12,8 @@ from nbclient import NotebookClient
 from rankery.embedded.stack import EmbeddedStack
 from tests.guide.blocks import blocks
 
-pytestmark = pytest.mark.embedded
+# test_client.py shows in short that a notebook's kernel works.
+pytestmark = [pytest.mark.embedded, pytest.mark.slow]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md"
 LIMIT_SECONDS = 200

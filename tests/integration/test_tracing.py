@@ -1,8 +1,9 @@
-"""Traces of a service, as a receiver of OpenTelemetry's protocol gets them."""
+"""Traces and logs of a service from its start to its end, and wake-ups without a sweep."""
 
+import json
+import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from rankery.client import Client, Job
-from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
+from tests.integration.services import Service
+from tests.integration.waiting import LIMIT_SECONDS, wait_for
 
 pytestmark = pytest.mark.long
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+OTHER_TRACE = "a" * 32
 
 
 class Receiver:
@@ -67,67 +71,90 @@ class Receiver:
         return found
 
 
-@pytest.fixture(scope="module")
-def receiver() -> Iterator[Receiver]:
-    """A receiver."""
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
+@dataclass(frozen=True)
+class Traced:
+    """What came of a service that has ended.
+
+    Attributes:
+        data_dir: Its data folder.
+        lines: What it wrote to its terminal.
+        exit_code: Its exit code.
+        spans: By trace, each with the name of its process.
+        trained: The training whose request belonged to the trace of a caller.
+    """
+
+    data_dir: Path
+    lines: list[str]
+    exit_code: int
+    spans: dict[str, list[tuple[str, Span]]]
+    trained: Job
+
+    def log(self, part: str) -> list[str]:
+        """Return the lines that a part has logged."""
+        return (self.data_dir / "logs" / f"{part}.log").read_text().splitlines()
 
 
 @pytest.fixture(scope="module")
-def service(receiver: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A service that sends its traces to the receiver."""
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
+    """A service that logs JSON and sends its traces to a receiver; nobody sweeps once it has started."""
+    folder = tmp_path_factory.mktemp("traced")
+    data_dir, receiver = folder / "data", Receiver()
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
-        "OTEL_BSP_SCHEDULE_DELAY": "100",
         "RANKERY_LOG_FORMAT": "json",
+        "RANKERY_LEASE_SECOND": "3",
+        "RANKERY_SWEEP_SECONDS": "3600",
+        "RANKERY_LEASE_SECONDS": "600",  # a worker is taken to be there for so long after a sweep
     }
-    with EmbeddedStack(tmp_path_factory.mktemp("traced"), environment=environment) as stack:
-        yield stack
+    with Service(data_dir, environment, "--port", "0") as service:
+        url = service.started()
+        # By then both lanes have swept for the first and last time.
+        wait_for(lambda: httpx.get(f"{url}/readyz?for=jobs").is_success)
+        with Client(url) as client:
+            trained = _train(client)
+            broken = folder / "broken.txt"
+            broken.write_text("2 qid:1 1:oops\n")
+            with pytest.raises(JobFailed):
+                client.upload_dataset(broken).wait(timeout_seconds=LIMIT_SECONDS)
+        for path in ("/healthz", "/readyz", "/metrics", "/"):
+            assert httpx.get(url + path).status_code == 200
+        asked = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
+        assert asked.status_code == 200
+        exit_code = service.end(signal.SIGTERM)
+    spans = receiver.spans()
+    receiver.close()
+    return Traced(data_dir, service.lines, exit_code, spans, trained)
 
 
-@pytest.fixture(scope="module")
-def trained(service: EmbeddedStack) -> Job:
-    """A training whose request belongs to a caller's trace."""
-    headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
+def _train(client: Client) -> Job:
+    """Train a model by a request of the caller's trace."""
+    dataset = client.synthetic_dataset(20, seed=1).wait(timeout_seconds=LIMIT_SECONDS)
     request = {
         "kind": "train",
         "model_name": "web",
+        "dataset_id": dataset.id,
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": 3, "num_leaves": 4},
     }
-    with Client(service.url) as client:
-        dataset = client.synthetic_dataset(20, seed=1).wait(timeout_seconds=200)
-        sent = httpx.post(
-            f"{service.url}/v1/jobs", json=request | {"dataset_id": dataset.id}, headers=headers
-        )
-        assert sent.status_code == 202, sent.text
-        return client.job(sent.json()["id"]).wait(timeout_seconds=200)
-
-
-def wait_for(found: Callable[[], Any]) -> Any:
-    """Wait until something is found, and return it."""
-    deadline = time.monotonic() + 60
-    while not (it := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return it
-
-
-def _trace_with(receiver: Receiver, name: str, trace: str) -> dict[str, tuple[str, Span]]:
-    spans = receiver.spans().get(trace, [])
-    by_name = {span.name: (service, span) for service, span in spans}
-    return by_name if name in by_name else {}
+    headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
+    sent = httpx.post(f"{client.base_url}/v1/jobs", json=request, headers=headers)
+    assert sent.status_code == 202, sent.text
+    return client.job(sent.json()["id"]).wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def _attributes(span: Span) -> dict[str, Any]:
     return {one.key: getattr(one.value, str(one.value.WhichOneof("value"))) for one in span.attributes}
 
 
-def test_a_request_its_job_and_the_phases_are_one_trace(receiver: Receiver, trained: Job) -> None:
+def test_a_wake_up_starts_a_job(traced: Traced) -> None:
+    """Nobody looks for jobs that wait: the message alone makes an idle worker take one."""
+    assert traced.trained.status == "succeeded"
+    assert [attempt.ending for attempt in traced.trained.attempts] == ["succeeded"]
+
+
+def test_a_request_its_job_and_the_phases_are_one_trace(traced: Traced) -> None:
     """It is the caller's trace; each span is below the one that caused it, and says what it is of."""
-    spans = wait_for(lambda: _trace_with(receiver, "job train", TRACE))
+    spans = {span.name: (service, span) for service, span in traced.spans[TRACE]}
     api, request = spans.pop("POST /v1/jobs")
     worker, job = spans.pop("job train")
     assert (api, worker) == ("rankery-api", "rankery-worker")
@@ -137,9 +164,9 @@ def test_a_request_its_job_and_the_phases_are_one_trace(receiver: Receiver, trai
     assert _attributes(request)["http.route"] == "/v1/jobs"
     assert _attributes(request)["http.response.status_code"] == 202
     told = _attributes(job)
-    assert (told["rankery.job.id"], told["rankery.job.ending"]) == (trained.id, "succeeded")
+    assert (told["rankery.job.id"], told["rankery.job.ending"]) == (traced.trained.id, "succeeded")
     assert job.status.code == Status.STATUS_CODE_UNSET
-    phases = {phase.phase for phase in trained.phases}
+    phases = {phase.phase for phase in traced.trained.phases}
     assert "training" in phases
     assert set(spans) == phases
     for service, phase in spans.values():
@@ -148,41 +175,53 @@ def test_a_request_its_job_and_the_phases_are_one_trace(receiver: Receiver, trai
         assert phase.end_time_unix_nano <= job.end_time_unix_nano
 
 
-def test_log_lines_carry_the_trace(service: EmbeddedStack, trained: Job) -> None:
+def test_log_lines_carry_the_trace(traced: Traced) -> None:
     """Those of the request and those of its job."""
     for part, event in (("api", "job.submitted"), ("worker", "job.started"), ("worker", "job.succeeded")):
-        log = (service.data_dir / "logs" / f"{part}.log").read_text().splitlines()
-        lines = [line for line in log if f'"event": "{event}"' in line and trained.id in line]
+        named = [line for line in traced.log(part) if f'"event": "{event}"' in line]
+        lines = [line for line in named if traced.trained.id in line]
         assert [f'"trace_id": "{TRACE}"' in line for line in lines] == [True], lines
 
 
-def test_a_job_that_fails_is_an_error(receiver: Receiver, service: EmbeddedStack, tmp_path: Path) -> None:
+def test_a_job_that_fails_is_an_error(traced: Traced) -> None:
     """Its span says so, and begins a trace with the request that nobody else's trace was named for."""
-    broken = tmp_path / "broken.txt"
-    broken.write_text("2 qid:1 1:oops\n")
-    with Client(service.url) as client, pytest.raises(JobFailed):
-        client.upload_dataset(broken).wait(timeout_seconds=100)
-
-    def failed() -> list[tuple[str, list[tuple[str, Span]]]]:
-        return [
-            (trace, spans)
-            for trace, spans in receiver.spans().items()
-            if any(_attributes(span).get("rankery.job.ending") == "failed" for _, span in spans)
-        ]
-
-    ((trace, spans),) = wait_for(failed)
+    ((trace, spans),) = [
+        (trace, spans)
+        for trace, spans in traced.spans.items()
+        if any(_attributes(span).get("rankery.job.ending") == "failed" for _, span in spans)
+    ]
     assert trace != TRACE
     (job,) = [span for _, span in spans if span.name == "job ingest"]
     assert job.status.code == Status.STATUS_CODE_ERROR
 
 
-def test_what_monitors_ask_is_no_trace(receiver: Receiver, service: EmbeddedStack) -> None:
+def test_what_monitors_ask_is_no_trace(traced: Traced) -> None:
     """Neither health, metrics nor pages, which are asked for every few seconds."""
-    for path in ("/healthz", "/readyz", "/metrics", "/"):
-        assert httpx.get(service.url + path).status_code == 200
-    asked = httpx.get(f"{service.url}/v1/models", headers={"traceparent": f"00-{'a' * 32}-{CALLER}-01"})
-    assert asked.status_code == 200
-    wait_for(lambda: _trace_with(receiver, "GET /v1/models", "a" * 32))
-    names = {span.name for spans in receiver.spans().values() for _, span in spans if span.kind == 2}
+    assert [span.name for _, span in traced.spans[OTHER_TRACE]] == ["GET /v1/models"]
+    names = {span.name for spans in traced.spans.values() for _, span in spans if span.kind == 2}
     assert names
     assert {name.split(" ")[1][:3] for name in names} == {"/v1"}
+
+
+def test_every_line_is_json(traced: Traced) -> None:
+    """Those of the terminal, of the API, of the worker, of Celery and of the broker, from start to end.
+
+    A variable that is no setting is warned of by each process, with the name that was probably meant.
+    """
+    assert traced.exit_code == 0
+    assert {path.stem for path in (traced.data_dir / "logs").iterdir()} == {"broker", "api", "worker"}
+    events = {part: list(map(_event, traced.log(part))) for part in ("broker", "api", "worker")}
+    assert any("Ready to accept connections" in event["event"] for event in events["broker"])
+    for part in ("api", "worker"):
+        (unknown,) = [event for event in events[part] if event["event"] == "setting.unknown"]
+        assert unknown["variable"] == "RANKERY_LEASE_SECOND"
+        assert unknown["hint"] == "did you mean RANKERY_LEASE_SECONDS?"
+    said = [_event(line)["event"] for line in traced.lines]
+    assert "rankery: RANKERY_LEASE_SECOND is no setting: did you mean RANKERY_LEASE_SECONDS?" in said
+    assert said[-1] == "rankery: stopping"
+
+
+def _event(line: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads(line)
+    assert {"event", "level", "logger", "timestamp"} <= event.keys()
+    return event

@@ -1,8 +1,7 @@
 """Two API processes on one store share the deliveries of a webhook."""
 
 import importlib
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,12 @@ import httpx
 import pytest
 
 from tests.integration.api_process import ApiProcess
+from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.servers.fixtures import Places
 from tests.servers.webhook_receiver import Receiver, running_receiver
 
 EVENTS = 10
 TIMEOUT_SECONDS = 3
-LIMIT_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -46,17 +45,17 @@ def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver:
     receiver.tell_secret(webhook["secret"])
     for number in range(EVENTS):
         _cause_event(apis[number % 2])
-    _wait(lambda: len(receiver.received()) >= EVENTS and not _waiting(apis[1], webhook))
+    wait_for(lambda: len(receiver.received()) >= EVENTS and not _waiting(apis[1], webhook))
     assert len({each.message_id for each in receiver.received()}) == len(receiver.received()) == EVENTS
 
     receiver.answer(204, seconds=LIMIT_SECONDS)
     _cause_event(apis[0])
-    (sender,) = _wait(lambda: [api for api in apis if _is_connected(api, receiver)])
+    (sender,) = wait_for(lambda: [api for api in apis if _is_connected(api, receiver)])
     sender.kill()
     receiver.answer(204)
     (survivor,) = [api for api in apis if api is not sender]
-    _wait(lambda: len(receiver.received()) > EVENTS)
-    _wait(lambda: not _waiting(survivor, webhook))
+    wait_for(lambda: len(receiver.received()) > EVENTS)
+    wait_for(lambda: not _waiting(survivor, webhook))
     (delivery, *_) = httpx.get(f"{survivor.url}/v1/webhooks/{webhook['id']}/deliveries").json()["items"]
     assert (delivery["state"], delivery["attempts"]) == ("delivered", 1)
     assert [each.message_id for each in receiver.received()[EVENTS:]] == [delivery["id"]]
@@ -80,12 +79,3 @@ def _is_connected(api: ApiProcess, receiver: Receiver) -> bool:
     return any(
         link.raddr and link.raddr.port == port and link.status == psutil.CONN_ESTABLISHED for link in links
     )
-
-
-def _wait(condition: Callable[[], Any]) -> Any:
-    """Return the first answer that is not empty."""
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +62,16 @@ class Run:
         return self.statuses.total()
 
 
-def fuzz(target: Target, folder: Path, examples: int, *, phases: str, secret: str | None, seed: int) -> Run:
+def fuzz(
+    target: Target,
+    folder: Path,
+    examples: int,
+    *,
+    phases: str,
+    secret: str | None,
+    seed: int,
+    selection: Sequence[str] = (),
+) -> Run:
     """Run schemathesis against a service.
 
     Args:
@@ -72,6 +81,7 @@ def fuzz(target: Target, folder: Path, examples: int, *, phases: str, secret: st
         phases: Of schemathesis, apart by commas.
         secret: The API key to send; with None everything but the probes must be refused.
         seed: Of its random numbers.
+        selection: Options of schemathesis that select operations; all where there are none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     events = folder / "events.ndjson"
@@ -87,7 +97,7 @@ def fuzz(target: Target, folder: Path, examples: int, *, phases: str, secret: st
     # It has no serializer for the pieces of an upload; the tests of uploads send them.
     more += ["--exclude-path", "/v1/uploads/{upload_id}"]
     ended = subprocess.run(
-        [*command, str(schema), *options, *reports, *more],
+        [*command, str(schema), *options, *reports, *more, *selection],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **_rules(secret)},
         capture_output=True,

@@ -5,14 +5,21 @@ import pytest
 from tests.core.scoring.forests import chain_model_text
 from tests.security.target import Target
 
-# Of the first, LightGBM's recursion overflows the stack; of the second, the size of its paths an int.
-CHAINS = {"deep": (131_072, 4), "wide": (65_536, 65_535), "slow": (1_000, 1_000)}
 
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_an_imported_chain_cannot_end_the_service(target: Target, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "n_leaves", "n_features"),
+    [
+        ("slow", 1_000, 1_000),
+        # LightGBM's recursion overflows the stack.
+        pytest.param("deep", 131_072, 4, marks=pytest.mark.slow),
+        # The size of its paths overflows an int.
+        pytest.param("wide", 65_536, 65_535, marks=pytest.mark.slow),
+    ],
+)
+def test_an_imported_chain_cannot_end_the_service(
+    target: Target, name: str, n_leaves: int, n_features: int
+) -> None:
     """It is imported and scores; asked to explain, the service refuses, names the bound, and lives."""
-    n_leaves, n_features = CHAINS[name]
     content = chain_model_text(n_leaves, n_features).encode()
     with target.client() as http:
         sent = http.post("/v1/models", files={"file": ("m.txt", content)}, data={"name": name})

@@ -27,9 +27,13 @@ _ON_SERVERS_IF_ASKED = tuple(
         "worker",
         "faults/test_schedules.py",
         "integration/test_comparisons.py",
+        "integration/test_datasets.py",
+        "integration/test_experiments.py",
         "integration/test_previous_release.py",
         "integration/test_registry.py",
         "integration/test_resumable_uploads.py",
+        "integration/test_serving.py",
+        "integration/test_two_apis.py",
     )
 )
 _numbers = itertools.count(1)
@@ -120,14 +124,7 @@ def service_places(
     service_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> ServicePlaces:
     """Where the store of a service that tests share is: its data folder and its variables."""
-    data_dir = tmp_path_factory.mktemp(f"service-{service_kind}")
-    if service_kind == "embedded":
-        return ServicePlaces(data_dir, {})
-    postgres: PostgresServer = request.getfixturevalue("postgres")
-    s3: S3Server = request.getfixturevalue("s3")
-    storage_url, environment = s3.new_bucket()
-    named = {"RANKERY_DATABASE_URL": postgres.new_database(), "RANKERY_STORAGE_URL": storage_url}
-    return ServicePlaces(data_dir, environment | named)
+    return new_service_places(service_kind, tmp_path_factory.mktemp(f"service-{service_kind}"), request)
 
 
 @pytest.fixture
@@ -151,6 +148,17 @@ def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path:
         yield {"data_dir": data_dir}
     else:
         yield from _places_on_servers(request, data_dir, None)
+
+
+def new_service_places(kind: str, data_dir: Path, request: pytest.FixtureRequest) -> ServicePlaces:
+    """Return places of a kind at which there is nothing yet."""
+    if kind == "embedded":
+        return ServicePlaces(data_dir, {})
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    s3: S3Server = request.getfixturevalue("s3")
+    storage_url, environment = s3.new_bucket()
+    named = {"RANKERY_DATABASE_URL": postgres.new_database(), "RANKERY_STORAGE_URL": storage_url}
+    return ServicePlaces(data_dir, environment | named)
 
 
 def artifact_keys(storage_url: str) -> list[str]:

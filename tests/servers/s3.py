@@ -47,6 +47,11 @@ class S3Server:
         self.stop()
 
     @property
+    def options(self) -> dict[str, str]:
+        """The options with which fsspec reaches this server."""
+        return {"key": "rankery", "secret": "x", "endpoint_url": self.endpoint_url}
+
+    @property
     def environment(self) -> dict[str, str]:
         """The variables that lead to this server; the names are those of every AWS library."""
         return self.environment_through(self.endpoint_url)

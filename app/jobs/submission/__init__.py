@@ -1,7 +1,5 @@
 """Validate jobs before they are queued, so that workers start none that must fail."""
 
-from datetime import UTC, datetime
-
 from app.jobs.requests import JobBatchRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
@@ -14,6 +12,7 @@ from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import SubmittedJob
 from core.store import Job, Transaction
+from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
@@ -43,7 +42,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
         WrongState: As `submit`.
     """
     check_repeats(batch)
-    now = datetime.now(UTC)
+    now = utc_now()
     resolved: list[tuple[SubmittedJob, Labels]] = []
     problems: list[InputProblem] = []
     for place, request in enumerate(batch.jobs):

@@ -3,8 +3,9 @@
 import os
 import secrets
 import threading
-import time
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+
+from core.store.clock import utc_now
 
 DATASET = "ds_"
 JOB = "job_"
@@ -30,6 +31,7 @@ LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case
 _RANDOM_BITS = 55  # 20 characters carry 100 bits: 45 of milliseconds (until the year 3084), 55 of chance
 _STEP_BITS = 32
+_EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 
 _lock = threading.Lock()
 _last = 0
@@ -54,7 +56,7 @@ def new_id(prefix: str) -> str:
 
 def first_id(prefix: str, moment: datetime) -> str:
     """Return the id below which all ids of objects from before a moment are."""
-    return prefix + _spell(max(0, int(moment.timestamp() * 1000)) << _RANDOM_BITS)
+    return prefix + _spell(max(0, _milliseconds(moment)) << _RANDOM_BITS)
 
 
 def is_id(text: str, prefix: str) -> bool:
@@ -65,13 +67,17 @@ def is_id(text: str, prefix: str) -> bool:
 
 def _next_number() -> int:
     global _last
-    now = (time.time_ns() // 1_000_000) << _RANDOM_BITS
+    now = _milliseconds(utc_now()) << _RANDOM_BITS
     fresh = now | secrets.randbits(_RANDOM_BITS)
     # A random step, not + 1: two children forked within one millisecond share `_last`.
     step = 1 + secrets.randbits(_STEP_BITS)
     with _lock:
         _last = max(fresh, _last + step)
         return _last
+
+
+def _milliseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def _spell(number: int) -> str:

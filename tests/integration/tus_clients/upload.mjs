@@ -8,7 +8,7 @@ const upload = new Upload(fs.createReadStream(path), {
   endpoint,
   uploadSize: fs.statSync(path).size,
   metadata: { filename: "train.txt" },
-  retryDelays: Array(100).fill(500),
+  retryDelays: Array(10_000).fill(500), // the test ends it
   urlStorage: new FileUrlStorage(memory),
   onError: (error) => {
     console.error(String(error));

@@ -13,7 +13,7 @@ def main() -> None:
         path,
         chunk_size=8 * 2**20,
         metadata={"filename": "train.txt"},
-        retries=100,
+        retries=10_000,  # the test ends it
         retry_delay=1,
         store_url=True,
         url_storage=filestorage.FileStorage(memory),  # type: ignore[no-untyped-call]

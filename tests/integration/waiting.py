@@ -1,0 +1,19 @@
+"""Waiting for states."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+LIMIT_SECONDS = 200.0
+Found = TypeVar("Found")
+
+
+def wait_for(
+    look: Callable[[], Found | None], limit_seconds: float = LIMIT_SECONDS, pause_seconds: float = 0.02
+) -> Found:
+    """Look again and again until something is found, and return it."""
+    deadline = time.monotonic() + limit_seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"nothing was found in {limit_seconds:g} s"
+        time.sleep(pause_seconds)
+    return found
