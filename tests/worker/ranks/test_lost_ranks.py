@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
-from core.store import Job, Store
+from core.store import Job
 from tests.worker.ranks.processes import Strike, is_alone_within
+from tests.worker.ranks.test_training import ranks
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 
-THREE = {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1}
 MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
@@ -28,48 +28,40 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(larger: RankingDataset, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The model of the same training in peace."""
-    settings = WorkerSettings(data_dir=tmp_path_factory.mktemp("peace"), broker_url="redis://127.0.0.1:1/0")
-    store = Store.open(settings)
-    store.migrate()
-    workshop = Workshop(store, settings)
-    text = workshop.model_text(_train(workshop, larger).result or {})
-    store.close()
-    return text
+def undisturbed(larger: RankingDataset, shared_workshop: Workshop) -> str:
+    """The model of the same training in peace, on any number of ranks."""
+    return shared_workshop.model_text(_train(shared_workshop, larger, n_ranks=2).result or {})
 
 
-def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": THREE}
+def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
+    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(n_ranks)}
     return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
 
 
 @pytest.mark.parametrize(
-    ("stage", "number"),
+    ("stage", "number", "n_ranks"),
     [
-        ("gradients", signal.SIGKILL),
-        ("histograms", signal.SIGSTOP),
+        ("gradients", signal.SIGKILL, 2),
         *(
-            pytest.param(stage, number, marks=pytest.mark.slow)
-            for stage, number in [
-                ("sketch", signal.SIGKILL),
-                ("sketch", signal.SIGSTOP),
-                ("gradients", signal.SIGSTOP),
-                ("histograms", signal.SIGKILL),
-                ("metrics", signal.SIGKILL),
-                ("metrics", signal.SIGSTOP),
-            ]
+            pytest.param(stage, number, 3, marks=pytest.mark.slow)
+            for stage in ("sketch", "gradients", "histograms", "metrics")
+            for number in (signal.SIGKILL, signal.SIGSTOP)
         ),
     ],
 )
 def test_a_rank_is_lost_at_a_stage(
-    workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
+    workshop: Workshop,
+    larger: RankingDataset,
+    undisturbed: str,
+    stage: str,
+    number: signal.Signals,
+    n_ranks: int,
 ) -> None:
     """Killed or frozen, once the others have noticed the training goes on to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
-        job = _train(workshop, larger)
+        job = _train(workshop, larger, n_ranks)
         assert job.status == "succeeded", job.problem
         if strike.struck_at:
             break
@@ -80,6 +72,7 @@ def test_a_rank_is_lost_at_a_stage(
     assert is_alone_within(1.0)
 
 
+@pytest.mark.slow
 def test_a_rank_is_lost_while_ranks_connect(
     workshop: Workshop, larger: RankingDataset, undisturbed: str
 ) -> None:
@@ -93,6 +86,7 @@ def test_a_rank_is_lost_while_ranks_connect(
     assert is_alone_within(1.0)
 
 
+@pytest.mark.slow
 def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
     """Before the first tree, four times: the job fails with the rank and what became of it."""
     strike = Strike("rank 2", signal.SIGKILL, times=4)
@@ -108,16 +102,17 @@ def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, lar
 def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Each rank needs a query to learn from and one to validate on."""
     dataset_id = workshop.add(larger.select_queries(range(4)), "four")
-    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=THREE)
+    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=ranks(3))
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["errors"][0]["pointer"] == "/distribution/ranks/at_least"
 
 
+@pytest.mark.long
 def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Before anything is read; the message names the rank, the need and the limit."""
     wide = {**MANY_TREES, "num_leaves": 2_000}
-    job = _train(workshop, larger, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
+    job = _train(workshop, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Memory limit"
