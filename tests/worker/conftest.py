@@ -71,7 +71,7 @@ def workshop(store: Store, settings: WorkerSettings) -> Workshop:
 
 @pytest.fixture(scope="session")
 def shared_workshop(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """A store of files with a worker, for what tests share: each adds data and models under names of its own."""
+    """A store of files with a worker, which tests share; each adds data and models under its own names."""
     data_dir = tmp_path_factory.mktemp("workshop")
     shutil.copy(migrated_file, data_dir)
     settings = worker_settings({"data_dir": data_dir})

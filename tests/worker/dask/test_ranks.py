@@ -239,7 +239,7 @@ def _team(placement: DaskPlacement, count: int) -> Team:
 
 
 def test_ranks_have_no_credentials_and_are_ended(dask_cluster: DaskCluster) -> None:
-    """Whatever their Dask worker's environment holds; a frozen one is killed, the end of another is reported."""
+    """Whatever their Dask worker has; a frozen one is killed, and the end of another one is reported."""
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         placement = DaskPlacement(client)
         assert placement.room(2, 2, lambda: None) == 2
