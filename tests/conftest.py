@@ -68,6 +68,8 @@ def _shared_by(item: pytest.Item) -> str | None:
         return "service"
     if folder == "browser" or (folder == "security" and "target" in fixtures):
         return folder
+    if folder == "rankery" and "stack" in fixtures:
+        return folder
     return item.path.name if folder in _FOLDERS_OF_SERVICES else None
 
 
