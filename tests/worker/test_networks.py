@@ -123,6 +123,12 @@ def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     assert row.best_iteration == sorted(best)[1]
     scorer = {**NETWORK["scorer"], "epochs": row.best_iteration}
     assert content == content_of(workshop, workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}))
+
+
+@pytest.mark.slow
+def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Workshop, dataset_id: str) -> None:
+    """From the lineage of the model."""
+    workshop.trained(dataset_id, **NETWORK, validation={"folds": 3})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
     again = workshop.carry_out(job_id)
@@ -136,7 +142,7 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
         "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
     }
-    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=3).id
+    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=2).id
     run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
     with workshop.store.read() as tx:
         study, trials = tx.studies.get(study_id), tx.studies.trials(study_id)
