@@ -94,14 +94,8 @@ def client(mlflow: None, stack: EmbeddedStack, judged: Path) -> Iterator[Client]
             client.train("mixed", with_categories, test=0.3, hyperparameters=small, tags={"a": "b"}),
             client.train("plain", plain, "lambdarank", hyperparameters=small),
             client.train("linear-trees", plain, "mse", hyperparameters=linear),
-            client.train(
-                "small-net",
-                plain,
-                scorer={"kind": "mlp", "hidden": [8, 4], "epochs": 3, "inputs": "rank-gauss"},
-            ),
-            client.train(
-                "straight", plain, "w-ranknet", scorer={"kind": "linear", "epochs": 3, "log1p": True}
-            ),
+            client.train("small-net", plain, scorer=network),
+            client.train("straight", plain, "w-ranknet", scorer=straight),
         ]
         for job in jobs:
             job.wait()
