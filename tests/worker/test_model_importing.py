@@ -22,7 +22,7 @@ from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun, WorkerStopping
-from worker.process.tasks import RUNNERS, perform
+from worker.process.tasks import RUNNERS
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
@@ -118,23 +118,13 @@ def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("case", "words"),
-    [
-        ("foreign", "not a complete LightGBM text model"),
-        ("lie", "LightGBM does not survive loading the model"),
-    ],
-)
-def test_a_hostile_text_hurts_its_job_alone(
-    workshop: Workshop, model_text: str, case: str, words: str
-) -> None:
-    """Also one that ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
-    text = {"foreign": "%PDF-1.7", "lie": _sizes(model_text, " ".join(["1000000000"] * 1000))}[case]
-    job = _imported(workshop, text)
+def test_a_hostile_text_hurts_its_job_alone(workshop: Workshop, model_text: str) -> None:
+    """It ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
+    job = _imported(workshop, _sizes(model_text, " ".join(["1000000000"] * 1000)))
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
-    assert words in job.problem["detail"]
+    assert "LightGBM does not survive loading the model" in job.problem["detail"]
     assert _kept(workshop) == []
     with workshop.store.read() as tx:
         assert tx.models.page(None, 10).items == []
@@ -162,7 +152,7 @@ def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tu
     assert evaluation.status == "succeeded", evaluation.problem
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: str) -> None:
     """Each is tried out as if it came alone; a member that LightGBM does not survive is refused."""
     names = tuple(DATASET.feature_names)
@@ -207,6 +197,20 @@ def test_a_hostile_network_is_refused(case: str, words: str) -> None:
         try_file(bytes(content), 100)
 
 
+def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
+    """As if it came alone."""
+    names = tuple(DATASET.feature_names)
+    network = Member(
+        "net:1", write_network(replace(random_network(4, (3,)), feature_names=names)), names, 0.25
+    )
+    good = write_sum(Sum((network, Member("web:3", model_text.encode(), names, 2.0)), names))
+    assert (try_file(good, 100).scorer or {})["models"] == ["net:1", "web:3"]
+    fewer = re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text)
+    bad = write_sum(Sum((network, Member("web:3", fewer.encode(), names, 2.0)), names))
+    with pytest.raises(ModelError, match="scores are not LightGBM's"):
+        try_file(bad, 100)
+
+
 @pytest.mark.long
 def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
     """By the system, as the process need not listen to anybody."""
@@ -234,6 +238,4 @@ def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_tex
     ):
         try_model(run, path)
     run.release()
-    again = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w2")
-    assert again is not None
-    perform(again)
+    assert workshop.store.artifacts.exists(model_upload_key("mup_1"))
