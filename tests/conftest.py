@@ -16,14 +16,18 @@ from rankery.embedded.compilation_progress import compilation_progress
 # Else threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
+_REPOSITORY = Path(__file__).parents[1]
+
+# Trainings of networks compile the same functions again and again, in all processes of the tests.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_REPOSITORY / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
 # A busy machine must not fail a test: speed is shown by benchmarks.
 settings.register_profile("rankery", deadline=None)
 settings.load_profile("rankery")
 
 pytest_plugins = ["tests.servers.fixtures"]
-
-_REPOSITORY = Path(__file__).parents[1]
-
 
 # Their tests share services that start for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")

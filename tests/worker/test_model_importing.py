@@ -13,7 +13,7 @@ from core.data import synthetic_dataset
 from core.errors import ModelError
 from core.scorers import Member, Sum, write_network, write_sum
 from core.scorers.gradients import explanation_steps
-from core.scorers.trial import try_file
+from core.scorers.trial import TriedModel, try_file
 from core.store import Job
 from core.store.artifacts.keys import model_key, model_upload_key
 from tests.core.scorers.networks import random_network
@@ -200,15 +200,15 @@ def test_a_hostile_network_is_refused(case: str, words: str) -> None:
 def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
     """As if it came alone."""
     names = tuple(DATASET.feature_names)
-    network = Member(
-        "net:1", write_network(replace(random_network(4, (3,)), feature_names=names)), names, 0.25
-    )
-    good = write_sum(Sum((network, Member("web:3", model_text.encode(), names, 2.0)), names))
-    assert (try_file(good, 100).scorer or {})["models"] == ["net:1", "web:3"]
-    fewer = re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text)
-    bad = write_sum(Sum((network, Member("web:3", fewer.encode(), names, 2.0)), names))
+    network = write_network(replace(random_network(4, (3,)), feature_names=names))
+
+    def tried(text: str) -> TriedModel:
+        members = Member("net:1", network, names, 0.25), Member("web:3", text.encode(), names, 2.0)
+        return try_file(write_sum(Sum(members, names)), 100)
+
+    assert (tried(model_text).scorer or {})["models"] == ["net:1", "web:3"]
     with pytest.raises(ModelError, match="scores are not LightGBM's"):
-        try_file(bad, 100)
+        tried(re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text))
 
 
 @pytest.mark.long

@@ -37,7 +37,7 @@ LONG_ENOUGH = 60.0
 @pytest.fixture(scope="module")
 def larger() -> RankingDataset:
     """Queries enough that a tree takes a while."""
-    return synthetic_dataset(300, seed=1, documents_per_query=40, n_features=20)
+    return synthetic_dataset(100, seed=1, documents_per_query=30, n_features=10)
 
 
 @pytest.fixture

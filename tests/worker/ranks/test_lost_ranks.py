@@ -12,13 +12,13 @@ from tests.worker.ranks.test_training import ranks
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 
-MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
+MANY_TREES = {"num_iterations": 8, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
 @pytest.fixture(scope="module")
 def larger() -> RankingDataset:
     """Queries enough that every stage of a tree takes a while."""
-    return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
+    return synthetic_dataset(200, seed=1, documents_per_query=40, n_features=10)
 
 
 @pytest.fixture
