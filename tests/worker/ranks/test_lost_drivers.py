@@ -15,7 +15,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.store import Job, Store
 from tests.worker.ranks.drivers import driver_process
 from tests.worker.ranks.processes import is_alone_within
-from tests.worker.ranks.test_training import ranks
+from tests.worker.ranks.trainings import ranks
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.process.shutdown import StopFlag

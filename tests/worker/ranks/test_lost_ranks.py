@@ -1,5 +1,6 @@
 """Ranks that die, freeze or come too late: the training goes on, or ends with a word; nothing hangs."""
 
+import os
 import signal
 from typing import Any
 
@@ -7,18 +8,20 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job
-from tests.worker.ranks.processes import Strike, is_alone_within
-from tests.worker.ranks.test_training import ranks
+from tests.worker.interruption import when
+from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
+from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
+from worker.job.run import JobRun
 
-MANY_TREES = {"num_iterations": 8, "num_leaves": 31, "min_data_in_leaf": 5}
+MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
 @pytest.fixture(scope="module")
 def larger() -> RankingDataset:
     """Queries enough that every stage of a tree takes a while."""
-    return synthetic_dataset(200, seed=1, documents_per_query=40, n_features=10)
+    return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
 
 
 @pytest.fixture
@@ -38,30 +41,38 @@ def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec
     return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
 
 
-@pytest.mark.parametrize(
-    ("stage", "number", "n_ranks"),
-    [
-        ("gradients", signal.SIGKILL, 2),
-        *(
-            pytest.param(stage, number, 3, marks=pytest.mark.slow)
-            for stage in ("sketch", "gradients", "histograms", "metrics")
-            for number in (signal.SIGKILL, signal.SIGSTOP)
-        ),
-    ],
-)
+@pytest.mark.long
+def test_a_rank_is_lost_between_trees(
+    shared_workshop: Workshop, coloured_id: str, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the driver has noticed, the training goes on from its checkpoint to the same bytes."""
+    often = Workshop(
+        shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
+    )
+
+    def kill(_: JobRun) -> None:
+        (lost,) = (pid for pid, name in running_ranks().items() if name.startswith("rank 1"))
+        os.kill(lost, signal.SIGKILL)
+
+    when(monkeypatch, lambda progress: progress.get("iteration", 0) == 3, kill)
+    job = train_on(often, coloured_id, 2, **STOPPED_EARLY)
+    assert job.progress is not None
+    assert job.progress["restarts"] == 1
+    assert text_of(often, job) == text_of(often, jobs[0])
+    assert is_alone_within(1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("stage", ["sketch", "gradients", "histograms", "metrics"])
 def test_a_rank_is_lost_at_a_stage(
-    workshop: Workshop,
-    larger: RankingDataset,
-    undisturbed: str,
-    stage: str,
-    number: signal.Signals,
-    n_ranks: int,
+    workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
     """Killed or frozen, once the others have noticed the training goes on to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
-        job = _train(workshop, larger, n_ranks)
+        job = _train(workshop, larger)
         assert job.status == "succeeded", job.problem
         if strike.struck_at:
             break
@@ -108,7 +119,7 @@ def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: Rankin
     assert job.problem["errors"][0]["pointer"] == "/distribution/ranks/at_least"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Before anything is read; the message names the rank, the need and the limit."""
     wide = {**MANY_TREES, "num_leaves": 2_000}

@@ -6,8 +6,8 @@ import pytest
 
 from core.data import RankingDataset
 from core.training import training_spec
-from tests.worker.ranks.test_training import SMALL
 from tests.worker.ranks.threads import on_ranks
+from tests.worker.ranks.trainings import SMALL
 from worker.ranks.collectives import Collectives
 from worker.ranks.shard_training import ShardTraining
 

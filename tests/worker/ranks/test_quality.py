@@ -14,8 +14,8 @@ from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training import train, training_spec
 from core.types import Float64Array
-from tests.worker.ranks.test_training import ranks
 from tests.worker.ranks.threads import trained
+from tests.worker.ranks.trainings import ranks
 from tests.worker.workshop import Workshop
 
 METRIC = "ndcg@10"
@@ -26,8 +26,10 @@ SIGNIFICANT = 0.05
 @pytest.mark.long
 def test_synthetic_data(tmp_path: Path) -> None:
     """Two hundred queries, ranked by models of two hundred others; the ranks are threads."""
-    dataset = synthetic_dataset(400, seed=5, documents_per_query=20, n_features=20)
-    learnt, tested = _halves(dataset)
+    learnt, tested = (
+        synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=20)
+        for seed in (5, 6)
+    )
     spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": HYPERPARAMETERS})
     texts = (train(spec, learnt).model_text, trained(spec, learnt, 2, tmp_path))
     scores = [Forest(ModelText.read(text)).score(tested.features) for text in texts]

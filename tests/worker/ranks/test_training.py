@@ -1,68 +1,19 @@
 """Distributed trainings on ranks of this machine: the same model, however many there are."""
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 from app.models.reproduction import reproduction
 from core.data import RankingDataset
 from core.data.splits import bootstrap_queries, split_queries
 from core.store import Job
+from tests.worker.ranks.trainings import COLOURS, SEED, SMALL, STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
 from worker.ranks import sharing
-
-SMALL = {"num_iterations": 6, "num_leaves": 7, "min_data_in_leaf": 5}
-SEED = 3
-STOPPED_EARLY: dict[str, Any] = {
-    "hyperparameters": {**SMALL, "num_iterations": 40},
-    "early_stopping": {"metric": "ndcg@5", "rounds": 3},
-    "seed": SEED,
-}
-COLOURS = ["red", "green", "blue", "grey"]
-
-
-def ranks(number: int) -> dict[str, Any]:
-    """Return the part of a job that asks for exactly so many ranks."""
-    return {"ranks": {"at_least": number, "at_most": number}, "threads_per_rank": 1}
-
-
-def _train(workshop: Workshop, dataset_id: str, number: int, **spec: Any) -> Job:
-    asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
-    job = workshop.train(dataset_id, **{**asked, **spec})
-    assert job.status == "succeeded", job.problem
-    return job
-
-
-def _text(workshop: Workshop, job: Job) -> str:
-    return workshop.model_text(job.result or {})
-
-
-@pytest.fixture(scope="module")
-def coloured(dataset: RankingDataset) -> RankingDataset:
-    """The dataset with categories in a feature."""
-    features = dataset.matrix.copy()
-    features[:, 2] = np.random.default_rng(5).integers(0, len(COLOURS), len(features))
-    return RankingDataset.from_arrays(
-        features, dataset.labels, dataset.query_boundaries, categories={"f3": COLOURS}
-    )
-
-
-@pytest.fixture(scope="module")
-def coloured_id(shared_workshop: Workshop, coloured: RankingDataset) -> str:
-    """The id of that dataset in the shared store."""
-    return shared_workshop.add(coloured, "coloured")
-
-
-@pytest.fixture(scope="module")
-def jobs(shared_workshop: Workshop, coloured_id: str) -> list[Job]:
-    """The same training on two and on three ranks."""
-    return [_train(shared_workshop, coloured_id, number, **STOPPED_EARLY) for number in (2, 3)]
 
 
 def test_the_model_does_not_depend_on_the_number_of_ranks(shared_workshop: Workshop, jobs: list[Job]) -> None:
     """Two and three ranks give the same bytes, the same curves and the same metrics."""
-    assert len({_text(shared_workshop, job) for job in jobs}) == 1
+    assert len({text_of(shared_workshop, job) for job in jobs}) == 1
     with shared_workshop.store.read() as tx:
         curves = [[row.values for row in tx.jobs.iterations(job.id)] for job in jobs]
     assert curves[0] == curves[1]
@@ -78,7 +29,7 @@ def test_counts_of_leaves_are_those_of_the_data(
 ) -> None:
     """Every tree's leaves have all training documents together."""
     training, _ = split_queries(coloured, 0.3, seed=SEED)
-    lines = _leaf_counts(_text(shared_workshop, jobs[0]))
+    lines = _leaf_counts(text_of(shared_workshop, jobs[0]))
     counts = [sum(map(int, line.partition("=")[2].split())) for line in lines]
     assert set(counts) == {training.n_documents}
 
@@ -91,7 +42,7 @@ def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
 
 def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, jobs: list[Job]) -> None:
     """Features of texts are split by the same categories on each rank, and are written with the model."""
-    text = _text(shared_workshop, jobs[0])
+    text = text_of(shared_workshop, jobs[0])
     assert all(colour in text for colour in COLOURS)
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
 
@@ -105,8 +56,8 @@ def test_the_sample_of_a_rank_comes_in_blocks(
 ) -> None:
     """Blocks of ten documents, which do not divide the shards, give the bins that one block gives."""
     monkeypatch.setattr(sharing, "_SAMPLED_CELLS", 10 * coloured.n_features)
-    job = _train(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
-    assert _text(shared_workshop, job) == _text(shared_workshop, jobs[0])
+    job = train_on(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
+    assert text_of(shared_workshop, job) == text_of(shared_workshop, jobs[0])
 
 
 @pytest.mark.slow
@@ -115,7 +66,7 @@ def test_a_model_is_trained_again_to_the_same_bytes(workshop: Workshop, dataset:
     weighted = bootstrap_queries(dataset, 3)
     dataset_id = workshop.add(weighted, "d1")
     hyperparameters = {**SMALL, "query_fraction": 0.6, "feature_fraction": 0.7}
-    _train(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
+    train_on(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
     job = workshop.carry_out(job_id)
@@ -129,11 +80,11 @@ def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDat
     """Its trees come first, and keep the counts of the data that they were grown on."""
     dataset_id = workshop.add(dataset, "d1")
     workshop.trained(dataset_id, hyperparameters=SMALL)
-    jobs = [_train(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
-    texts = [_text(workshop, job) for job in jobs]
+    jobs = [train_on(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
+    texts = [text_of(workshop, job) for job in jobs]
     assert texts[0] == texts[1]
     with workshop.store.read() as tx:
-        first = workshop.model_text({"model_id": tx.models.resolve("web:1").id})
+        first = workshop.modeltext_of({"model_id": tx.models.resolve("web:1").id})
     count = SMALL["num_iterations"]
     assert _leaf_counts(texts[0])[:count] == _leaf_counts(first)
     assert len(_leaf_counts(texts[0])) > count
@@ -169,9 +120,9 @@ def test_other_datasets_are_fitted_to_the_training_data(workshop: Workshop, data
     other_id = workshop.add(reversed_columns, "d2")
     same_id = workshop.add(other, "d3")
     texts = [
-        _text(
+        text_of(
             workshop,
-            _train(
+            train_on(
                 workshop, dataset_id, number, validation={"dataset_id": held_out}, test_dataset_id=held_out
             ),
         )
