@@ -15,6 +15,8 @@ from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 
+pytestmark = pytest.mark.xdist_group("ranks")
+
 MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 

@@ -10,6 +10,8 @@ from tests.worker.ranks.trainings import COLOURS, SEED, SMALL, STOPPED_EARLY, ra
 from tests.worker.workshop import Workshop
 from worker.ranks import sharing
 
+pytestmark = pytest.mark.xdist_group("ranks")
+
 
 def test_the_model_does_not_depend_on_the_number_of_ranks(shared_workshop: Workshop, jobs: list[Job]) -> None:
     """Two and three ranks give the same bytes, the same curves and the same metrics."""
