@@ -96,8 +96,9 @@ def test_a_command_that_finds_no_service_says_how_to_start_one(
 
 def test_an_address_where_nobody_answers_is_asked_once() -> None:
     """The retries of the client are for a service that was there before."""
+    connections: list[Any] = []
     with socket.create_server(("127.0.0.1", 0)) as closing:
-        taken = threading.Thread(target=_close_connections, args=(closing, connections := []), daemon=True)
+        taken = threading.Thread(target=_close_connections, args=(closing, connections), daemon=True)
         taken.start()
         url = "http://127.0.0.1:{1}".format(*closing.getsockname())
         done = run("models", "list", "--url", url)

@@ -86,7 +86,7 @@ def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDat
     texts = [text_of(workshop, job) for job in jobs]
     assert texts[0] == texts[1]
     with workshop.store.read() as tx:
-        first = workshop.modeltext_of({"model_id": tx.models.resolve("web:1").id})
+        first = workshop.model_text({"model_id": tx.models.resolve("web:1").id})
     count = SMALL["num_iterations"]
     assert _leaf_counts(texts[0])[:count] == _leaf_counts(first)
     assert len(_leaf_counts(texts[0])) > count
