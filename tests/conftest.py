@@ -17,10 +17,14 @@ from tests.requirements import skip_without
 # Else threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
-pytest_plugins = ["tests.servers.fixtures"]
-
 _REPOSITORY = Path(__file__).parents[1]
 
+# Trainings of networks compile the same functions again and again, in all processes of the tests.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_REPOSITORY / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+pytest_plugins = ["tests.servers.fixtures"]
 
 # Their tests share services that start for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
@@ -65,9 +69,11 @@ def _shared_by(item: pytest.Item) -> str | None:
     path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
-    if "stack" in fixtures:
+    if "stack" in fixtures and folder != "rankery":
         return f"service-{_service_kind(item)}"
     if folder == "browser" or (folder == "security" and "target" in fixtures):
+        return folder
+    if folder == "rankery" and "stack" in fixtures:
         return folder
     return path if folder in _FOLDERS_OF_SERVICES else None
 

@@ -1,6 +1,7 @@
 """The guide is true: every block of every page runs, and prints what the page says."""
 
 import re
+import subprocess
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -24,6 +25,12 @@ ON_REAL_DATA = ROOT / "docs" / "tutorial.md"
 SHOWN = ("math",)
 # What a page may show of what the block before it has printed.
 PRINTED = ("text", "json")
+# Run by `make test`, all others by `make test-all`.
+README = ROOT / "README.md"
+PARAMETERS = [
+    pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.slow] if page != README else [])
+    for page in WITH_BLOCKS
+]
 
 Run = Callable[[Block, str], str]
 
@@ -44,7 +51,7 @@ def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
         yield in_session
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PARAMETERS)
 def test_a_page_is_true(
     page: Path, run: Run, tmp_path: Path, guide_service: str, request: pytest.FixtureRequest
 ) -> None:
@@ -66,6 +73,26 @@ def test_a_page_is_true(
             assert re.fullmatch(_pattern(block.text), _neat(printed)), (
                 f"{block} shows not what is printed:\n{printed}"
             )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
+    """Commands and programs are valid syntax, excerpts are in their files, output follows a command."""
+    is_printing = False
+    for block in blocks(page):
+        if block.language in SHOWN:
+            continue
+        if block.title is not None:
+            _hold_file(block, tmp_path)
+        elif block.language == "python":
+            compile(block.text, str(block), "exec")
+        elif block.language == "bash":
+            read = subprocess.run(["bash", "-n"], input=block.text, text=True, capture_output=True)
+            assert read.returncode == 0, f"{block}: {read.stderr}"
+        else:
+            assert block.language in PRINTED, f"{block} is neither run nor compared"
+            assert is_printing, f"{block} follows nothing that prints"
+        is_printing = is_printing or block.language in COMMANDS
 
 
 def _hold_file(block: Block, folder: Path) -> None:

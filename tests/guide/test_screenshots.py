@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from guide.screenshots.browser import MAXIMUM_BYTES, SCALE, chromium, photograph
@@ -12,6 +13,7 @@ from rankery import Client
 from tests.guide.conftest import ROOT
 
 
+@pytest.mark.slow
 def test_every_screenshot_is_taken(guide_service: str, chromium_path: str, tmp_path: Path) -> None:
     """Each page of the dashboard is photographed in light and dark, of one size, within the allowed bytes."""
     folder = tmp_path / "screenshots"

@@ -1,14 +1,16 @@
-"""The application behind a real server, without a worker."""
+"""A service that the files of commands and of the client share, and an API without a worker."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 import uvicorn
 
 from app import ApiSettings, create_app
+from rankery.embedded.stack import EmbeddedStack
 from tests.app.conftest import NO_BROKER
 from tests.rankery.unreliable import Fault, Unreliable
 
@@ -16,9 +18,27 @@ _LIMIT_SECONDS = 30.0
 
 
 @pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A service that logs what it scores and may reach receivers on this machine.
+
+    Files share it: each has datasets, models and tags under names that the others do not use.
+    """
+    environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
+    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data"), environment=environment) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """Where a service listens that takes jobs and carries none out."""
-    settings = ApiSettings(data_dir=tmp_path_factory.mktemp("served"), broker_url=NO_BROKER)
+    with serving(tmp_path_factory.mktemp("served")) as address:
+        yield address
+
+
+@contextmanager
+def serving(data_dir: Path) -> Iterator[tuple[str, int]]:
+    """Serve the API of a data folder from a thread, without a broker and a worker."""
+    settings = ApiSettings(data_dir=data_dir, broker_url=NO_BROKER)
     server = uvicorn.Server(uvicorn.Config(create_app(settings), port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -27,9 +47,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
         assert time.monotonic() < deadline
         time.sleep(0.01)
     host, port = server.servers[0].sockets[0].getsockname()[:2]
-    yield host, port
-    server.should_exit = True
-    thread.join()
+    try:
+        yield host, port
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture

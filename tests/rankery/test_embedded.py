@@ -114,6 +114,7 @@ def test_a_full_disk_is_named_at_the_start(tmp_path: Path, small_disk: MountedDi
     stack.stop()
 
 
+@pytest.mark.slow
 def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: MountedDisk) -> None:
     """Its log is cut where the disk became full, so the sentence does not quote it."""
     with EmbeddedStack(tmp_path / "disk" / "data") as stack:

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from core.store import Store, StoreSettings
 from core.store.repositories.api_keys import secret_sha256
 from rankery.client import Client
+from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import KeyRefused, RankeryApiError
 from rankery.keys import KeyRejected, _moment_in
+from tests.rankery.cli.commands import run
+from tests.rankery.conftest import serving
 from tests.rankery.test_cli import rankery
 
 
@@ -23,26 +27,23 @@ def store_of(folder: Path) -> Store:
 def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     """The secret alone is on standard output, once; the list has what tells keys apart and not the secret."""
     folder = ("--data-dir", str(tmp_path))
-    made = rankery(
-        "keys", "create", "ci", "--scope", "write", "--scope", "score", "--expires-in", "90d", *folder
-    )
-    assert made.returncode == 0, made.stderr
-    secret = made.stdout.removesuffix("\n")
+    made = run("keys", "create", "ci", "--scope", "write", "--scope", "score", "--expires-in", "90d", *folder)
+    assert made.code == 0, made.errors
+    secret = made.output.removesuffix("\n")
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
-    (said,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", made.stderr)
+    (said,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", made.errors)
     store = store_of(tmp_path)
     with store.read() as tx:
         key = tx.api_keys.find(secret_sha256(secret))
     store.close()
     assert key is not None
     assert key.id == said
-    listed = rankery("keys", "list", *folder)
-    assert said in listed.stdout
-    assert "until 20" in listed.stdout
-    assert secret not in listed.stdout
-    revoked = rankery("keys", "revoke", said, *folder)
-    assert revoked.stdout == f"rankery: {said}, ci, is revoked\n"
-    assert "revoked" in rankery("keys", "list", *folder).stdout
+    listed = run("keys", "list", *folder, COLUMNS="200").output
+    assert said in listed
+    assert "until 20" in listed
+    assert secret not in listed
+    assert run("keys", "revoke", said, *folder).output == f"rankery: {said}, ci, is revoked\n"
+    assert "revoked" in run("keys", "list", *folder, COLUMNS="200").output
 
 
 @pytest.mark.parametrize(
@@ -56,9 +57,9 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     """On standard error, with nothing on standard output that a script could take for a secret."""
-    done = rankery("keys", *arguments, "--data-dir", str(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "")
-    (line,) = done.stderr.splitlines()
+    done = run("keys", *arguments, "--data-dir", tmp_path)
+    assert (done.code, done.output) == (1, "")
+    (line,) = done.errors.splitlines()
     assert line.startswith(f"rankery: {sentence}")
 
 
@@ -69,7 +70,7 @@ def test_only_a_length_of_time_is_one(duration: str) -> None:
         _moment_in(duration)
 
 
-@pytest.mark.parametrize("command", ["api", "serve"])
+@pytest.mark.parametrize("command", [pytest.param("api", marks=pytest.mark.slow), "serve"])
 def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Path) -> None:
     """One sentence says how to make one, in a container as well."""
     done = rankery(command, "--host", "0.0.0.0", "--port", "0", "--data-dir", str(tmp_path))
@@ -82,26 +83,52 @@ def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Pa
     assert "docker compose run --rm api keys create" in line
 
 
-def test_with_a_key_the_service_listens_on_the_network_and_asks_for_it(tmp_path: Path) -> None:
-    """A key that is made or revoked while it runs counts within a second."""
-    folder = ("--data-dir", str(tmp_path))
-    first = rankery("keys", "create", "first", "--scope", "read", *folder).stdout.strip()
-    with EmbeddedStack(tmp_path, host="0.0.0.0") as stack:
-        with Client(stack.url, api_key="") as client, pytest.raises(KeyRefused, match="RANKERY_API_KEY"):
-            client.job("job_1")
-        with (
-            Client(stack.url, api_key="rk_wrong") as client,
-            pytest.raises(KeyRefused, match="unknown, expired"),
-        ):
-            client.job("job_1")
-        with Client(stack.url, api_key=first) as client:
+def until(refused: Callable[[], bool]) -> None:
+    """Wait until the service, which looks at the keys once a second, has seen a change of them."""
+    deadline = time.monotonic() + 20
+    while not refused():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
+    """They say how to get it; a key has its scopes, and ends when it is revoked while the service runs."""
+    folder = ("--data-dir", tmp_path)
+    lock = DataFolderLock(tmp_path)
+    lock.acquire()
+    with serving(tmp_path) as (host, port):
+        url = f"http://{host}:{port}"
+        lock.tell(url)
+        assert run("jobs", "list", *folder, RANKERY_API_KEY="").code == 0
+        secret = run("keys", "create", "first", "--scope", "read", *folder, "--json").document["secret"]
+        until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY="").code == 1)
+        make = f"`rankery keys create NAME --scope admin --data-dir {tmp_path}` makes one"
+        assert run("jobs", "list", *folder, RANKERY_API_KEY="").sentence == (
+            f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
+        )
+        wrong = run("jobs", "list", *folder, RANKERY_API_KEY="rk_wrong")
+        assert wrong.code == 1
+        assert wrong.sentence.startswith("the service did not accept the API key: ")
+        assert wrong.sentence.endswith(make)
+        assert run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 0
+        assert run("jobs", "list", *folder, "--api-key", secret, "--json").code == 0
+        with Client(url, api_key=secret) as client:
             with pytest.raises(RankeryApiError, match="this needs the scope write"):
                 client.synthetic_dataset(1)
             with pytest.raises(RankeryApiError, match="there is no job"):
                 client.job("job_1")
-            listed = rankery("keys", "list", *folder).stdout
-            (key_id,) = re.findall(r"key_\w{20}", listed)
-            rankery("keys", "revoke", key_id, *folder)
-            time.sleep(1)
-            with pytest.raises(KeyRefused):
+        (key,) = run("keys", "list", *folder, "--json").document
+        assert (key["name"], key["scopes"], key["state"]) == ("first", ["read"], "active")
+        assert run("keys", "revoke", key["id"], *folder, "--json").document["state"] == "revoked"
+        until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 1)
+    lock.release()
+
+
+@pytest.mark.slow
+def test_with_a_key_the_service_listens_on_the_network(tmp_path: Path) -> None:
+    """Where it asks everybody for it."""
+    run("keys", "create", "first", "--scope", "read", "--data-dir", tmp_path)
+    with EmbeddedStack(tmp_path, host="0.0.0.0") as stack:
+        for secret, reason in (("", "RANKERY_API_KEY"), ("rk_wrong", "unknown, expired")):
+            with Client(stack.url, api_key=secret) as client, pytest.raises(KeyRefused, match=reason):
                 client.job("job_1")

@@ -13,7 +13,8 @@ import pytest
 
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from rankery.errors import AnswerNotUnderstood
+from rankery.errors import AnswerNotUnderstood, FileUnusable
+from rankery.mlflow.importing import _file
 from rankery.mlflow.nodes import nodes_of
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
 from tests.rankery.cli.commands import run
@@ -24,6 +25,7 @@ PYTHON = ROOT / ".venv-mlflow" / "bin" / "python"
 ABSENT = f"no MLflow in {PYTHON.parents[1].name}; `make .venv-mlflow/.installed` makes it"
 MARKETS = ("de", "ch", "fr", "uk")
 COLUMNS: Any = {"label": "grade", "query": "search", "document": "doc", "categorical_features": ["market"]}
+OURS = {"loader_module": "rankery_pyfunc"}
 # Prints the scores of a CSV file by an MLflow model, and the packages that it needed.
 SCORE = """
 import json, sys
@@ -50,13 +52,11 @@ mlflow.lightgbm.save_model(ranker, sys.argv[2], serialization_format="cloudpickl
 """
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A service; without MLflow these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
+@pytest.fixture(scope="session")
+def mlflow() -> None:
+    """MLflow's environment; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
     if not PYTHON.exists():
         skip_without(ABSENT)
-    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(stack: EmbeddedStack, judged: Path) -> Iterator[Client]:
+def client(mlflow: None, stack: EmbeddedStack, judged: Path) -> Iterator[Client]:
     """Models: trees with categories, plain trees, linear trees, a network and its sum with trees."""
     with Client(stack.url) as client:
         mixed: Any = {**COLUMNS, "categorical_features": ["market", "shop"]}
@@ -86,15 +86,15 @@ def client(stack: EmbeddedStack, judged: Path) -> Iterator[Client]:
         with_categories = client.upload_dataset(judged, "judged", columns=mixed).wait()
         plain = client.upload_dataset(judged, "numbers", columns=numbers).wait()
         small: Any = {"num_iterations": 20, "num_leaves": 8, "min_data_in_leaf": 3, "min_data_per_group": 5}
+        network: Any = {"kind": "mlp", "hidden": [8, 4], "epochs": 3, "inputs": "rank-gauss"}
+        straight: Any = {"kind": "linear", "epochs": 3, "log1p": True}
         linear: Any = {**small, "linear_tree": True}
         jobs = [
-            client.train("web", with_categories, test=0.3, hyperparameters=small, tags={"a": "b"}),
+            client.train("mixed", with_categories, test=0.3, hyperparameters=small, tags={"a": "b"}),
             client.train("plain", plain, "lambdarank", hyperparameters=small),
             client.train("linear-trees", plain, "mse", hyperparameters=linear),
-            client.train(
-                "net", plain, scorer={"kind": "mlp", "hidden": [8, 4], "epochs": 3, "inputs": "rank-gauss"}
-            ),
-            client.train("line", plain, "w-ranknet", scorer={"kind": "linear", "epochs": 3, "log1p": True}),
+            client.train("small-net", plain, scorer=network),
+            client.train("straight", plain, "w-ranknet", scorer=straight),
         ]
         for job in jobs:
             job.wait()
@@ -145,14 +145,15 @@ def by_service(client: Client, model: str, judged: Path) -> list[float]:
     return [scores[place] for place in range(len(scores))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "needs_lightgbm", "tolerance"),
     [
-        ("web", True, 0.0),
+        ("mixed", True, 0.0),
         ("plain", False, 0.0),
-        pytest.param("linear-trees", True, 0.0, marks=pytest.mark.slow),
-        ("net", False, 1e-9),
-        pytest.param("line", False, 1e-9, marks=pytest.mark.slow),
+        ("linear-trees", True, 0.0),
+        ("small-net", False, 1e-9),
+        ("straight", False, 1e-9),
     ],
 )
 def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
@@ -182,11 +183,12 @@ def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
     assert by_service(client, f"{model}-again", judged) == expected
 
 
+@pytest.mark.slow
 def test_the_directory_says_what_the_model_is(
     stack: EmbeddedStack, client: Client, judged: Path, tmp_path: Path
 ) -> None:
     """Signature, metrics, parameters and tags; categories may come as texts or as pandas' categories."""
-    rankery(stack, "mlflow", "export", "web", "--output", tmp_path / "made")
+    rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path / "made")
     found = by_mlflow(tmp_path / "made", judged, "categories")
     assert found["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
     assert {name: kind.split(".")[-1].lower() for name, kind in found["signature"].items()} == {
@@ -195,7 +197,7 @@ def test_the_directory_says_what_the_model_is(
         "market": "any",
         "shop": "any",
     }
-    kept, model = found["metadata"], client.model("web")
+    kept, model = found["metadata"], client.model("mixed")
     assert kept["metrics"] == model.metrics
     assert (kept["hyperparameters"], kept["loss"], kept["tags"]) == (
         model.hyperparameters,
@@ -206,10 +208,11 @@ def test_the_directory_says_what_the_model_is(
     assert [line.partition("==")[0] for line in lines] == ["mlflow", "numpy", "pandas", "lightgbm"]
 
     again = json.loads(rankery(stack, "mlflow", "import", tmp_path / "made", "--json").stdout)
-    assert (again["name"], again["version"], again["tags"]["a"]) == ("web", 2, "b")
-    assert again["description"].startswith("Exported to MLflow as web:1. Test metrics: ndcg@")
+    assert (again["name"], again["version"], again["tags"]["a"]) == ("mixed", 2, "b")
+    assert again["description"].startswith("Exported to MLflow as mixed:1. Test metrics: ndcg@")
 
 
+@pytest.mark.slow
 def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
@@ -231,35 +234,56 @@ def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exchanged_is_one_sentence(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
     """A directory that exists, one that is none of MLflow's, and an environment without MLflow."""
-    taken = rankery(stack, "mlflow", "export", "web", "--output", tmp_path)
+    taken = rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path)
     assert taken.returncode == 1
     assert f"{tmp_path} exists; choose another directory with --output" in taken.stderr
     empty = rankery(stack, "mlflow", "import", tmp_path, "--name", "web")
     assert empty.stderr.endswith(f"{tmp_path} is no MLflow model directory: it has no file MLmodel\n")
-    without = run("mlflow", "export", "web", "--data-dir", stack.data_dir)
-    assert without.code == 1
-    assert without.sentence == "mlflow is not installed: pip install 'rankery[mlflow]'"
+    link = tmp_path / "model"
+    link.mkdir()
+    (link / "MLmodel").write_text("flavors: {lightgbm: {data: ../outside.txt}}\n")
+    (tmp_path / "outside.txt").write_text("tree\n")
+    refused = rankery(stack, "mlflow", "import", link, "--name", "web")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "a file outside of it" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_without_mlflow_the_way_to_install_it_is_said(stack: EmbeddedStack, tmp_path: Path) -> None:
+    """Before anything is asked of the service."""
+    for words in (("export", "web"), ("import", tmp_path)):
+        without = run("mlflow", *words, "--data-dir", stack.data_dir)
+        assert without.code == 1
+        assert without.sentence == "mlflow is not installed: pip install 'rankery[mlflow]'"
 
 
 @pytest.mark.parametrize(
-    ("described", "sentence"),
+    ("flavors", "sentence"),
     [
-        ("{python_function: {loader_module: rankery_pyfunc, data: ../outside}}", "a file outside of it"),
-        ("{python_function: {loader_module: rankery_pyfunc, data: /outside}}", "a file outside of it"),
-        ("{lightgbm: {data: ../outside/model.txt}}", "a file outside of it"),
-        ("{lightgbm: {data: link.txt}}", "a file outside of it"),
-        ("{lightgbm: {data: gone.txt}}", "lacks the file of its model, gone.txt"),
-        ("{lightgbm: [1]}", "lacks the file of its model, None"),
-        ("{python_function: text}", "its flavors are python_function"),
-        ("[1, 2]", "its flavors are none"),
+        (
+            {"python_function": {"loader_module": "rankery_pyfunc", "data": "../outside"}},
+            "a file outside of it",
+        ),
+        (
+            {"python_function": {"loader_module": "rankery_pyfunc", "data": "/outside"}},
+            "a file outside of it",
+        ),
+        ({"lightgbm": {"data": "../outside/model.txt"}}, "a file outside of it"),
+        ({"lightgbm": {"data": "link.txt"}}, "a file outside of it"),
+        ({"lightgbm": {"data": "gone.txt"}}, "lacks the file of its model, gone.txt"),
+        ({"lightgbm": [1]}, "lacks the file of its model, None"),
+        ({"python_function": "text"}, "its flavors are python_function"),
+        ({}, "its flavors are none"),
     ],
+    ids=str,
 )
 def test_a_directory_that_leads_elsewhere_is_refused(
-    stack: EmbeddedStack, tmp_path: Path, described: str, sentence: str
+    tmp_path: Path, flavors: dict[str, Any], sentence: str
 ) -> None:
     """Whoever wrote its description; no file outside of the directory is read."""
     folder, outside = tmp_path / "model", tmp_path / "outside"
@@ -267,12 +291,8 @@ def test_a_directory_that_leads_elsewhere_is_refused(
         one.mkdir()
     (outside / "model.txt").write_text("tree\n")
     (folder / "link.txt").symlink_to(outside / "model.txt")
-    metadata = "{rankery: {name: [web], tags: [1], metrics: 3}}"
-    (folder / "MLmodel").write_text(f"flavors: {described}\nmetadata: {metadata}\n")
-    refused = rankery(stack, "mlflow", "import", folder, "--name", "web")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert sentence in refused.stderr
-    assert "Traceback" not in refused.stderr
+    with pytest.raises(FileUnusable, match=sentence):
+        _file(folder, flavors)
 
 
 def test_a_module_that_is_none_is_refused() -> None:

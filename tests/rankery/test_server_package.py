@@ -72,6 +72,7 @@ def test_a_folder_without_init_is_named_where_python_takes_it_for_a_package(tmp_
     assert hides == (done.returncode == 1), done
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_service_ignore_the_working_directory(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _SCRIPT = Path(__file__).with_name("user_script.py")
 _REPOSITORY = _SCRIPT.parents[2]
 
 
+@pytest.mark.slow  # half a minute of mypy without its cache
 def test_a_users_script_is_checked_strictly(tmp_path: Path) -> None:
     """With nothing but the package and `--strict`: no plugin, no settings, no stubs of ours."""
     environment = os.environ | {"MYPYPATH": str(_REPOSITORY)}

@@ -90,6 +90,10 @@ class DaskCluster:
         """The settings with which a worker of Rankery uses it."""
         return {"dask_scheduler": self.address, **self.certificates.settings}
 
+    def log_of(self, worker: str) -> Path:
+        """Return the log of a worker, `worker-0` and so on."""
+        return self._folder / f"{worker}.log"
+
     def start(self) -> None:
         """Start all of it, and wait until the workers have joined."""
         self.scheduler.start()
@@ -112,7 +116,7 @@ class DaskCluster:
         return self._worker(name, [*_DASK, *command, *self.certificates.options])
 
     def _worker(self, name: str, command: Sequence[str]) -> ServerProcess:
-        log = self._folder / f"{name}.log"
+        log = self.log_of(name)
         environment = {**self._environment, **self.certificates.environment}
         return ServerProcess(tied(command), log, lambda: has_joined(log), environment=environment)
 

@@ -10,7 +10,6 @@ import fsspec
 import pytest
 
 from core.store import Store, StoreSettings
-from tests.servers.dask import DaskCluster, running_cluster
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import S3Server
 
@@ -94,13 +93,6 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 def bucket(s3: S3Server) -> str:
     """The storage URL of a bucket that tests share, each in a folder of its own."""
     return s3.new_bucket()[0]
-
-
-@pytest.fixture(scope="session")
-def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    """A Dask scheduler and two workers over TLS, which tests share; a test that kills one brings its own."""
-    with running_cluster(tmp_path_factory.mktemp("dask")) as cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="session")

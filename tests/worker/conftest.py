@@ -1,20 +1,50 @@
-"""A real store, and jobs claimed from it."""
+"""A real store, jobs claimed from it, and the Dask cluster that tests share."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.store import Store
+from tests.servers.dask import DaskCluster, running_cluster
 from tests.servers.fixtures import Places
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 
+# What the environment of a Dask worker may hold, and no rank may see.
+DASK_SECRETS = {
+    "RANKERY_DATABASE_URL": "postgresql://rankery:secret@127.0.0.1/rankery",
+    "RANKERY_BROKER_URL": "redis://:secret@127.0.0.1:6379/0",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "PGPASSWORD": "secret",
+}
+
+
+@pytest.fixture(scope="session")
+def dask_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data root of the shared Dask cluster; each test has a folder in it."""
+    return tmp_path_factory.mktemp("dask-root")
+
+
+@pytest.fixture(scope="session")
+def dask_cluster(tmp_path_factory: pytest.TempPathFactory, dask_root: Path) -> Iterator[DaskCluster]:
+    """A Dask scheduler and two workers over TLS, which tests share; a test that kills one brings its own."""
+    environment = {**DASK_SECRETS, "RANKERY_DATA_ROOTS": str(dask_root)}
+    with running_cluster(tmp_path_factory.mktemp("dask"), environment=environment) as cluster:
+        yield cluster
+
 
 @pytest.fixture
 def settings(places: Places) -> WorkerSettings:
     """Settings of a worker whose every report is written at once and whose broker is away."""
+    return worker_settings(places)
+
+
+def worker_settings(places: Places) -> WorkerSettings:
+    """Return the settings of such a worker, with its store somewhere."""
     return WorkerSettings(
         **places,
         broker_url="redis://127.0.0.1:1/0",
@@ -37,6 +67,17 @@ def store(settings: WorkerSettings) -> Iterator[Store]:
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
     """An empty store with a worker."""
     return Workshop(store, settings)
+
+
+@pytest.fixture(scope="session")
+def shared_workshop(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """A store of files with a worker, which tests share; each adds data and models under its own names."""
+    data_dir = tmp_path_factory.mktemp("workshop")
+    shutil.copy(migrated_file, data_dir)
+    settings = worker_settings({"data_dir": data_dir})
+    store = Store.open(settings)
+    yield Workshop(store, settings)
+    store.close()
 
 
 @pytest.fixture

@@ -59,8 +59,15 @@ def trained(workshop: Workshop, names: tuple[str, ...]) -> tuple[str, int]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
-@pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("evaluate", NUMBERED),
+        ("evaluate", NAMED),
+        *((kind, NAMED) for kind in ("rank", "inspect", "compare")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"from {value[0]}",
+)
 def test_absent_features_are_found_and_too_many_refused(
     workshop: Workshop, kind: str, names: tuple[str, ...]
 ) -> None:

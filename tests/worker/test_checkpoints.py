@@ -1,6 +1,5 @@
 """Trainings that go on where an earlier attempt was."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +10,14 @@ from core.data import synthetic_dataset, write_parquet
 from core.jobs.folders import checkpoint_folder
 from core.store import Job, Store
 from core.store.artifacts.keys import model_key
+from tests.worker.interruption import shut_down_when
+from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
-ITERATIONS = 150
+ITERATIONS = 24
 SPEC = {
     "kind": "train",
     "loss": {"name": "lambdarank"},
@@ -30,13 +31,13 @@ SPEC = {
     "validation": {"fraction": 0.3},
 }
 Submit = Callable[..., str]
+Outcome = tuple[str, list[Any], Any]
 
 
-@pytest.fixture
-def submit(store: Store) -> Submit:
-    """Queue the training, under a name."""
+def submitting(store: Store) -> Submit:
+    """Store the dataset and return what queues the training, under a name."""
     with store.artifacts.writing("data/d/data.parquet") as file:
-        write_parquet(synthetic_dataset(80, seed=1), file)
+        write_parquet(synthetic_dataset(40, seed=1), file)
     with store.begin() as tx:
         dataset_id = tx.datasets.add("d", {"kind": "upload"}).id
         tx.datasets.mark_ready(dataset_id, statistics={}, digest="d", data_key="data/d/data.parquet")
@@ -48,6 +49,19 @@ def submit(store: Store) -> Submit:
     return queue
 
 
+@pytest.fixture
+def submit(store: Store) -> Submit:
+    """Queue the training, under a name."""
+    return submitting(store)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(shared_workshop: Workshop) -> Outcome:
+    """The outcome of the training where nothing interrupts it."""
+    store = shared_workshop.store
+    return finish(store, shared_workshop.settings, submitting(store)("undisturbed"))
+
+
 def look(store: Store, job_id: str) -> Job:
     """Return the job as it is."""
     with store.read() as tx:
@@ -56,17 +70,16 @@ def look(store: Store, job_id: str) -> Job:
 
 def interrupt(store: Store, settings: WorkerSettings, job_id: str, iteration: int) -> Job:
     """Let a worker train until an iteration, then shut it down; return the job as it left it."""
-    stop = StopFlag()
-    worker = threading.Thread(target=run_jobs, args=(store, settings, stop, "w1", RUNNERS))
-    worker.start()
-    while worker.is_alive() and ((look(store, job_id).progress or {}).get("iteration") or 0) < iteration:
-        time.sleep(0.01)
-    stop.set()
-    worker.join()
+
+    def reached(progress: dict[str, Any]) -> bool:
+        return progress.get("phase") == "training" and progress["iteration"] == iteration
+
+    with pytest.MonkeyPatch.context() as patched:
+        run_jobs(store, settings, shut_down_when(patched, reached), "w1", RUNNERS)
     return look(store, job_id)
 
 
-def finish(store: Store, settings: WorkerSettings, job_id: str) -> tuple[str, list[Any], Any]:
+def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
     """Carry the job out; return model text, learning curves and metrics."""
     run_jobs(store, settings, StopFlag(), "w2", RUNNERS)
     job = look(store, job_id)
@@ -78,20 +91,21 @@ def finish(store: Store, settings: WorkerSettings, job_id: str) -> tuple[str, li
 
 
 @pytest.mark.long
-def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit: Submit) -> None:
+def test_a_shutdown_costs_nothing(
+    store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
+) -> None:
     """A training that was handed back goes on from where it was, to the same model, curves and metrics."""
-    undisturbed = finish(store, settings, submit("web"))
     job_id = submit("web")
-    job = interrupt(store, settings, job_id, 20)
+    job = interrupt(store, settings, job_id, 8)
     assert (job.status, job.attempt) == ("queued", 0)
     assert job.checkpoint is not None
-    assert 20 <= job.checkpoint["iteration"] < ITERATIONS
+    assert job.checkpoint["iteration"] == 8
     assert finish(store, settings, job_id) == undisturbed
     with store.read() as tx:
         attempts = tx.attempts.of(job_id)
     assert [(row.ending, row.resumed_from) for row in attempts] == [
         ("handed_back", None),
-        ("succeeded", job.checkpoint["iteration"]),
+        ("succeeded", 8),
     ]
     assert look(store, job_id).checkpoint is None
     assert not store.artifacts.exists(checkpoint_folder(job_id))
@@ -99,10 +113,13 @@ def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit
 
 @pytest.mark.long
 def test_a_shutdown_after_the_last_iteration_costs_no_training(
-    store: Store, settings: WorkerSettings, submit: Submit, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    settings: WorkerSettings,
+    submit: Submit,
+    undisturbed: Outcome,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is stopped while it judges the model judges it at once the next time."""
-    undisturbed = finish(store, settings, submit("web"))
     job_id = submit("web")
     stop = StopFlag()
 
@@ -129,14 +146,13 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
 
 @pytest.mark.long
 def test_a_lost_worker_costs_what_came_after_the_checkpoint(
-    store: Store, settings: WorkerSettings, submit: Submit
+    store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
     """A checkpoint is kept every so often, and only the last one."""
-    undisturbed = finish(store, settings, submit("web"))
     job_id = submit("web")
     often = settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 9})
     kept = []
-    for iteration in (10, 60):
+    for iteration in (6, 15):
         job = interrupt(store, often, job_id, iteration)
         assert job.checkpoint is not None
         kept.append(job.checkpoint["key"])
@@ -152,12 +168,11 @@ def test_a_lost_worker_costs_what_came_after_the_checkpoint(
 @pytest.mark.long
 @pytest.mark.parametrize("damage", ["gone", "altered"])
 def test_a_checkpoint_that_cannot_be_used_is_no_loss(
-    store: Store, settings: WorkerSettings, submit: Submit, damage: str
+    store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome, damage: str
 ) -> None:
     """The training begins anew, and ends as it would have."""
-    undisturbed = finish(store, settings, submit("web"))
     job_id = submit("web")
-    job = interrupt(store, settings, job_id, 20)
+    job = interrupt(store, settings, job_id, 8)
     assert job.checkpoint is not None
     key = job.checkpoint["key"]
     if damage == "gone":

@@ -76,26 +76,26 @@ def test_a_worker_that_says_nothing_is_not_alive(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_first_start_compiles_in_children_that_end_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
+def test_a_first_start_compiles_in_children_that_end_with_it(tmp_path: Path, number: signal.Signals) -> None:
     """The worker says so before it takes jobs; SIGTERM ends it with its compilers, and SIGKILL, too."""
     environment = os.environ | {
         "RANKERY_DATA_DIR": str(tmp_path),
         "RANKERY_BROKER_URL": "redis://127.0.0.1:1/0",
         "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
     }
-    for number, code in ((signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)):
-        command = [sys.executable, "-P", "-m", "rankery", "worker"]
-        with subprocess.Popen(command, env=environment) as worker:
-            try:
-                _wait(lambda: any(COMPILER in command for command in processes_of(tmp_path).values()))
-                _wait(lambda: _compiling_lanes(tmp_path) == set(LANES))
-                health = WorkerHealthFile(tmp_path, "training").read()
-                assert health is not None
-                assert health.parts == len(PARTS)
-            finally:
-                worker.send_signal(number)
-        assert worker.returncode == code
-        assert wait_until_none(tmp_path, 30.0) == {}
+    command = [sys.executable, "-P", "-m", "rankery", "worker"]
+    with subprocess.Popen(command, env=environment) as worker:
+        try:
+            _wait(lambda: any(COMPILER in command for command in processes_of(tmp_path).values()))
+            _wait(lambda: _compiling_lanes(tmp_path) == set(LANES))
+            health = WorkerHealthFile(tmp_path, "training").read()
+            assert health is not None
+            assert health.parts == len(PARTS)
+        finally:
+            worker.send_signal(number)
+    assert worker.returncode == (0 if number == signal.SIGTERM else -number)
+    assert wait_until_none(tmp_path, 30.0) == {}
 
 
 def _wait(condition: Callable[[], bool]) -> None:

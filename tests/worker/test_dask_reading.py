@@ -1,6 +1,7 @@
 """The files of a dataset, read by the workers of a Dask cluster."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from core.errors import ClusterUnavailable, DatasetError, JobCancelled
 from core.store import Store
 from core.store.data_files import DataFiles
 from tests.servers.dask import DaskCluster, running_cluster
+from tests.servers.process import free_port
 from tests.worker.test_folder_files import OPTIONS, Corpus, assert_equals_whole, judged_table, write_parts
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client
@@ -25,22 +27,27 @@ from worker.dask.settings import DaskSettings
 from worker.job.dask_reading import DaskReader
 from worker.job.part_reading import LocalReader, OnFraction, PartTask
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
 
 N_ROWS = 60_000  # of a text that takes seconds to read
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A data root with a whole file and its parts."""
-    write_parts(tmp_path / "corpora" / "clicks", judged_table())
-    return tmp_path / "corpora"
+def root(dask_root: Path) -> Iterator[Path]:
+    """The data root of the Dask workers, with a whole file and its parts."""
+    write_parts(dask_root / "clicks", judged_table())
+    yield dask_root
+    for folder in dask_root.iterdir():
+        shutil.rmtree(folder)
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, root: Path) -> Iterator[DaskCluster]:
-    """Two workers that may read the data root."""
-    with running_cluster(tmp_path / "dask", environment={"RANKERY_DATA_ROOTS": str(root)}) as cluster:
+def cluster(request: pytest.FixtureRequest, tmp_path: Path, dask_root: Path) -> Iterator[DaskCluster]:
+    """The shared cluster; a cluster of the test's own where it is to be lost, as a parameter asks."""
+    if not getattr(request, "param", False):
+        yield request.getfixturevalue("dask_cluster")
+        return
+    with running_cluster(tmp_path / "dask", environment={"RANKERY_DATA_ROOTS": str(dask_root)}) as cluster:
         yield cluster
 
 
@@ -123,6 +130,12 @@ def busy_worker(client: Any) -> int | None:
     return pid
 
 
+def executed(client: Any) -> dict[str, int]:
+    """Return how many tasks each worker has executed."""
+    counts: dict[str, int] = client.run(lambda dask_worker: dask_worker.state.executed_count)
+    return counts
+
+
 def test_four_files_through_two_workers_are_the_whole(
     cluster: DaskCluster, client: Any, root: Path, store: Store, settings: WorkerSettings
 ) -> None:
@@ -130,16 +143,19 @@ def test_four_files_through_two_workers_are_the_whole(
     alone = Corpus(root, store, settings)
     distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
     source = distributed.source("clicks/parts")
+    before = executed(client)
     parts = distributed.ingest(source)
-    executed = client.run(lambda dask_worker: dask_worker.state.executed_count)
-    assert sum(executed.values()) == len(source["filenames"]) == 4
-    assert all(executed.values())
+    counts = [count - before[worker] for worker, count in executed(client).items()]
+    assert sum(counts) == len(source["filenames"]) == 4
+    assert all(counts)
     whole = alone.ingest(alone.source("clicks", "whole.parquet"))
     assert_equals_whole(alone, parts, whole)
     again = alone.ingest(source)
     assert (again.digest, again.data_key) == (parts.digest, parts.data_key)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [True], indirect=True, ids=["own"])
 def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> None:
     """By another one; nothing of the result differs."""
     tasks = slow_tasks(root)
@@ -156,6 +172,7 @@ def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> N
     assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
     """Before all files are read, and the workers stop as well."""
     tasks = slow_tasks(root, count=6)
@@ -175,14 +192,9 @@ def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
     assert not any(client.run(lambda dask_worker: len(dask_worker.state.tasks)).values())
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "scheduler killed",
-        pytest.param("scheduler stopped", marks=pytest.mark.slow),
-        pytest.param("workers killed", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [True], indirect=True, ids=["own"])
+@pytest.mark.parametrize("lost", ["scheduler killed", "scheduler stopped", "workers killed"])
 def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root: Path, lost: str) -> None:
     """The job is then tried again."""
     tasks = slow_tasks(root)
@@ -200,12 +212,13 @@ def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root
 
 
 def test_a_cluster_that_is_not_there_fails_the_last_attempt(
-    cluster: DaskCluster, root: Path, store: Store, settings: WorkerSettings
+    tmp_path: Path, store: Store, settings: WorkerSettings
 ) -> None:
     """With the reason; the attempts before are put off."""
-    cluster.scheduler.kill()
-    corpus = Corpus(root, store, settings.model_copy(update={**cluster.settings, "attempts": 1}))
+    write_parts(tmp_path / "corpora" / "clicks", judged_table())
+    nowhere = {"dask_scheduler": f"tcp://127.0.0.1:{free_port()}", "attempts": 1}
+    corpus = Corpus(tmp_path / "corpora", store, settings.model_copy(update=nowhere))
     dataset = corpus.ingest(corpus.source("clicks/parts"))
     assert dataset.status == "invalid"
     assert dataset.problem is not None
-    assert "the Dask scheduler at tls://127.0.0.1" in dataset.problem["detail"]
+    assert "the Dask scheduler at tcp://127.0.0.1" in dataset.problem["detail"]

@@ -181,6 +181,7 @@ def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> Non
     assert row.sentence == estimate["sentence"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) -> None:
     """Networks and trees of a loss are measured apart, and epochs are counted apart from trees."""
     tables = ["figure-2"]
@@ -199,6 +200,7 @@ def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) ->
     assert f"{planned.epochs:,} epochs" in estimate["sentence"]
 
 
+@pytest.mark.slow
 def test_networks_are_trained_and_times_are_taken_at_the_end(laboratory: Laboratory) -> None:
     """Linear scorers fill their table on both folds, and a figure of times needs no training."""
     row = laboratory.end(laboratory.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))

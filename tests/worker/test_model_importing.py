@@ -13,6 +13,7 @@ from core.data import synthetic_dataset
 from core.errors import ModelError
 from core.scorers import Member, Sum, write_network, write_sum
 from core.scorers.gradients import explanation_steps
+from core.scorers.trial import TriedModel, try_file
 from core.store import Job
 from core.store.artifacts.keys import model_key, model_upload_key
 from tests.core.scorers.networks import random_network
@@ -21,7 +22,7 @@ from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun, WorkerStopping
-from worker.process.tasks import RUNNERS, perform
+from worker.process.tasks import RUNNERS
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
@@ -36,8 +37,12 @@ def model_text() -> str:
     return str(lightgbm.train(parameters, data, num_boost_round=4).model_to_string())
 
 
+def _content(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
+
+
 def _queue(workshop: Workshop, text: str | bytes, name: str = "web") -> str:
-    content = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
+    content = _content(text)
     workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), content)
     spec = {
         "kind": "import-model",
@@ -87,7 +92,6 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
     assert not any(key.startswith("model-uploads/") for key in _kept(workshop))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -95,36 +99,39 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
         ("cut", "not a complete LightGBM text model"),
         ("bytes", "not UTF-8"),
         ("classes", "one score a document"),
-        ("lie", "LightGBM does not survive loading the model"),
         ("nested", "pandas_categorical, is not JSON"),
         ("fewer", "scores are not LightGBM's"),
     ],
 )
-def test_a_hostile_text_hurts_its_job_alone(
-    workshop: Workshop, model_text: str, case: str, words: str
-) -> None:
-    """Also one that ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
+def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> None:
+    """The reason is that of the process that tries a model."""
     text = {
         "foreign": "%PDF-1.7",
         "cut": model_text[: len(model_text) // 2],
         "bytes": "tree\udcff",
         "classes": model_text.replace("num_class=1", "num_class=3"),
-        "lie": _sizes(model_text, " ".join(["1000000000"] * 1000)),
         "nested": re.sub(r"(?s)pandas_categorical:.*", "pandas_categorical:" + "[" * 100_000, model_text),
         "fewer": re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text),
     }[case]
-    job = _imported(workshop, text)
+    with pytest.raises(ModelError, match=words):
+        try_file(_content(text), 100)
+
+
+@pytest.mark.long
+def test_a_hostile_text_hurts_its_job_alone(workshop: Workshop, model_text: str) -> None:
+    """It ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
+    job = _imported(workshop, _sizes(model_text, " ".join(["1000000000"] * 1000)))
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
-    assert words in job.problem["detail"]
+    assert "LightGBM does not survive loading the model" in job.problem["detail"]
     assert _kept(workshop) == []
     with workshop.store.read() as tx:
         assert tx.models.page(None, 10).items == []
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("hidden", [(), (5, 3)])
+@pytest.mark.parametrize("hidden", [pytest.param((), marks=pytest.mark.slow), (5, 3)])
 def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tuple[int, ...]) -> None:
     """Its file is kept byte for byte, with the structure that it has; it can be explained and evaluated."""
     network = random_network(4, hidden, layer_norm=True, log1p=True, missing_indicators=True)
@@ -145,7 +152,7 @@ def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tu
     assert evaluation.status == "succeeded", evaluation.problem
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: str) -> None:
     """Each is tried out as if it came alone; a member that LightGBM does not survive is refused."""
     names = tuple(DATASET.feature_names)
@@ -164,7 +171,6 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
     assert model.explanation["problem"] is None
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -175,8 +181,8 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
         ("huge", "of 1000 random documents are not finite"),
     ],
 )
-def test_a_hostile_network_is_refused(workshop: Workshop, case: str, words: str) -> None:
-    """The problem says why, and nothing is kept."""
+def test_a_hostile_network_is_refused(case: str, words: str) -> None:
+    """For the same reasons as trees, and for its weights and scores."""
     network = replace(random_network(4, (3,)), feature_names=tuple(DATASET.feature_names))
     if case == "infinite":
         network.layers[0].weights[0, 0] = np.inf
@@ -187,12 +193,22 @@ def test_a_hostile_network_is_refused(workshop: Workshop, case: str, words: str)
         network = replace(network, feature_names=("a", "b", "c", "\x1b[31m"))
     content = write_network(network)
     content = {"foreign": save({"x": np.zeros(3)}), "cut": content[:-4]}.get(case, content)
-    job = _imported(workshop, bytes(content))
-    assert (job.status, job.attempt) == ("failed", 1)
-    assert job.problem is not None
-    assert job.problem["title"] == "Model cannot be used"
-    assert words in job.problem["detail"]
-    assert _kept(workshop) == []
+    with pytest.raises(ModelError, match=words):
+        try_file(bytes(content), 100)
+
+
+def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
+    """As if it came alone."""
+    names = tuple(DATASET.feature_names)
+    network = write_network(replace(random_network(4, (3,)), feature_names=names))
+
+    def tried(text: str) -> TriedModel:
+        members = Member("net:1", network, names, 0.25), Member("web:3", text.encode(), names, 2.0)
+        return try_file(write_sum(Sum(members, names)), 100)
+
+    assert (tried(model_text).scorer or {})["models"] == ["net:1", "web:3"]
+    with pytest.raises(ModelError, match="scores are not LightGBM's"):
+        tried(re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text))
 
 
 @pytest.mark.long
@@ -222,6 +238,4 @@ def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_tex
     ):
         try_model(run, path)
     run.release()
-    again = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w2")
-    assert again is not None
-    perform(again)
+    assert workshop.store.artifacts.exists(model_upload_key("mup_1"))

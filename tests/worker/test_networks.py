@@ -1,8 +1,5 @@
 """Jobs that train networks: results, folds, studies, interruptions and limits."""
 
-import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +12,7 @@ from core.jobs.train import TrainJob
 from core.scorers import Network, read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
+from tests.worker.interruption import interrupt_when, shut_down_when
 from tests.worker.studies import add_study
 from tests.worker.workshop import Workshop
 from worker.job.run import JobRun
@@ -27,11 +25,11 @@ NETWORK: dict[str, Any] = {
     "hyperparameters": {},
     "scorer": {"kind": "mlp", "hidden": [6], "dropout": 0.2, "epochs": 6, "batch_documents": 100},
 }
-# Epochs of many steps, within which something can happen.
-SLOW = {
+# Epochs of 48 batches of a query each, within which something can happen.
+BATCHED = {
     **NETWORK,
     "validation": {"fraction": 0.2},
-    "scorer": {**NETWORK["scorer"], "epochs": 80, "batch_documents": 2, "hidden": [256]},
+    "scorer": {**NETWORK["scorer"], "batch_documents": 2},
 }
 
 
@@ -67,22 +65,17 @@ def queued(workshop: Workshop, dataset_id: str, spec: dict[str, Any]) -> str:
         return tx.jobs.add("train", {**defaults, "dataset_id": dataset_id, **spec}).id
 
 
-def until(
-    workshop: Workshop,
-    job_id: str,
-    happened: Callable[[Job], bool],
-    then: Callable[[StopFlag], None] = StopFlag.set,
-) -> Job:
-    """Carry a job out; when something has happened, shut the worker down or do something else."""
-    stop = StopFlag()
-    arguments = (workshop.store, workshop.settings, stop, "w1", RUNNERS)
-    worker = threading.Thread(target=run_jobs, args=arguments)
-    worker.start()
-    while worker.is_alive() and not happened(look(workshop, job_id)):
-        time.sleep(0.005)
-    then(stop)
-    worker.join()
+def shut_down_within(workshop: Workshop, job_id: str, epochs: int) -> Job:
+    """Shut the worker of a job down within the epoch after so many; return the job as it was left."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("worker.job.fitting._BATCH_SECONDS", 0.0)
+        stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
+        run_jobs(workshop.store, workshop.settings, stop, "w1", RUNNERS)
     return look(workshop, job_id)
+
+
+def _place(progress: dict[str, Any]) -> tuple[int, int]:
+    return progress.get("iteration", 0), progress.get("batch", 0)
 
 
 def epochs_of(job: Job) -> int:
@@ -130,6 +123,12 @@ def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     assert row.best_iteration == sorted(best)[1]
     scorer = {**NETWORK["scorer"], "epochs": row.best_iteration}
     assert content == content_of(workshop, workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}))
+
+
+@pytest.mark.slow
+def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Workshop, dataset_id: str) -> None:
+    """From the lineage of the model."""
+    workshop.trained(dataset_id, **NETWORK, validation={"folds": 3})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
     again = workshop.carry_out(job_id)
@@ -143,7 +142,8 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
         "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
     }
-    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=6).id
+    poor = NETWORK["scorer"] | {"learning_rate": 1e-5}
+    study_id = add_study(workshop, dataset_id, scorer=poor, search_space=space, trials=3).id
     run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
     with workshop.store.read() as tx:
         study, trials = tx.studies.get(study_id), tx.studies.trials(study_id)
@@ -151,7 +151,7 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     assert study.best_number
     with workshop.store.read() as tx:
         refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
-    assert trials[0].parameters == {"/scorer/learning_rate": 0.001, "/scorer/hidden": [6]}
+    assert trials[0].parameters == {"/scorer/learning_rate": 1e-5, "/scorer/hidden": [6]}
     for trial in trials:
         assert trial.status == "succeeded", trial.problem
         assert trial.training is not None
@@ -167,15 +167,14 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
 @pytest.mark.long
 def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset_id: str) -> None:
     """The training goes on from the file of its checkpoint, to the same bytes, curves and metrics."""
-    undisturbed = workshop.train(dataset_id, **SLOW)
-    job_id = queued(workshop, dataset_id, SLOW)
-    kept, done = [], 0
-    for _ in range(2):
-        job = until(workshop, job_id, lambda job, done=done: epochs_of(job) > done)  # type: ignore[misc]
+    undisturbed = workshop.train(dataset_id, **BATCHED)
+    job_id = queued(workshop, dataset_id, BATCHED)
+    kept = []
+    for epochs in (1, 3):
+        job = shut_down_within(workshop, job_id, epochs)
         assert (job.status, job.attempt) == ("queued", 0)
         assert job.checkpoint is not None
-        assert done < job.checkpoint["iteration"] < SLOW["scorer"]["epochs"]
-        done = job.checkpoint["iteration"]
+        assert job.checkpoint["iteration"] == epochs
         kept.append(job.checkpoint["key"])
     assert not workshop.store.artifacts.exists(kept[0])
     job = workshop.carry_out(job_id)
@@ -191,18 +190,20 @@ def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("n_lost", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_lost_workers_cost_what_came_after_the_checkpoint(
-    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch, n_lost: int
 ) -> None:
-    """Ten workers are lost one after the other, each at another epoch or within it."""
+    """Workers are lost one after the other, each at another epoch or within it."""
     spec = {**NETWORK, "validation": {"fraction": 0.2}}
-    spec["scorer"] = {**NETWORK["scorer"], "epochs": 30}
+    epochs = 3 * n_lost
+    spec["scorer"] = {**NETWORK["scorer"], "epochs": epochs}
     undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
     often = Workshop(
         workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20})
     )
     job_id = queued(often, dataset_id, spec)
-    losses = np.sort(np.random.default_rng(5).choice(np.arange(1, 29), 10, replace=False))
+    losses = np.sort(np.random.default_rng(5).choice(np.arange(1, epochs - 1), n_lost, replace=False))
 
     class Lost(BaseException):
         """The process ends without a word."""
@@ -235,12 +236,12 @@ def test_lost_workers_cost_what_came_after_the_checkpoint(
 @pytest.mark.long
 def test_folds_of_a_network_go_on_within_their_fold(workshop: Workshop, dataset_id: str) -> None:
     """The checkpoint has the folds that are done and the epochs of the one under way."""
-    spec = {**SLOW, "validation": {"folds": 2}, "scorer": {**SLOW["scorer"], "epochs": 15}}
+    spec = {**BATCHED, "validation": {"folds": 2}}
     undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
     job_id = queued(workshop, dataset_id, spec)
-    job = until(workshop, job_id, lambda job: epochs_of(job) >= 17)
+    job = shut_down_within(workshop, job_id, 8)
     assert job.checkpoint is not None
-    assert job.checkpoint["iteration"] >= 17
+    assert job.checkpoint["iteration"] == 8
     assert content_of(workshop, workshop.carry_out(job_id)) == undisturbed
 
 
@@ -250,22 +251,17 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
 ) -> None:
     """The job ends within the epoch, between two batches."""
     monkeypatch.setattr("worker.job.fitting._BATCH_SECONDS", 0.0)
-    spec = {**SLOW, "scorer": {**SLOW["scorer"], "hidden": [2048, 1024], "epochs": 1}}
-    job_id = queued(workshop, dataset_id, spec)
-    seen: list[dict[str, Any]] = []
+    job_id = queued(workshop, dataset_id, BATCHED)
 
-    def has_batches(job: Job) -> bool:
-        seen.append(job.progress or {})
-        return bool(seen[-1].get("batch"))
-
-    def cancel(_: StopFlag) -> None:
+    def cancel(run: JobRun) -> None:
         with workshop.store.begin() as tx:
-            tx.jobs.request_cancel(job_id)
+            tx.jobs.request_cancel(run.id)
 
-    job = until(workshop, job_id, has_batches, cancel)
+    interrupt_when(monkeypatch, lambda progress: _place(progress) == (0, 5), cancel)
+    job = workshop.carry_out(job_id)
     assert job.status == "cancelled"
-    assert seen[-1]["batches"] == 48  # of one query each: 80% of 60
-    assert 0 < seen[-1]["batch"] < 48
+    assert job.progress is not None
+    assert (job.progress["batch"], job.progress["batches"]) == (5, 48)  # of one query each: 80% of 60
     assert epochs_of(job) == 0
 
 

@@ -3,7 +3,6 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,6 @@ from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
 
 SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
 QUICK = (*SMALL, "--no-auto")
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The service of a data folder."""
-    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")
@@ -545,26 +537,3 @@ def test_the_shell_is_told_what_the_service_has(trained: dict[str, Any], stack: 
     assert "web:1" in offered["models show"]
     assert "train.txt" in offered["datasets show"]
     assert trained["job"]["id"] in offered["jobs show"]
-
-
-def test_keys_are_asked_for_in_the_end(stack: EmbeddedStack) -> None:
-    """From the first key on, commands need one, and say how to get it."""
-    folder = ("--data-dir", stack.data_dir)
-    secret = run("keys", "create", "admin", "--scope", "admin", *folder, "--json").document["secret"]
-    deadline = time.monotonic() + 10
-    while (refused := run("jobs", "list", *folder, RANKERY_API_KEY="")).code == 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    make = f"`rankery keys create NAME --scope admin --data-dir {stack.data_dir}` makes one"
-    assert refused.sentence == (
-        f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
-    )
-    wrong = run("jobs", "list", *folder, RANKERY_API_KEY="rk_wrong")
-    assert wrong.code == 1
-    assert wrong.sentence.startswith("the service did not accept the API key: ")
-    assert wrong.sentence.endswith(make)
-    assert run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 0
-    assert run("jobs", "list", *folder, "--api-key", secret, "--json").code == 0
-    (key,) = run("keys", "list", *folder, "--json").document
-    assert (key["name"], key["scopes"], key["state"]) == ("admin", ["admin"], "active")
-    assert run("keys", "revoke", key["id"], *folder, "--json").document["state"] == "revoked"

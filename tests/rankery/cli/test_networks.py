@@ -1,6 +1,5 @@
 """Networks on the command line: options of trainings and studies, and what is printed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,13 +18,6 @@ from rankery.grids import points
 from tests.rankery.cli.commands import JUDGED, Done, run
 
 NET = ("--scorer", "mlp", "--hidden", "8,4", "--epochs", "3", "--metric", "ndcg@5")
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The service of a data folder."""
-    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +144,8 @@ def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) 
 
 def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
     """The proof is about scores; formats are listed by the kind of model, and sums are refused."""
-    assert rankery(stack, "train", data, "--name", "shop", *NET).code == 0
-    exported = rankery(stack, "export", "shop", "--format", "c", "-o", tmp_path / "shop.c")
+    assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0
+    exported = rankery(stack, "export", "shop-net", "--format", "c", "-o", tmp_path / "shop.c")
     assert exported.code == 0, exported.errors
     assert "Every score is the model's, up to rounding." in exported.output
     assert "0 of 512 beyond rounding" in exported.output
@@ -162,7 +154,7 @@ def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, 
     assert [one["name"] for one in formats] == ["vespa", "solr", "onnx", "c", "python", "safetensors"]
     with Client(stack.url) as client:
         dataset = next(iter(client.jobs(kind="train"))).spec["dataset_id"]
-        members: Scorer = {"kind": "sum", "models": ["shop", "shop"], "weights": [1.0, 0.5]}
+        members: Scorer = {"kind": "sum", "models": ["shop-net", "shop-net"], "weights": [1.0, 0.5]}
         client.train("pair", dataset, None, scorer=members).wait()
     refused = rankery(stack, "export", "pair", "--format", "c", "-o", tmp_path / "pair.c")
     assert refused.code == 1

@@ -71,6 +71,8 @@ print(len(lines), "equal")
 """
 MOST_SECONDS = 60.0  # a step of a loaded machine; some 3 s otherwise
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:

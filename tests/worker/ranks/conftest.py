@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
+from core.store import Job
+from tests.worker.ranks.trainings import COLOURS, STOPPED_EARLY, train_on
+from tests.worker.workshop import Workshop
 
 
 @pytest.fixture(scope="package")
@@ -17,3 +20,26 @@ def dataset() -> RankingDataset:
     features = made.matrix[kept]
     features[random.random(features.shape) < 0.05] = np.nan
     return RankingDataset.from_arrays(features, made.labels[kept], boundaries)
+
+
+@pytest.fixture(scope="package")
+def coloured(dataset: RankingDataset) -> RankingDataset:
+    """The dataset with categories that go with the labels."""
+    features = dataset.matrix.copy()
+    random = np.random.default_rng(5)
+    features[:, 2] = (dataset.labels + random.integers(0, 2, len(features))) % len(COLOURS)
+    return RankingDataset.from_arrays(
+        features, dataset.labels, dataset.query_boundaries, categories={"f3": COLOURS}
+    )
+
+
+@pytest.fixture(scope="package")
+def coloured_id(shared_workshop: Workshop, coloured: RankingDataset) -> str:
+    """The id of that dataset in the shared store."""
+    return shared_workshop.add(coloured, "coloured")
+
+
+@pytest.fixture(scope="package")
+def jobs(shared_workshop: Workshop, coloured_id: str) -> list[Job]:
+    """The same training on two and on three ranks, undisturbed."""
+    return [train_on(shared_workshop, coloured_id, number, **STOPPED_EARLY) for number in (2, 3)]

@@ -1,17 +1,22 @@
 """Ranks that die, freeze or come too late: the training goes on, or ends with a word; nothing hangs."""
 
+import os
 import signal
 from typing import Any
 
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
-from core.store import Job, Store
-from tests.worker.ranks.processes import Strike, is_alone_within
+from core.store import Job
+from tests.worker.interruption import when
+from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
+from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
+from worker.job.run import JobRun
 
-THREE = {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1}
+pytestmark = pytest.mark.xdist_group("ranks")
+
 MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
@@ -28,40 +33,40 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(larger: RankingDataset, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The model of the same training in peace."""
-    settings = WorkerSettings(data_dir=tmp_path_factory.mktemp("peace"), broker_url="redis://127.0.0.1:1/0")
-    store = Store.open(settings)
-    store.migrate()
-    workshop = Workshop(store, settings)
-    text = workshop.model_text(_train(workshop, larger).result or {})
-    store.close()
-    return text
+def undisturbed(larger: RankingDataset, shared_workshop: Workshop) -> str:
+    """The model of the same training in peace, on any number of ranks."""
+    return shared_workshop.model_text(_train(shared_workshop, larger, n_ranks=2).result or {})
 
 
-def _train(workshop: Workshop, dataset: RankingDataset, **spec: Any) -> Job:
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": THREE}
+def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
+    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(n_ranks)}
     return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
 
 
-@pytest.mark.parametrize(
-    ("stage", "number"),
-    [
-        ("gradients", signal.SIGKILL),
-        ("histograms", signal.SIGSTOP),
-        *(
-            pytest.param(stage, number, marks=pytest.mark.slow)
-            for stage, number in [
-                ("sketch", signal.SIGKILL),
-                ("sketch", signal.SIGSTOP),
-                ("gradients", signal.SIGSTOP),
-                ("histograms", signal.SIGKILL),
-                ("metrics", signal.SIGKILL),
-                ("metrics", signal.SIGSTOP),
-            ]
-        ),
-    ],
-)
+@pytest.mark.long
+def test_a_rank_is_lost_between_trees(
+    shared_workshop: Workshop, coloured_id: str, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the driver has noticed, the training goes on from its checkpoint to the same bytes."""
+    often = Workshop(
+        shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
+    )
+
+    def kill(_: JobRun) -> None:
+        (lost,) = (pid for pid, name in running_ranks().items() if name.startswith("rank 1"))
+        os.kill(lost, signal.SIGKILL)
+
+    when(monkeypatch, lambda progress: progress.get("iteration", 0) == 3, kill)
+    job = train_on(often, coloured_id, 2, **STOPPED_EARLY)
+    assert job.progress is not None
+    assert job.progress["restarts"] == 1
+    assert text_of(often, job) == text_of(often, jobs[0])
+    assert is_alone_within(1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("stage", ["sketch", "gradients", "histograms", "metrics"])
 def test_a_rank_is_lost_at_a_stage(
     workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
@@ -80,6 +85,7 @@ def test_a_rank_is_lost_at_a_stage(
     assert is_alone_within(1.0)
 
 
+@pytest.mark.slow
 def test_a_rank_is_lost_while_ranks_connect(
     workshop: Workshop, larger: RankingDataset, undisturbed: str
 ) -> None:
@@ -93,6 +99,7 @@ def test_a_rank_is_lost_while_ranks_connect(
     assert is_alone_within(1.0)
 
 
+@pytest.mark.slow
 def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
     """Before the first tree, four times: the job fails with the rank and what became of it."""
     strike = Strike("rank 2", signal.SIGKILL, times=4)
@@ -108,16 +115,17 @@ def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, lar
 def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Each rank needs a query to learn from and one to validate on."""
     dataset_id = workshop.add(larger.select_queries(range(4)), "four")
-    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=THREE)
+    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=ranks(3))
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["errors"][0]["pointer"] == "/distribution/ranks/at_least"
 
 
+@pytest.mark.slow
 def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
     """Before anything is read; the message names the rank, the need and the limit."""
     wide = {**MANY_TREES, "num_leaves": 2_000}
-    job = _train(workshop, larger, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
+    job = _train(workshop, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Memory limit"

@@ -6,25 +6,10 @@ import pytest
 
 from core.data import RankingDataset
 from core.training import training_spec
-from tests.worker.ranks.test_training import SMALL, ranks
 from tests.worker.ranks.threads import on_ranks
-from tests.worker.workshop import Workshop
-from worker.ranks import sharing
+from tests.worker.ranks.trainings import SMALL
 from worker.ranks.collectives import Collectives
 from worker.ranks.shard_training import ShardTraining
-
-
-def test_the_sample_of_a_rank_comes_in_blocks(
-    workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Blocks of ten documents, which do not divide the shards, give the bins that one block gives."""
-    dataset_id = workshop.add(dataset, "d1")
-    texts = []
-    for cells in (2**20, 10 * dataset.n_features):
-        monkeypatch.setattr(sharing, "_SAMPLED_CELLS", cells)
-        result = workshop.trained(dataset_id, hyperparameters=SMALL, distribution=ranks(3))
-        texts.append(workshop.model_text(result))
-    assert texts[0] == texts[1]
 
 
 def test_leaves_are_counted_without_the_booster(dataset: RankingDataset, tmp_path: Path) -> None:

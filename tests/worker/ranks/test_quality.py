@@ -8,9 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset, read_dataset, synthetic_dataset
+from core.evaluation import measure
 from core.evaluation.randomisation import randomisation_p_values
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.training import train, training_spec
 from core.types import Float64Array
-from tests.worker.ranks.test_training import ranks
+from tests.worker.ranks.threads import trained
+from tests.worker.ranks.trainings import ranks
 from tests.worker.workshop import Workshop
 
 METRIC = "ndcg@10"
@@ -18,10 +23,17 @@ HYPERPARAMETERS = {"num_iterations": 30, "num_leaves": 15, "min_data_in_leaf": 1
 SIGNIFICANT = 0.05
 
 
-@pytest.mark.parametrize("number", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_synthetic_data(workshop: Workshop, number: int) -> None:
-    """Four hundred queries, each ranked by a model of the other half."""
-    _check_alike(workshop, synthetic_dataset(400, seed=5, documents_per_query=20, n_features=20), number)
+@pytest.mark.long
+def test_synthetic_data(tmp_path: Path) -> None:
+    """Two hundred queries, ranked by models of two hundred others; the ranks are threads."""
+    learnt, tested = (
+        synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=20)
+        for seed in (5, 6)
+    )
+    spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": HYPERPARAMETERS})
+    texts = (train(spec, learnt).model_text, trained(spec, learnt, 2, tmp_path))
+    scores = [Forest(ModelText.read(text)).score(tested.features) for text in texts]
+    _assert_alike(*(measure(each, tested, [METRIC])[METRIC] for each in scores))
 
 
 @pytest.mark.slow
@@ -35,16 +47,23 @@ def test_public_data(workshop: Workshop, shared_data: Path, file: str, number: i
 
 
 def _check_alike(workshop: Workshop, dataset: RankingDataset, n_ranks: int) -> None:
-    halves = [dataset.select_queries(np.arange(first, dataset.n_queries, 2)) for first in (0, 1)]
-    ids = [workshop.add(half, f"half-{first}") for first, half in enumerate(halves)]
+    ids = [workshop.add(half, f"half-{number}") for number, half in enumerate(_halves(dataset))]
     alone = _held_out(workshop, ids)
-    together = _held_out(workshop, ids, distribution=ranks(n_ranks))
+    _assert_alike(alone, _held_out(workshop, ids, distribution=ranks(n_ranks)))
+
+
+def _halves(dataset: RankingDataset) -> tuple[RankingDataset, RankingDataset]:
+    first, second = (dataset.select_queries(np.arange(start, dataset.n_queries, 2)) for start in (0, 1))
+    return first, second
+
+
+def _assert_alike(alone: Float64Array, together: Float64Array) -> None:
+    """Assert that the metric of queries by a model of one process and by one of ranks does not differ."""
     is_measured = np.isfinite(alone)  # not where no document is relevant
     differences = (together - alone)[is_measured]
     (p_value,) = randomisation_p_values(differences[:, None])
-    means = f"{alone[is_measured].mean():.4f} alone, {together[is_measured].mean():.4f} on {n_ranks} ranks"
     assert np.array_equal(is_measured, np.isfinite(together))
-    assert p_value >= SIGNIFICANT, means
+    assert p_value >= SIGNIFICANT, (alone[is_measured].mean(), together[is_measured].mean())
 
 
 def _held_out(workshop: Workshop, halves: list[str], **spec: Any) -> Float64Array:

@@ -1,79 +1,74 @@
 """Distributed trainings on ranks of this machine: the same model, however many there are."""
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 from app.models.reproduction import reproduction
 from core.data import RankingDataset
-from core.data.splits import bootstrap_queries
+from core.data.splits import bootstrap_queries, split_queries
 from core.store import Job
+from tests.worker.ranks.trainings import COLOURS, SEED, SMALL, STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
+from worker.ranks import sharing
 
-SMALL = {"num_iterations": 6, "num_leaves": 7, "min_data_in_leaf": 5}
-
-
-def ranks(number: int) -> dict[str, Any]:
-    """Return the part of a job that asks for exactly so many ranks."""
-    return {"ranks": {"at_least": number, "at_most": number}, "threads_per_rank": 1}
+pytestmark = pytest.mark.xdist_group("ranks")
 
 
-def _train(workshop: Workshop, dataset_id: str, number: int, **spec: Any) -> Job:
-    asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
-    job = workshop.train(dataset_id, **{**asked, **spec})
-    assert job.status == "succeeded", job.problem
-    return job
-
-
-def _text(workshop: Workshop, job: Job) -> str:
-    return workshop.model_text(job.result or {})
-
-
-def test_the_model_does_not_depend_on_the_number_of_ranks(
-    workshop: Workshop, dataset: RankingDataset
-) -> None:
-    """Two, three and five ranks give the same bytes, the same curves and the same metrics."""
-    dataset_id = workshop.add(dataset, "d1")
-    jobs = [_train(workshop, dataset_id, number) for number in (2, 3, 5)]
-    assert len({_text(workshop, job) for job in jobs}) == 1
-    with workshop.store.read() as tx:
+def test_the_model_does_not_depend_on_the_number_of_ranks(shared_workshop: Workshop, jobs: list[Job]) -> None:
+    """Two and three ranks give the same bytes, the same curves and the same metrics."""
+    assert len({text_of(shared_workshop, job) for job in jobs}) == 1
+    with shared_workshop.store.read() as tx:
         curves = [[row.values for row in tx.jobs.iterations(job.id)] for job in jobs]
-    assert curves[0] == curves[1] == curves[2]
-    assert [job.metrics for job in jobs[1:]] == [jobs[0].metrics] * 2
+    assert curves[0] == curves[1]
+    assert jobs[0].metrics == jobs[1].metrics
     shown = jobs[1].progress or {}
     assert [each["rank"] for each in shown["ranks"]] == [0, 1, 2]
     assert sum(each["queries"] for each in shown["ranks"]) == 42
     assert all(each["memory_bytes"] and each["sent_bytes"] for each in shown["ranks"])
 
 
-def test_counts_of_leaves_are_those_of_the_data(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_counts_of_leaves_are_those_of_the_data(
+    shared_workshop: Workshop, coloured: RankingDataset, jobs: list[Job]
+) -> None:
     """Every tree's leaves have all training documents together."""
-    job = _train(workshop, workshop.add(dataset, "d1"), 2, validation=None)
-    lines = [line for line in _text(workshop, job).splitlines() if line.startswith("leaf_count=")]
+    training, _ = split_queries(coloured, 0.3, seed=SEED)
+    lines = _leaf_counts(text_of(shared_workshop, jobs[0]))
     counts = [sum(map(int, line.partition("=")[2].split())) for line in lines]
-    assert counts == [dataset.n_documents] * SMALL["num_iterations"]
+    assert set(counts) == {training.n_documents}
 
 
-def test_a_training_stops_early_at_the_same_iteration(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
     """The driver decides, from the means of all queries."""
-    dataset_id = workshop.add(dataset, "d1")
-    spec = {
-        "hyperparameters": {**SMALL, "num_iterations": 40},
-        "early_stopping": {"metric": "ndcg@5", "rounds": 3},
-    }
-    jobs = [_train(workshop, dataset_id, number, **spec) for number in (2, 3)]
     done = [(job.progress or {})["iteration"] for job in jobs]
-    assert done[0] == done[1] < 40
-    assert _text(workshop, jobs[0]) == _text(workshop, jobs[1])
+    assert done[0] == done[1] < STOPPED_EARLY["hyperparameters"]["num_iterations"]
 
 
+def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, jobs: list[Job]) -> None:
+    """Features of texts are split by the same categories on each rank, and are written with the model."""
+    text = text_of(shared_workshop, jobs[0])
+    assert all(colour in text for colour in COLOURS)
+    assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
+
+
+def test_the_sample_of_a_rank_comes_in_blocks(
+    shared_workshop: Workshop,
+    coloured: RankingDataset,
+    coloured_id: str,
+    jobs: list[Job],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks of ten documents, which do not divide the shards, give the bins that one block gives."""
+    monkeypatch.setattr(sharing, "_SAMPLED_CELLS", 10 * coloured.n_features)
+    job = train_on(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
+    assert text_of(shared_workshop, job) == text_of(shared_workshop, jobs[0])
+
+
+@pytest.mark.slow
 def test_a_model_is_trained_again_to_the_same_bytes(workshop: Workshop, dataset: RankingDataset) -> None:
     """On the ranks that there are then, from its specification, with weights and drawn queries."""
     weighted = bootstrap_queries(dataset, 3)
     dataset_id = workshop.add(weighted, "d1")
     hyperparameters = {**SMALL, "query_fraction": 0.6, "feature_fraction": 0.7}
-    _train(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
+    train_on(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
     job = workshop.carry_out(job_id)
@@ -82,12 +77,13 @@ def test_a_model_is_trained_again_to_the_same_bytes(workshop: Workshop, dataset:
     assert job.result["equal"] is True
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
     """Its trees come first, and keep the counts of the data that they were grown on."""
     dataset_id = workshop.add(dataset, "d1")
     workshop.trained(dataset_id, hyperparameters=SMALL)
-    jobs = [_train(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
-    texts = [_text(workshop, job) for job in jobs]
+    jobs = [train_on(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
+    texts = [text_of(workshop, job) for job in jobs]
     assert texts[0] == texts[1]
     with workshop.store.read() as tx:
         first = workshop.model_text({"model_id": tx.models.resolve("web:1").id})
@@ -98,20 +94,6 @@ def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDat
 
 def _leaf_counts(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("leaf_count=")]
-
-
-def test_categories_are_codes_of_the_whole_dataset(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Features of texts are split by the same categories on each rank, and are written with the model."""
-    features = dataset.matrix.copy()
-    features[:, 2] = np.random.default_rng(5).integers(0, 4, len(features))
-    colours = ["red", "green", "blue", "grey"]
-    made = RankingDataset.from_arrays(
-        features, dataset.labels, dataset.query_boundaries, categories={"f3": colours}
-    )
-    dataset_id = workshop.add(made, "colours")
-    texts = [_text(workshop, _train(workshop, dataset_id, number)) for number in (2, 3)]
-    assert texts[0] == texts[1]
-    assert all(colour in texts[0] for colour in colours)
 
 
 def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
@@ -130,7 +112,7 @@ def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset:
     assert job.problem["errors"][0]["pointer"] == "/distribution"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_other_datasets_are_fitted_to_the_training_data(workshop: Workshop, dataset: RankingDataset) -> None:
     """Validation and test data may have their columns in another order."""
     dataset_id = workshop.add(dataset, "d1")
@@ -140,9 +122,9 @@ def test_other_datasets_are_fitted_to_the_training_data(workshop: Workshop, data
     other_id = workshop.add(reversed_columns, "d2")
     same_id = workshop.add(other, "d3")
     texts = [
-        _text(
+        text_of(
             workshop,
-            _train(
+            train_on(
                 workshop, dataset_id, number, validation={"dataset_id": held_out}, test_dataset_id=held_out
             ),
         )

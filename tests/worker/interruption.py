@@ -1,0 +1,58 @@
+"""Interrupt a job at a known point of its progress."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+
+Reached = Callable[[dict[str, Any]], bool]
+
+
+def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[JobRun], None]) -> None:
+    """Call a function once, after the first report of a job whose progress fits.
+
+    Args:
+        monkeypatch: Ends with the attempt.
+        reached: Takes the progress of a report, empty where it has none.
+        then: Called in the thread of the job.
+    """
+    report = JobRun.report
+    is_reached = False
+
+    def reporting(run: JobRun, **news: Any) -> None:
+        nonlocal is_reached
+        report(run, **news)
+        if not is_reached and reached(news.get("progress") or {}):
+            is_reached = True
+            then(run)
+
+    monkeypatch.setattr(JobRun, "report", reporting)
+
+
+def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[JobRun], None]) -> None:
+    """Hold a job at the first report whose progress fits, until it hears of the interruption that follows.
+
+    Args:
+        monkeypatch: Ends with the attempt that is interrupted.
+        reached: Takes the progress of a report, empty where it has none.
+        then: Causes the interruption, such as the shutdown of the worker.
+    """
+
+    def hold(run: JobRun) -> None:
+        then(run)
+        while True:
+            run.check()
+            time.sleep(0.01)
+
+    when(monkeypatch, reached, hold)
+
+
+def shut_down_when(monkeypatch: pytest.MonkeyPatch, reached: Reached) -> StopFlag:
+    """Return the flag of a worker that shuts down at the first report whose progress fits."""
+    stop = StopFlag()
+    interrupt_when(monkeypatch, reached, lambda _: stop.set())
+    return stop

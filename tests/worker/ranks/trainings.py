@@ -1,0 +1,33 @@
+"""Small trainings on ranks."""
+
+from typing import Any
+
+from core.store import Job
+from tests.worker.workshop import Workshop
+
+SMALL = {"num_iterations": 6, "num_leaves": 7, "min_data_in_leaf": 5}
+SEED = 3
+STOPPED_EARLY: dict[str, Any] = {
+    "hyperparameters": {**SMALL, "num_iterations": 40},
+    "early_stopping": {"metric": "ndcg@5", "rounds": 3},
+    "seed": SEED,
+}
+COLOURS = ["red", "green", "blue", "grey"]
+
+
+def ranks(number: int) -> dict[str, Any]:
+    """Return the part of a job that asks for exactly so many ranks."""
+    return {"ranks": {"at_least": number, "at_most": number}, "threads_per_rank": 1}
+
+
+def train_on(workshop: Workshop, dataset_id: str, number: int, **spec: Any) -> Job:
+    """Train on so many ranks with validation, which must succeed."""
+    asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
+    job = workshop.train(dataset_id, **{**asked, **spec})
+    assert job.status == "succeeded", job.problem
+    return job
+
+
+def text_of(workshop: Workshop, job: Job) -> str:
+    """Return the model of a job."""
+    return workshop.model_text(job.result or {})
