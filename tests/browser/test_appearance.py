@@ -4,7 +4,6 @@ With RANKERY_TEST_SCREENSHOTS, a folder for pictures, each colour scheme is show
 """
 
 import os
-from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
 from tests.browser.judged_files import broken_text, letor_text, table_text
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import DESK, PHONE, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -53,10 +52,9 @@ PARTS_TO_SEE = {
     "ranking": [".ranked tbody tr"],
 }
 DARK_LUMINANCE = 0.2
-DESK, PHONE = 1440, 390
-LOOKS: dict[str, tuple[int, ...]] = {"light": (DESK,), "dark": (PHONE,)}
+LOOKS: list[Look] = [("light", DESK), ("dark", PHONE)]
 if os.environ.get("RANKERY_TEST_SCREENSHOTS"):
-    LOOKS = dict.fromkeys(LOOKS, (DESK, PHONE))
+    LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (DESK, PHONE)]
 
 
 @pytest.fixture(scope="module")
@@ -129,16 +127,10 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("look", [(scheme, DESK) for scheme in LOOKS], ids=list(LOOKS))
 def test_every_page_is_for_everybody(
-    visit: Visit,
-    result_pages: dict[str, str],
-    job_page: str,
-    dataset_pages: dict[str, str],
-    look: tuple[Literal["light", "dark"], int],
+    visit: Visit, result_pages: dict[str, str], job_page: str, dataset_pages: dict[str, str]
 ) -> None:
     """By the preferred colours, without sideways scrolling on a desk or a phone, and without a barrier."""
-    scheme, _ = look
     barriers: dict[str, list[str]] = {}
     for name, path in {
         **PAGES,
@@ -151,13 +143,14 @@ def test_every_page_is_for_everybody(
         visit.settle()
         for part in PARTS_TO_SEE.get(name, ()):
             page.locator(part).first.wait_for()
-        assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
-        for width in LOOKS[scheme]:
+        for scheme, width in LOOKS:
+            page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
             # Charts follow the window a moment later.
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+            assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
             visit.photograph(f"{name}-{scheme}-{width}")
-            barriers[f"{name} at {width}"] = visit.barriers()
+            barriers[f"{name} in {scheme} at {width}"] = visit.barriers()
         page.set_viewport_size({"width": DESK, "height": 900})
     assert {place: found for place, found in barriers.items() if found} == {}
 

@@ -1,36 +1,16 @@
 """Where a job's time and memory went, as its page tells."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal
-
 import pytest
 from playwright.sync_api import expect
 
-from core.store import Store, StoreSettings
+from core.store import Store
 from tests.browser import histories
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [
-    ("light", 1280),
-    ("dark", 1280),
-    ("light", 390),
-    ("dark", 390),
-]
 
-
-@pytest.fixture
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
-
-
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
-def test_a_training_tells_where_its_time_went(visit: Visit, store: Store, look: tuple[str, int]) -> None:
+def test_a_training_tells_where_its_time_went(visit: Visit, store: Store) -> None:
     """Medians of its iterations, which the slow first one does not move, as parts of one bar."""
     page = visit.open(f"/jobs/{histories.timed(store)}")
     times = page.locator(".iteration-times")
@@ -51,8 +31,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, store: Store, look: 
         ["3.2 s", "412 MB", "14 s", "2.3 GB", "6 min 58 s", "1.2 GB", "<0.1 s", "1.2 GB", "2.5 s", "1.2 GB"]
     )
     page.locator(".plot .main-svg").first.wait_for()
-    visit.photograph(f"job-times-{look[0]}-{look[1]}")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no scrolling sideways"
+    visit.fit("job-times")
     assert visit.barriers() == []
 
 

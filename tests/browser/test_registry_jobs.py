@@ -1,13 +1,11 @@
 """Jobs of the registry, as the dashboard shows them."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from core.store import Store, StoreSettings
+from core.store import Store
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -21,14 +19,6 @@ PROMOTE = {
     "rule": {"metric": "ndcg@10", "require": "better"},
 }
 REFUSED = "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030, over 600 queries"
-
-
-@pytest.fixture
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
 
 
 def ended(store: Store, spec: dict[str, Any], *, result: Any = None, problem: Any = None) -> str:

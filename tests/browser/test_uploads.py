@@ -150,6 +150,7 @@ def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
     expect(page.locator(f"#{query.get_attribute('aria-describedby')}")).to_contain_text("'label'")
 
 
+@pytest.mark.parametrize("own_page", [True])
 def test_an_upload_is_stopped(visit: Visit) -> None:
     """An upload shows how far it is, and ends when told to, leaving the form as it was."""
     page = visit.open("/datasets#add")
