@@ -56,8 +56,8 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def service_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
-    """Start the service once for its tests; it reads files, samples scores and sends to this machine."""
+def live_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
+    """Start a service once for its tests; it reads files, samples scores and sends to this machine."""
     environment = {
         "RANKERY_DATA_ROOTS": str(data_root),
         "RANKERY_SCORE_LOG_SHARE": "1",
@@ -69,7 +69,13 @@ def service_url(chromium_path: str, service_folder: Path, data_root: Path) -> It
 
 
 @pytest.fixture(scope="package")
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
+def service_url(live_url: str) -> str:
+    """The address of the pages that `visit` opens."""
+    return live_url
+
+
+@pytest.fixture(scope="package")
+def store(live_url: str, service_folder: Path) -> Iterator[Store]:
     """The store of the running service."""
     store = Store.open(StoreSettings(data_dir=service_folder))
     yield store
@@ -133,13 +139,8 @@ def _forget(page: Page, url: str) -> None:
 
 
 @pytest.fixture(scope="package")
-def prepared_once() -> Prepared:
-    """Remember what was made for the tests of results, which is made once for all of them."""
-    return Prepared()
-
-
-@pytest.fixture
-def prepared(visit: Visit, prepared_once: Prepared) -> Prepared:
-    """Have models, runs, evaluations and comparisons made by the service as they are asked for."""
-    prepared_once.visit = visit
-    return prepared_once
+def prepared(service_url: str) -> Iterator[Prepared]:
+    """Have models, runs, evaluations and comparisons made by the service, once for all tests."""
+    prepared = Prepared(service_url)
+    yield prepared
+    prepared.close()

@@ -3,16 +3,16 @@
 import pytest
 from playwright.sync_api import expect
 
-from core.store import Store
 from tests.browser import histories
+from tests.browser.recorded.conftest import OnRecord
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_training_tells_where_its_time_went(visit: Visit, store: Store) -> None:
+def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord) -> None:
     """Medians of its iterations, which the slow first one does not move, as parts of one bar."""
-    page = visit.open(f"/jobs/{histories.timed(store)}")
+    page = visit.open(f"/jobs/{on_record('timed', histories.timed)}")
     times = page.locator(".iteration-times")
     expect(times.get_by_role("img")).to_have_attribute(
         "aria-label", "tree 95 ms, objective 8.1 ms, metrics 4.0 ms an iteration, medians."
@@ -35,20 +35,17 @@ def test_a_training_tells_where_its_time_went(visit: Visit, store: Store) -> Non
     assert visit.barriers() == []
 
 
-def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, store: Store) -> None:
+def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRecord) -> None:
     """Nothing is drawn of what was not recorded."""
-    job_id = histories.failed(store, "Time limit", "It was too much.", {})
+    job_id = on_record("failed", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-heading .status")).to_have_text("failed")
     expect(page.locator(".iteration-times")).to_be_hidden()
     expect(page.locator(".phases")).to_be_hidden()
 
 
-def test_binning_has_a_bar(visit: Visit, store: Store) -> None:
+def test_binning_has_a_bar(visit: Visit, on_record: OnRecord) -> None:
     """It counts a share and no iterations."""
-    job = histories.binning(store)
-    page = visit.open(f"/jobs/{job.id}")
+    page = visit.open(f"/jobs/{on_record('binning', histories.binning)}")
     expect(page.locator("#job > .progress .progress-words")).to_have_text("binning · 37% · 24 s left")
     expect(page.locator("#job > .progress progress")).to_have_attribute("value", "37")
-    with store.begin() as tx:
-        tx.jobs.cancelled(job.id, job.token)
