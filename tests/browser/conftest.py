@@ -3,14 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from core.store import Store, StoreSettings
 from rankery.embedded.stack import EmbeddedStack
 from tests.browser.prepared import Prepared
-from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+from tests.browser.visit import DESK, Look, Visit, new_page, watched
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -34,6 +34,16 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
+def shared_page(browser: Browser) -> Page:
+    """Return the page that tests use one after the other.
+
+    The first page of a new context costs two seconds of processor time, the next address on the same page a
+    third of one: Chromium keeps its process and the compiled scripts.
+    """
+    return new_page(browser)
+
+
+@pytest.fixture(scope="package")
 def service_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that holds everything of the service."""
     return tmp_path_factory.mktemp("service")
@@ -46,59 +56,91 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def service_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
-    """Start the service once for all browser tests."""
-    environment = {"RANKERY_DATA_ROOTS": str(data_root)}
+def live_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
+    """Start a service once for its tests; it reads files, samples scores and sends to this machine."""
+    environment = {
+        "RANKERY_DATA_ROOTS": str(data_root),
+        "RANKERY_SCORE_LOG_SHARE": "1",
+        "RANKERY_SCORE_LOG_SECONDS": "1",
+        "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1",
+    }
     with EmbeddedStack(service_folder, host="127.0.0.1", port=0, environment=environment) as stack:
         yield stack.url
 
 
+@pytest.fixture(scope="package")
+def service_url(live_url: str) -> str:
+    """The address of the pages that `visit` opens."""
+    return live_url
+
+
+@pytest.fixture(scope="package")
+def store(live_url: str, service_folder: Path) -> Iterator[Store]:
+    """The store of the running service."""
+    store = Store.open(StoreSettings(data_dir=service_folder))
+    yield store
+    store.close()
+
+
 @pytest.fixture(scope="session")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Name the folder for pictures: RANKERY_TEST_SCREENSHOTS, else a temporary one."""
+def screenshots() -> Path | None:
+    """Name the folder for pictures, RANKERY_TEST_SCREENSHOTS; none are taken without."""
     wanted = os.environ.get("RANKERY_TEST_SCREENSHOTS")
-    folder = Path(wanted) if wanted else tmp_path_factory.mktemp("screenshots")
+    if not wanted:
+        return None
+    folder = Path(wanted)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 @pytest.fixture
-def look() -> tuple[Literal["light", "dark"], int]:
+def look() -> Look:
     """Choose the colour scheme and the width of the window; parametrised where it matters."""
-    return "light", 1280
+    return "light", DESK
+
+
+@pytest.fixture
+def own_page() -> bool:
+    """Whether the test has a page to itself: those that change its clock or its network."""
+    return False
 
 
 @pytest.fixture
 def visit(
-    browser: Browser,
-    service_url: str,
-    screenshots: Path,
-    look: tuple[Literal["light", "dark"], int],
+    request: pytest.FixtureRequest, service_url: str, screenshots: Path | None, look: Look, own_page: bool
 ) -> Iterator[Visit]:
     """Open a page under watch; at the end nothing may have gone wrong in it or left this machine."""
     scheme, width = look
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
-    page = context.new_page()
-    visit = Visit(page, service_url, screenshots)
-    page.on("request", visit.watch_request)
-    page.on("console", visit.watch_console)
-    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-    yield visit
-    page.unroute_all(behavior="ignoreErrors")
-    context.close()
-    assert visit.complaints == []
-    assert visit.foreign_requests() == []
+    if own_page:
+        page = new_page(request.getfixturevalue("browser"))
+    else:
+        page = request.getfixturevalue("shared_page")
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    try:
+        with watched(page, service_url, screenshots) as visit:
+            yield visit
+    finally:
+        if own_page:
+            page.context.close()
+        else:
+            _forget(page, service_url)
+
+
+def _forget(page: Page, url: str) -> None:
+    """Leave a page as it was before anything was opened in it.
+
+    Another site, as `about:blank` is one, would cost it its process.
+    """
+    page.goto(f"{url}/healthz")
+    page.evaluate("localStorage.clear()")
+    page.context.clear_cookies()
+    page.mouse.move(0, 0)
 
 
 @pytest.fixture(scope="package")
-def prepared_once() -> Prepared:
-    """Remember what was made for the tests of results, which is made once for all of them."""
-    return Prepared()
-
-
-@pytest.fixture
-def prepared(visit: Visit, prepared_once: Prepared) -> Prepared:
-    """Have models, runs, evaluations and comparisons made by the service as they are asked for."""
-    prepared_once.visit = visit
-    return prepared_once
+def prepared(service_url: str) -> Iterator[Prepared]:
+    """Have models, runs, evaluations and comparisons made by the service, once for all tests."""
+    prepared = Prepared(service_url)
+    yield prepared
+    prepared.close()

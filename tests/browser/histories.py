@@ -21,7 +21,7 @@ def lost_for_good(store: Store) -> str:
     return job_id
 
 
-def resumed(store: Store, spec: dict[str, Any] | None = None) -> Job:
+def resumed(store: Store, spec: dict[str, Any] | None = None) -> str:
     """Record a training that runs again: handed back once, lost once, and gone on with from a checkpoint."""
     with store.begin() as tx:
         job_id = _training(tx, "nightly", spec)
@@ -37,7 +37,7 @@ def resumed(store: Store, spec: dict[str, Any] | None = None) -> Job:
         assert third is not None
         progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}
         tx.jobs.record(job_id, third.token, progress=progress)
-    return third
+    return job_id
 
 
 def failed(store: Store, title: str, detail: str, limits: dict[str, Any]) -> str:
@@ -81,14 +81,14 @@ def timed(store: Store) -> str:
     return job_id
 
 
-def binning(store: Store) -> Job:
+def binning(store: Store) -> str:
     """Record a training that puts its features into bins."""
     with store.begin() as tx:
         claimed = tx.jobs.claim(_training(tx, "large"), "trainer-1:41/57", _LEASE_SECONDS)
         assert claimed is not None
         progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 24.0}
         tx.jobs.record(claimed.id, claimed.token, progress=progress)
-    return claimed
+    return claimed.id
 
 
 def distributed(store: Store, ranks: list[dict[str, Any]], *, restarts: int) -> Job:

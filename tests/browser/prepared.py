@@ -5,9 +5,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import APIResponse
+import httpx
 
-from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+from tests.browser.visit import PATIENCE_MILLISECONDS
 
 Json = dict[str, Any]
 
@@ -43,22 +43,53 @@ def run_text(table: str) -> str:
 
 @dataclass
 class Prepared:
-    """Results by what they are called in the tests, each made once."""
+    """Results by what they are called in the tests, each made once.
 
+    Attributes:
+        url: Of the service that makes them.
+        ids: What it has made so far, by name.
+    """
+
+    url: str
     ids: dict[str, str] = field(default_factory=dict)
-    visit: Visit | None = None
+    _client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60.0))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def synthetic(self, name: str, queries: int, seed: int = 0) -> str:
+        """Have a dataset generated and return its id."""
+        if name not in self.ids:
+            created = self.post(
+                "/v1/datasets/synthetic", json={"name": name, "queries": queries, "seed": seed}
+            )
+            self.ids[name] = str(self.result_of(created["job_id"])["dataset_id"])
+        return self.ids[name]
 
     def dataset(self, name: str, seed: int) -> str:
         """Have judged queries uploaded and return the dataset's id."""
+        return self.uploaded(name, judged_table(seed).encode())
+
+    def uploaded(self, name: str, content: bytes) -> str:
+        """Have judged data uploaded once and return the dataset's id."""
         if name not in self.ids:
-            self.ids[name] = self.upload(name, judged_table(seed).encode())
+            self.ids[name] = self.upload(name, content)
         return self.ids[name]
 
     def upload(self, name: str, content: bytes) -> str:
         """Upload judged data and return the dataset's id."""
-        file = {"name": name, "mimeType": "text/csv", "buffer": content}
-        created = self._post("/v1/datasets", multipart={"file": file})
+        file = (name, content, "text/csv")
+        created = self.post("/v1/datasets", files={"file": file})
         return str(self.result_of(created["job_id"])["dataset_id"])
+
+    def broken(self, name: str, content: bytes) -> str:
+        """Have a file uploaded that cannot be read and return its dataset's id."""
+        if name not in self.ids:
+            created = self.post("/v1/datasets", files={"file": (name, content, "text/plain")})
+            assert self.ended(created["job_id"])["status"] == "failed"
+            self.ids[name] = created["id"]
+        return self.ids[name]
 
     def test_data(self) -> str:
         """Return the id of the dataset that everything is measured on."""
@@ -90,8 +121,8 @@ class Prepared:
 
     def upload_run(self, name: str, dataset_id: str, text: str) -> str:
         """Upload a run and return the ranking's id."""
-        file = {"name": f"{name}.run", "mimeType": "text/plain", "buffer": text.encode()}
-        job = self._post("/v1/rankings", multipart={"dataset_id": dataset_id, "name": name, "file": file})
+        file = (f"{name}.run", text, "text/plain")
+        job = self.post("/v1/rankings", data={"dataset_id": dataset_id, "name": name}, files={"file": file})
         return str(self.result_of(job["id"])["ranking_id"])
 
     def evaluation(self, name: str, **asked: Any) -> str:
@@ -123,9 +154,9 @@ class Prepared:
                 "train": self.dataset("learnt from.csv", 1),
                 "validation": self.dataset("held out.csv", 3),
             }
-            created = self._post(
+            created = self.post(
                 "/v1/experiments",
-                data={
+                json={
                     "paper": "lambdaloss-2018",
                     "tables": ["table-5", "figure-5"],
                     "dataset_ids": {**parts, "test": self.test_data()},
@@ -138,7 +169,7 @@ class Prepared:
     def _wait_for_experiment(self, experiment_id: str) -> None:
         until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
         while time.monotonic() < until:
-            experiment = self.get(f"/v1/experiments/{experiment_id}")
+            experiment = self._ask(f"/v1/experiments/{experiment_id}")
             if experiment["status"] not in {"preparing", "running", "reporting"}:
                 assert experiment["status"] == "succeeded", experiment["problem"]
                 return
@@ -158,37 +189,47 @@ class Prepared:
             "budget": {"trials": trials},
             "parallel_trials": 1,
         }
-        return str(self._post("/v1/studies", data=body)["id"])
+        return str(self.post("/v1/studies", json=body)["id"])
 
     def job(self, **request: Any) -> Json:
         """Submit a job and return what it made."""
-        return self.result_of(self._post("/v1/jobs", data=request)["id"])
+        return self.result_of(self.post("/v1/jobs", json=request)["id"])
+
+    def training(self, **request: Any) -> str:
+        """Have a model trained and return the id of the job."""
+        job_id = str(self.post("/v1/jobs", json={"kind": "train", **request})["id"])
+        self.result_of(job_id)
+        return job_id
 
     def result_of(self, job_id: str) -> Json:
         """Wait for a job and return what it made."""
+        job = self.ended(job_id)
+        assert job["status"] == "succeeded", job["problem"]
+        result: Json = job["result"]
+        return result
+
+    def ended(self, job_id: str) -> Json:
+        """Wait for a job to end and return it."""
         until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
         while time.monotonic() < until:
-            job = self.get(f"/v1/jobs/{job_id}")
+            job = self._ask(f"/v1/jobs/{job_id}")
             if job["status"] not in {"queued", "running"}:
-                assert job["status"] == "succeeded", job["problem"]
-                result: Json = job["result"]
-                return result
+                return job
             time.sleep(0.1)
         raise AssertionError(f"{job_id} does not end")
 
     def get(self, path: str) -> Json:
         """Ask the API."""
-        return self._answer(self._here.page.request.get(self._here.url + path))
+        return self._ask(path)
 
-    def _post(self, path: str, **body: Any) -> Json:
-        return self._answer(self._here.page.request.post(self._here.url + path, **body))
+    def post(self, path: str, **body: Any) -> Json:
+        """Have the API make something."""
+        return self._answer(self._client.post(self.url + path, **body))
 
-    def _answer(self, response: APIResponse) -> Json:
-        assert response.ok, response.text()
+    def _ask(self, path: str) -> Json:
+        return self._answer(self._client.get(self.url + path))
+
+    def _answer(self, response: httpx.Response) -> Json:
+        assert response.is_success, response.text
         answer: Json = response.json()
         return answer
-
-    @property
-    def _here(self) -> Visit:
-        assert self.visit is not None
-        return self.visit

@@ -1,16 +1,9 @@
-"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard.
-
-With RANKERY_TEST_SCREENSHOTS, a folder for pictures, each colour scheme is shown in both widths, else in one.
-"""
-
-import os
-from typing import Literal
+"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
-from tests.browser.judged_files import broken_text, letor_text, table_text
+from tests.browser.appearance import check_pages
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
@@ -33,139 +26,35 @@ PAGES = {
     "comparisons": "/comparisons",
     "compare-form": "/comparisons?system=compared:1&system=compared:2#compare",
 }
-# What stands on a page only after the page itself: it is waited for.
 PARTS_TO_SEE = {
     "job": [".plot .main-svg"],
     "compare": [".plot .main-svg"],
-    "dataset-features": ["tbody tr:visible"],
-    "dataset-queries": ["tbody tr:visible"],
-    "dataset-query": ["tbody tr:visible"],
-    "model": ["#dependence .plot .main-svg", ".tree .leaf"],
     "run-experiment": ["#run-form:not([aria-busy])"],
     "new-study": ["#new-study:not([aria-busy])"],
-    "experiment": [".plot .main-svg"],
-    "comparison": [".two-rankings"],
-    "comparison-of-three": [".two-rankings"],
     "evaluate": ["#evaluate-form:not([aria-busy])"],
     "compare-form": ["#compare-form:not([aria-busy])"],
-    "model-exports": ["#exports form"],
-    "model-try": ["#try .candidates tbody tr"],
-    "ranking": [".ranked tbody tr"],
 }
-DARK_LUMINANCE = 0.2
-DESK, PHONE = 1440, 390
-LOOKS: dict[str, tuple[int, ...]] = {"light": (DESK,), "dark": (PHONE,)}
-if os.environ.get("RANKERY_TEST_SCREENSHOTS"):
-    LOOKS = dict.fromkeys(LOOKS, (DESK, PHONE))
 
 
 @pytest.fixture(scope="module")
-def finished() -> dict[str, str]:
-    """Remember what the first test of this module makes, for the others to look at."""
-    return {}
-
-
-@pytest.fixture
-def job_page(visit: Visit, finished: dict[str, str]) -> str:
+def job_page(prepared: Prepared) -> str:
     """Have a finished, tested training to look at and return the address of its page."""
-    if "path" not in finished:
-        make_dataset(visit, "looks", queries=100, seed=1)
-        make_dataset(visit, "looks test", queries=50, seed=2)
-        page = fill_training(visit, dataset="looks", model="looks", iterations=60, test="looks test")
-        job_id = start_training(page)
-        expect(page.locator(".job-heading .status")).to_have_text("succeeded")
-        finished["path"] = f"/jobs/{job_id}"
-    return finished["path"]
-
-
-@pytest.fixture
-def dataset_pages(visit: Visit, finished: dict[str, str]) -> dict[str, str]:
-    """Have datasets to look at, of text, of a table and of a broken file, and return their pages by name."""
-    if "broken" not in finished:
-        finished["text"] = wait_until_read(upload(visit, file=("looks.txt", letor_text())))
-        finished["table"] = wait_until_read(upload(visit, file=("looks.csv", table_text())))
-        finished["broken"] = wait_until_read(upload(visit, file=("a.txt", broken_text(9))), "invalid")
-    text, table = f"/datasets/{finished['text']}", f"/datasets/{finished['table']}"
-    return {
-        "dataset": text,
-        "dataset-columns": table,
-        "dataset-features": f"{text}#features",
-        "dataset-queries": f"{table}#queries",
-        "dataset-query": f"{table}/queries/q1",
-        "dataset-invalid": f"/datasets/{finished['broken']}",
-    }
-
-
-@pytest.fixture
-def result_pages(prepared: Prepared) -> dict[str, str]:
-    """Have an evaluation and comparisons of two and of three systems, and return their pages by name.
-
-    To be asked for before the job's page: its trainings are not to be the newest.
-    """
-    systems = [{"model": prepared.model(1)}, {"model": prepared.model(2)}]
-    metrics = ["ndcg@10", "arp"]
-    evaluation = prepared.evaluation(
-        "diagnosed",
-        **systems[1],
-        metrics=[*metrics, "map"],
-        diagnostics={"loss": {"name": "lambdarank"}, "cutoff": 5},
+    job_id = prepared.training(
+        model_name="looks",
+        dataset_id=prepared.dataset("learnt from.csv", 1),
+        test_dataset_id=prepared.test_data(),
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 20},
+        metrics=["ndcg@10"],
     )
-    of_two = prepared.comparison("of two", systems=systems, metrics=metrics)
-    experiment = prepared.experiment()
-    three = [{"ranking_id": prepared.run()}, *systems]
-    prepared.inspection(prepared.model(2))
-    of_three = prepared.comparison("of three", systems=three, metrics=metrics)
-    return {
-        "evaluation": f"/evaluations/{evaluation}",
-        "experiment": f"/experiments/{experiment}",
-        "comparison": f"/comparisons/{of_two}#query=q5",
-        "model": "/models/compared:2#by=permutation&tree=2",
-        "model-about": "/models/compared:2",
-        "model-aliases": "/models/compared:2#view=aliases",
-        "model-exports": "/models/compared:2#view=exports&format=solr",
-        "model-try": "/models/compared:2#view=try",
-        "ranking": f"/rankings/{prepared.run()}#query=q5",
-        "comparison-of-three": f"/comparisons/{of_three}#pair=0-2&query=q5",
-    }
+    return f"/jobs/{job_id}"
 
 
-@pytest.mark.parametrize("look", [(scheme, DESK) for scheme in LOOKS], ids=list(LOOKS))
-def test_every_page_is_for_everybody(
-    visit: Visit,
-    result_pages: dict[str, str],
-    job_page: str,
-    dataset_pages: dict[str, str],
-    look: tuple[Literal["light", "dark"], int],
-) -> None:
+def test_every_page_is_for_everybody(visit: Visit, prepared: Prepared, job_page: str) -> None:
     """By the preferred colours, without sideways scrolling on a desk or a phone, and without a barrier."""
-    scheme, _ = look
-    barriers: dict[str, list[str]] = {}
-    for name, path in {
-        **PAGES,
-        "job": job_page,
-        "compare": job_page.replace("jobs/", "jobs/compare?job="),
-        **dataset_pages,
-        **result_pages,
-    }.items():
-        page = visit.open(path)
-        visit.settle()
-        for part in PARTS_TO_SEE.get(name, ()):
-            page.locator(part).first.wait_for()
-        assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
-        for width in LOOKS[scheme]:
-            page.set_viewport_size({"width": width, "height": 900})
-            # Charts follow the window a moment later.
-            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-            visit.photograph(f"{name}-{scheme}-{width}")
-            barriers[f"{name} at {width}"] = visit.barriers()
-        page.set_viewport_size({"width": DESK, "height": 900})
-    assert {place: found for place, found in barriers.items() if found} == {}
-
-
-def _luminance(visit: Visit) -> float:
-    colour = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    red, green, blue = (int(part) for part in colour.removeprefix("rgb(").rstrip(")").split(","))
-    return (red + green + blue) / (3 * 255)
+    prepared.model(2)
+    job = {"job": job_page, "compare": job_page.replace("jobs/", "jobs/compare?job=")}
+    check_pages(visit, PAGES | job, PARTS_TO_SEE)
 
 
 def test_a_row_opens_by_keyboard(visit: Visit, job_page: str) -> None:

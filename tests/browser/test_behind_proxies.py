@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from rankery.embedded.stack import EmbeddedStack
 from tests.browser.test_sign_in import made_key, sign_in
 from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
-from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+from tests.browser.visit import Visit, new_page, watched
 from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
 
 pytestmark = pytest.mark.browser
@@ -46,19 +46,12 @@ def proxy(request: pytest.FixtureRequest, tmp_path: Path, api_port: int) -> Iter
 
 
 @pytest.fixture
-def visit(browser: Browser, proxy: WebProxy, screenshots: Path) -> Iterator[Visit]:
+def visit(browser: Browser, proxy: WebProxy, screenshots: Path | None) -> Iterator[Visit]:
     """A page under watch, behind the proxy."""
-    context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
-    page = context.new_page()
-    visit = Visit(page, proxy.url, screenshots)
-    page.on("request", visit.watch_request)
-    page.on("console", visit.watch_console)
-    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-    yield visit
-    context.close()
-    assert visit.complaints == []
-    assert visit.foreign_requests() == []
+    page = new_page(browser, ignore_https_errors=True)
+    with watched(page, proxy.url, screenshots) as visit:
+        yield visit
+    page.context.close()
 
 
 def test_the_first_half_of_the_story(visit: Visit, proxy: WebProxy, secret: str) -> None:

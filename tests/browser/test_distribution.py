@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.store import Job, Store, StoreSettings
+from core.store import Job, Store
 from tests.browser import histories
 from tests.browser.actions import fill_training, start_training
 from tests.browser.prepared import QUERIES, Prepared
@@ -19,9 +18,6 @@ pytestmark = pytest.mark.browser
 
 DATA = "judged over ranks.csv"
 MODEL = "over-ranks"
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [
-    (scheme, width) for scheme in ("light", "dark") for width in (1280, 390)
-]
 RANKS: list[dict[str, Any]] = [
     {
         "rank": rank,
@@ -34,14 +30,6 @@ RANKS: list[dict[str, Any]] = [
     }
     for rank in range(3)
 ]
-
-
-@pytest.fixture(scope="module")
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -67,20 +55,6 @@ def cancelled(visit: Visit, job_id: str) -> dict[str, Any]:
     return spec
 
 
-def photograph(visit: Visit, name: str) -> None:
-    """Keep a picture in each colour scheme and width; nothing may scroll sideways."""
-    page = visit.page
-    size = page.viewport_size
-    assert size is not None
-    for scheme, width in LOOKS:
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        visit.photograph(f"distribution-{name}-{scheme}-{width}")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(size)
-
-
 def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared) -> None:
     """It is off at first; the numbers are sent as typed, and an earlier job fills them in again."""
     page = filled(visit, prepared)
@@ -93,7 +67,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
     part.get_by_label("Ranks, at most").fill("4")
     part.get_by_label("Threads per rank").fill("3")
     assert visit.barriers() == []
-    photograph(visit, "form")
+    visit.fit("distribution-form")
     job_id = start_training(page)
     assert cancelled(visit, job_id)["distribution"] == {
         "ranks": {"at_least": 2, "at_most": 4},
@@ -150,7 +124,7 @@ def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
     expect(reason).to_be_visible()
     expect(part.get_by_label("Ranks, at most")).to_be_hidden()
     assert visit.barriers() == []
-    photograph(visit, "form-of-a-network")
+    visit.fit("distribution-form-of-a-network")
     page.get_by_label("trees", exact=True).check()
     expect(part.get_by_role("checkbox")).to_be_enabled()
     expect(part.get_by_label("Ranks, at most")).to_be_visible()
@@ -186,7 +160,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     expect(facts).to_contain_text(re.compile(r"ranks at most\s*4"))
     expect(facts).to_contain_text(re.compile(r"threads per rank\s*4"))
     assert visit.barriers() == []
-    photograph(visit, "job")
+    visit.fit("distribution-job")
 
     with store.begin() as tx:
         tx.jobs.cancelled(running.id, running.token)
@@ -208,7 +182,7 @@ def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared
     queries = [int(row.locator("td.number").nth(1).inner_text()) for row in rows.all()]
     assert sum(queries) == round(QUERIES * 0.8)
     assert min(queries) > 0
-    photograph(visit, "ended")
+    visit.fit("distribution-ended")
 
 
 def test_other_jobs_show_no_ranks(visit: Visit, store: Store) -> None:

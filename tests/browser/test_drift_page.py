@@ -1,42 +1,20 @@
 """Drift: looked for on the page of a model, and the report."""
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
-from rankery.embedded.stack import EmbeddedStack
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service that keeps all that it scores."""
-    folder: Path = tmp_path_factory.mktemp("sampled")
-    environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_SCORE_LOG_SECONDS": "1"}
-    with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
-        yield stack.url
-
-
-@pytest.fixture(scope="module")
-def prepared_here() -> Prepared:
-    """What this service has made, which no other one has."""
-    return Prepared()
-
-
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
-def test_drift_is_found_and_shown(
-    visit: Visit, prepared_here: Prepared, look: tuple[Literal["light", "dark"], int]
-) -> None:
+@LOOKS
+def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, look: Look) -> None:
     """Features that moved stand first in the report, with their distributions before and now."""
-    prepared_here.visit = visit
-    reference = prepared_here.model(1)
+    reference = prepared.model(1)
     _score_shifted(visit, reference)
     page = visit.open(f"/models/{reference}#view=drift")
     page.wait_for_timeout(2500)  # samples reach the store within moments

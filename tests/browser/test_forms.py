@@ -1,11 +1,13 @@
 """What the server refuses is shown where the user can mend it."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from core.losses import LOSSES
 from core.parameters import parameters_of
-from tests.browser.actions import dataset_row, fill_training, make_dataset
+from tests.browser.actions import dataset_row, fill_training, make_dataset, start_training
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -85,3 +87,32 @@ def test_markup_in_names_is_text(visit: Visit) -> None:
     make_dataset(visit, name, queries=5)
     expect(dataset_row(visit.page, name)).to_be_visible()
     assert visit.page.locator("main img").count() == 0
+
+
+def test_priority_and_limits_are_set_in_the_form(visit: Visit) -> None:
+    """Minutes and gigabytes reach the API as seconds and bytes, and the job says both."""
+    make_dataset(visit, "with limits", queries=60, seed=4)
+    page = fill_training(visit, dataset="with limits", model="limited", iterations=5)
+    page.get_by_label("Priority").select_option("high")
+    page.locator("details", has_text="Limits").locator("summary").click()
+    page.get_by_label("Minutes, at most").fill("1.5")
+    page.get_by_label("GB of memory, at most").fill("3")
+    job_id = start_training(page)
+    expect(page.locator(".job-marks")).to_contain_text("high priority")
+    expect(page.locator(".job-meta")).to_contain_text("at most 1 min 30 s and 3.0 GB")
+    job = page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()
+    assert job["priority"] == "high"
+    assert job["spec"]["limits"] == {"seconds": 90, "memory_bytes": 3_000_000_000}
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+
+
+def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit) -> None:
+    """The server's answer finds the field, whatever unit it was typed in."""
+    visit.refusals_expected = True
+    make_dataset(visit, "refused limits", queries=60, seed=5)
+    page = fill_training(visit, dataset="refused limits", model="limited", iterations=5)
+    page.locator("details", has_text="Limits").locator("summary").click()
+    page.get_by_label("Minutes, at most").fill("-1")
+    page.get_by_role("button", name="Start training").click()
+    field = page.locator(".field", has_text=re.compile("Minutes, at most"))
+    expect(field.locator(".field-error")).to_contain_text("greater than 0")

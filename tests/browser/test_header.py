@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.actions import make_dataset
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Visit
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+@LOOKS
 def test_everything_is_found_by_keyboard(visit: Visit, look: tuple[str, int]) -> None:
     """Ctrl+K, a part of a name, Enter; Escape leaves, and the focus is where it was."""
     name = f"looked for {look[1]}"

@@ -1,12 +1,10 @@
 """Deletion, the trash and the page of storage."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -22,10 +20,8 @@ def _trained(prepared: Prepared, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
-def test_a_deleted_model_is_restored_from_the_trash(
-    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
-) -> None:
+@LOOKS
+def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prepared, look: Look) -> None:
     """The dialog says what goes before it goes; the trash gives it back."""
     name = f"thrown-away-{look[0]}"
     _trained(prepared, name)
@@ -53,9 +49,9 @@ def test_a_deleted_model_is_restored_from_the_trash(
     expect(page.get_by_role("heading", name=f"{name}:1")).to_be_visible()
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+@LOOKS
 def test_all_that_match_the_filters_of_a_list_are_deleted(
-    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+    visit: Visit, prepared: Prepared, look: Look
 ) -> None:
     """The dialog counts them, with what stays and why, before they go; rows that were not ticked go too."""
     name = f"swept-out-{look[0]}"
@@ -81,9 +77,9 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(page.get_by_role("region", name="Selected models")).to_be_hidden()
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+@LOOKS
 def test_all_that_match_the_filters_of_a_list_are_labelled(
-    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
+    visit: Visit, prepared: Prepared, look: Look
 ) -> None:
     """After a preview: tags, and a project to which all versions of a name move."""
     name = f"relabelled-{look[0]}"

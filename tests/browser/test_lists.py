@@ -4,24 +4,15 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from core.store import Store, StoreSettings
+from core.store import Store
 from tests.browser.actions import dataset_row, make_dataset
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
 
 
 def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:

@@ -1,7 +1,6 @@
 """Linear scorers and networks beside trees: the form, the pages of jobs and models, and the comparison."""
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,9 +13,6 @@ pytestmark = pytest.mark.browser
 
 EPOCHS = 12
 HIDDEN = [16, 8]
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [
-    (scheme, width) for scheme in ("light", "dark") for width in (1440, 390)
-]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +28,7 @@ def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str,
         prepared.dataset("learnt from.csv", 1)
         prepared.test_data()
         page = fill_network(visit)
-        _photograph(visit, "form")
+        visit.fit("network-form")
         assert visit.barriers() == []
         trained["mlp"] = start_training(page)
         expect(page.locator(".job-heading .status")).to_have_text("succeeded")
@@ -99,7 +95,7 @@ def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> 
     expect(page.locator(".iteration-times .legend")).to_contain_text("network")
     expect(page.locator("#job")).to_contain_text(f"{EPOCHS} of {EPOCHS} epochs")
     expect(page.locator("#job .facts").first).to_contain_text("16, 8")
-    _photograph(visit, "job")
+    visit.fit("network-job")
     assert visit.barriers() == []
 
 
@@ -115,7 +111,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     expect(rows.filter(has_text="trees")).to_have_count(1)
     expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")
     page.locator(".plot .main-svg").first.wait_for()
-    _photograph(visit, "trainings")
+    visit.fit("network-trainings")
     assert visit.barriers() == []
 
     page.get_by_role("link", name="Compare query by query").click()
@@ -125,7 +121,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     sentence = page.get_by_role("region", name="What was found").locator(".sentence")
     expect(sentence).to_contain_text(re.compile("better|worse|no evidence"))
     expect(sentence).to_contain_text("of-both-kinds:")
-    _photograph(visit, "verdict")
+    visit.fit("network-verdict")
     assert visit.barriers() == []
 
 
@@ -139,7 +135,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
     layers = page.get_by_role("region", name="Layers")
     expect(layers).to_contain_text("6 features → 16 → 8 → score, relu")
     expect(layers).to_contain_text("scaled to mean 0 and deviation 1, missing values in the middle")
-    _photograph(visit, "model")
+    visit.fit("network-model")
     assert visit.barriers() == []
     page.get_by_role("link", name="Versions").click()
     expect(page.locator("#versions tbody tr").filter(has_text="network")).not_to_have_count(0)
@@ -158,7 +154,7 @@ def test_a_network_is_inspected_instead_of_its_trees(
     page.reload()
     expect(page.locator("#importance")).to_contain_text("f6")
     page.locator("#dependence .plot .main-svg").first.wait_for()
-    _photograph(visit, "inspection")
+    visit.fit("network-inspection")
     assert visit.barriers() == []
 
 
@@ -224,26 +220,11 @@ def _model(visit: Visit, job_id: str) -> str:
     return f"{model['name']}:{model['version']}"
 
 
-def _photograph(visit: Visit, name: str) -> None:
-    """Keep a picture in each colour scheme, of a desk and of a phone; nothing may scroll sideways."""
-    page = visit.page
-    size = page.viewport_size
-    for scheme, width in LOOKS:
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        page.wait_for_timeout(800)  # charts follow both a moment later
-        visit.photograph(f"network-{name}-{scheme}-{width}")
-    page.emulate_media(color_scheme="light")
-    assert size is not None
-    page.set_viewport_size(size)
-
-
 def test_scores_of_a_network_are_explained(visit: Visit, jobs: dict[str, str]) -> None:
     """Documents are ranked by the network, each with what its features add."""
     page = visit.open(f"/models/{_model(visit, jobs['mlp'])}#view=try")
     page.locator("#try .candidates tbody tr").first.wait_for()
     expect(page.locator("#try .hint").first).to_contain_text("all others stay as they are in the data")
     expect(page.locator("#try .contributions").first).to_be_attached()
-    _photograph(visit, "try")
+    visit.fit("network-try")
     assert visit.barriers() == []

@@ -70,6 +70,7 @@ def test_an_unknown_job_is_told(visit: Visit) -> None:
     expect(page.get_by_role("link", name="All jobs")).to_be_visible()
 
 
+@pytest.mark.parametrize("own_page", [True])
 def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
     """A list follows the stream of events, also where no timer fires."""
     page = visit.page

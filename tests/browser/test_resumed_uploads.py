@@ -4,14 +4,14 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from tests.browser.actions import wait_until_read
 from tests.browser.judged_files import letor_text, table_text
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +21,12 @@ PIECE_BYTES = 512 * 2**10
 # Slow enough to strike between two pieces.
 BYTES_PER_SECOND = 1_500_000
 MODULE = re.compile(r"/forms/resumable\.js")
+
+
+@pytest.fixture
+def own_page() -> bool:
+    """Change the network of a page that no other test sees."""
+    return True
 
 
 @pytest.fixture
@@ -48,9 +54,9 @@ def judged(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+@LOOKS
 def test_an_upload_goes_on_after_the_connection_was_lost(
-    visit: Visit, in_pieces: Page, judged: Path, look: tuple[Literal["light", "dark"], int]
+    visit: Visit, in_pieces: Page, judged: Path, look: Look
 ) -> None:
     """The page says that it waits, and goes on by itself where the API stands."""
     set_network = _choose(visit, judged)

@@ -1,20 +1,16 @@
 """Schedules: a training that is repeated, its runs, and what they came to."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
-def test_a_training_is_scheduled_and_runs_on_request(
-    visit: Visit, prepared: Prepared, look: tuple[Literal["light", "dark"], int]
-) -> None:
+@LOOKS
+def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Prepared, look: Look) -> None:
     """The form repeats an earlier training; a run on request trains the next version."""
     name = f"scheduled-{look[0]}"
     prepared.job(

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
 from rankery.embedded.stack import EmbeddedStack
 from tests.browser.test_sign_in import made_key, sign_in
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -34,10 +33,8 @@ def service_url(chromium_path: str, data_dir: Path, secrets: dict[str, str]) -> 
         yield stack.url
 
 
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
-def test_a_key_is_created_and_revoked(
-    visit: Visit, secrets: dict[str, str], look: tuple[Literal["light", "dark"], int]
-) -> None:
+@LOOKS
+def test_a_key_is_created_and_revoked(visit: Visit, secrets: dict[str, str], look: Look) -> None:
     """Its secret is shown once; what was done stands in the audit log."""
     visit.refusals_expected = True  # of a key without a name
     name = f"nightly {look[1]}"

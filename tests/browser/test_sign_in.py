@@ -6,19 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+from tests.browser.visit import LOOKS, PATIENCE_MILLISECONDS, Look, Visit
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
-
-LOOKS = [("light", 1280), ("dark", 390)]
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +52,8 @@ def sign_in(page: Page, key: str) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_page_fits_its_window(visit: Visit, look: tuple[Literal["light", "dark"], int]) -> None:
+@LOOKS
+def test_the_page_fits_its_window(visit: Visit, look: Look) -> None:
     """Nothing scrolls sideways, with and without a mistake to tell."""
     visit.refusals_expected = True
     scheme, width = look

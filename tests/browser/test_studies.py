@@ -53,10 +53,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     expect(page.locator("[data-trial]")).to_have_count(TRIALS)
     page.get_by_role("button", name="Learning curve of trial 0").click()
     expect(page.locator(".trial-curve .main-svg").first).to_be_visible()
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-        visit.photograph(f"study-{width}")
+    visit.fit("study")
     assert visit.barriers() == []
 
     page = visit.open("/studies")

@@ -1,7 +1,6 @@
 """From nothing to a tested model without leaving the dashboard."""
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,7 +14,6 @@ ITERATIONS = 1500
 SHORT_ITERATIONS = 40
 METRIC_INTERVAL = 2
 TRUNCATION_LEVEL = 5
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [("light", 1280), ("dark", 1280), ("dark", 390)]
 
 
 def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> None:
@@ -86,11 +84,7 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
     expect(page.locator(".metrics")).to_contain_text("Training loss at the best iteration")
     expect(page.locator(".iteration-times .legend")).to_contain_text("tree")
     expect(page.locator(".phases tbody th").first).to_have_text("loading")
-    for scheme, width in LOOKS:
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(300)  # the chart follows both
-        visit.photograph(f"loss-curve-{scheme}-{width}")
+    visit.fit("loss-curve")
     page.goto(f"{visit.url}/jobs")
     expect(page.locator(f'[data-job="{job_id}"] [data-column="metric"]')).to_contain_text("ndcg@5")
 

@@ -150,6 +150,7 @@ def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
     expect(page.locator(f"#{query.get_attribute('aria-describedby')}")).to_contain_text("'label'")
 
 
+@pytest.mark.parametrize("own_page", [True])
 def test_an_upload_is_stopped(visit: Visit) -> None:
     """An upload shows how far it is, and ends when told to, leaving the form as it was."""
     page = visit.open("/datasets#add")
@@ -184,3 +185,35 @@ def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path)
     form.get_by_role("button", name="Read folder").click()
     for part in ("train", "validation"):
         expect(dataset_row(page, f"web/Fold1 {part}")).to_have_attribute("data-status", "ready")
+
+
+def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
+    """Mistakes stand by cause and the name of their column; ignoring it makes the dataset ready."""
+    rows = "".join(f"q{row // 3},{row % 2},{row}.5,{'free' if row % 4 == 0 else row}\n" for row in range(60))
+    page = upload(visit, file=("prices.csv", f"query_id,label,bm25,price\n{rows}"))
+    wait_until_read(page, "invalid")
+    causes = page.get_by_role("region", name="Problems by cause and column")
+    expect(causes.locator("tbody tr")).to_have_count(1)
+    expect(causes.locator("tbody tr")).to_contain_text("Not a number")
+    expect(causes.locator("tbody td.number")).to_have_text("15")
+    page.get_by_text("Problems by place").click()
+    places = page.get_by_role("region", name="Problems by place")
+    expect(places.locator("tbody code").first).to_have_text("price")
+    assert "NaN" not in page.locator("main").inner_text()
+    button = page.get_by_role("button", name="Ignore and read again")
+    expect(button).to_be_disabled()
+    page.get_by_label("Ignore price").check()
+    visit.photograph("invalid-dataset")
+    assert visit.barriers() == []
+    button.click()
+    expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
+    expect(page.locator(".tile").filter(has_text="Features").first).to_contain_text("1")
+
+
+def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
+    """Qrels have no features: no link to train on them, and no number beside the view of features."""
+    page = upload(visit, file=("judged.qrels", "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"))
+    wait_until_read(page)
+    expect(page.get_by_role("link", name="Rankings of it")).to_be_visible()
+    expect(page.get_by_role("link", name="Train on it")).to_have_count(0)
+    expect(page.locator(".views a").nth(1)).to_have_text("Features")

@@ -4,30 +4,19 @@ The grids stay on record: tests of short lists come before.
 """
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.store import Promotion, Store, StoreSettings
+from core.store import Promotion, Store
 from tests.browser import histories
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import Look, Visit
 from tests.grids import Grid, finished_grid
 
 pytestmark = pytest.mark.browser
 
 PHONE = 390
-
-
-@pytest.fixture(scope="package")
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
 
 
 @pytest.fixture(scope="package")
@@ -109,9 +98,7 @@ def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store:
 
 
 @pytest.mark.parametrize("look", [("dark", PHONE)])
-def test_phones_scroll_in_one_direction(
-    visit: Visit, grid: Grid, store: Store, look: tuple[Literal["light", "dark"], int]
-) -> None:
+def test_phones_scroll_in_one_direction(visit: Visit, grid: Grid, store: Store, look: Look) -> None:
     """Neither the grid nor an overview with long names is wider than the page."""
     finished_grid(store, name="a-name-of-a-model-that-somebody-thought-about-for-a-long-while", size=2)
     with store.begin() as tx:

@@ -3,14 +3,11 @@
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
-from rankery.embedded.stack import EmbeddedStack
-from tests.browser.visit import Visit
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -35,19 +32,8 @@ def receiver() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service that may send to this machine."""
-    folder: Path = tmp_path_factory.mktemp("hooked")
-    environment = {"RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
-    with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
-        yield stack.url
-
-
-@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
-def test_a_webhook_is_made_tested_and_deleted(
-    visit: Visit, receiver: str, look: tuple[Literal["light", "dark"], int]
-) -> None:
+@LOOKS
+def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look: Look) -> None:
     """Its secret is shown once, a test says what the receiver answered, and deliveries are listed."""
     visit.refusals_expected = True  # of a webhook without a URL
     page = visit.open("/settings/webhooks")

@@ -1,16 +1,28 @@
 """A page under watch."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
 # The first job waits for the worker to compile its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 _SERIOUS = {"serious", "critical"}
+
+Look = tuple[Literal["light", "dark"], int]
+DESK, PHONE = 1280, 390
+# For flows whose rule is the same in every look. A dark phone has the least room; `test_appearance` looks at
+# pages in light, on a desk, too.
+LOOKS = pytest.mark.parametrize(
+    "look", [("dark", PHONE), pytest.param(("light", DESK), marks=pytest.mark.slow)], ids=["dark", "light"]
+)
 
 
 @dataclass
@@ -19,7 +31,8 @@ class Visit:
 
     page: Page
     url: str
-    screenshots: Path
+    # The folder for pictures, which cost a third of a second each; None where nobody looks at them.
+    screenshots: Path | None
     requests: list[Request] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     # Chromium logs every refused fetch as an error; a test that provokes refusals says so.
@@ -37,9 +50,35 @@ class Visit:
         )
 
     def photograph(self, name: str) -> None:
-        """Keep a picture of the whole page, from its top: the bar of the page is where it is looked from."""
+        """Keep a picture of the whole page where pictures are wanted.
+
+        It is taken from the top, because the bar of the page stays where the window is.
+        """
+        if self.screenshots is None:
+            return
         self.page.evaluate("scrollTo(0, 0)")
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
+
+    def fit(self, name: str, widths: Sequence[int] = (DESK, PHONE)) -> None:
+        """Wait until the page fits each width without sideways scrolling; keep pictures in light and dark.
+
+        Args:
+            name: Of the pictures.
+            widths: Of the window, in pixels.
+        """
+        page = self.page
+        size = page.viewport_size
+        assert size is not None
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            # Charts follow the window a moment later.
+            page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+            for scheme in ("light", "dark") if self.screenshots else ():
+                page.emulate_media(color_scheme=scheme)
+                page.wait_for_timeout(800)  # charts follow the scheme, too
+                self.photograph(f"{name}-{scheme}-{width}")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(size)
 
     def barriers(self, within: str | None = None) -> list[str]:
         """List what axe-core finds that keeps people out: the rule, and where it is broken.
@@ -54,6 +93,10 @@ class Visit:
             for rule in results.response["violations"]
             if rule["impact"] in _SERIOUS
         ]
+
+    def watch_error(self, error: Error) -> None:
+        """Take note of what a script did not catch."""
+        self.complaints.append(str(error))
 
     def watch_request(self, request: Request) -> None:
         """Take note of what is asked for."""
@@ -73,3 +116,26 @@ class Visit:
             if urlsplit(r.url).scheme in {"http", "https", "ws", "wss"}
             and urlsplit(r.url).hostname != "127.0.0.1"
         ]
+
+
+def new_page(browser: Browser, *, ignore_https_errors: bool = False) -> Page:
+    """Open a page that shares nothing with others; without animations, which redraw while a test waits."""
+    context = browser.new_context(reduced_motion="reduce", ignore_https_errors=ignore_https_errors)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    return context.new_page()
+
+
+@contextmanager
+def watched(page: Page, url: str, screenshots: Path | None) -> Iterator[Visit]:
+    """Watch a page; at the end nothing may have gone wrong in it or left this machine."""
+    visit = Visit(page, url, screenshots)
+    page.on("request", visit.watch_request)
+    page.on("console", visit.watch_console)
+    page.on("pageerror", visit.watch_error)
+    yield visit
+    page.remove_listener("request", visit.watch_request)
+    page.remove_listener("console", visit.watch_console)
+    page.remove_listener("pageerror", visit.watch_error)
+    page.unroute_all(behavior="ignoreErrors")
+    assert visit.complaints == []
+    assert visit.foreign_requests() == []

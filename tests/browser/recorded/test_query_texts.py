@@ -5,7 +5,6 @@ import random
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import upload, wait_until_read
 from tests.browser.prepared import Json, Prepared
 from tests.browser.visit import Visit
 
@@ -158,35 +157,3 @@ def test_queries_of_a_comparison_are_sorted_and_opened(visit: Visit, prepared: P
     visit.photograph("texts-comparison")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
-    """Mistakes stand by cause and the name of their column; ignoring it makes the dataset ready."""
-    rows = "".join(f"q{row // 3},{row % 2},{row}.5,{'free' if row % 4 == 0 else row}\n" for row in range(60))
-    page = upload(visit, file=("prices.csv", f"query_id,label,bm25,price\n{rows}"))
-    wait_until_read(page, "invalid")
-    causes = page.get_by_role("region", name="Problems by cause and column")
-    expect(causes.locator("tbody tr")).to_have_count(1)
-    expect(causes.locator("tbody tr")).to_contain_text("Not a number")
-    expect(causes.locator("tbody td.number")).to_have_text("15")
-    page.get_by_text("Problems by place").click()
-    places = page.get_by_role("region", name="Problems by place")
-    expect(places.locator("tbody code").first).to_have_text("price")
-    assert "NaN" not in page.locator("main").inner_text()
-    button = page.get_by_role("button", name="Ignore and read again")
-    expect(button).to_be_disabled()
-    page.get_by_label("Ignore price").check()
-    visit.photograph("invalid-dataset")
-    assert visit.barriers() == []
-    button.click()
-    expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
-    expect(page.locator(".tile").filter(has_text="Features").first).to_contain_text("1")
-
-
-def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
-    """Qrels have no features: no link to train on them, and no number beside the view of features."""
-    page = upload(visit, file=("judged.qrels", "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"))
-    wait_until_read(page)
-    expect(page.get_by_role("link", name="Rankings of it")).to_be_visible()
-    expect(page.get_by_role("link", name="Train on it")).to_have_count(0)
-    expect(page.locator(".views a").nth(1)).to_have_text("Features")

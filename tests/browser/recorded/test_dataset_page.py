@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import upload, wait_until_read
 from tests.browser.judged_files import (
     CONSTANT,
     GAPPED,
@@ -20,6 +19,7 @@ from tests.browser.judged_files import (
     letor_text,
     table_text,
 )
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -30,26 +30,16 @@ FIRST_DOCUMENTS = 100
 FEW_FEATURES = 8
 
 
-@pytest.fixture(scope="module")
-def uploaded() -> dict[str, str]:
-    """Remember the datasets that this module uploads, for its tests to look at."""
-    return {}
-
-
 @pytest.fixture
-def letor(visit: Visit, uploaded: dict[str, str]) -> str:
+def letor(prepared: Prepared) -> str:
     """Have the dataset of LETOR text and return its id."""
-    if "letor" not in uploaded:
-        uploaded["letor"] = wait_until_read(upload(visit, file=("looked at.txt", letor_text())))
-    return uploaded["letor"]
+    return prepared.uploaded("looked at.txt", letor_text().encode())
 
 
 @pytest.fixture
-def table(visit: Visit, uploaded: dict[str, str]) -> str:
+def table(prepared: Prepared) -> str:
     """Have the dataset of a table with columns a query and return its id."""
-    if "table" not in uploaded:
-        uploaded["table"] = wait_until_read(upload(visit, file=("looked at.csv", table_text())))
-    return uploaded["table"]
+    return prepared.uploaded("looked at.csv", table_text().encode())
 
 
 def test_findings_say_how_grave_how_many_and_what_to_do(visit: Visit, letor: str) -> None:

@@ -1,13 +1,12 @@
 """Jobs of the registry, as the dashboard shows them."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from core.store import Store, StoreSettings
+from core.store import Store
+from tests.browser.recorded.conftest import Make, OnRecord
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -23,61 +22,27 @@ PROMOTE = {
 REFUSED = "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030, over 600 queries"
 
 
-@pytest.fixture
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
+def ended(spec: dict[str, Any], *, result: Any = None, problem: Any = None) -> Make:
+    """Return what puts a job that has ended on record, in one transaction, so that no worker takes it."""
+
+    def make(store: Store) -> str:
+        with store.begin() as tx:
+            job_id = tx.jobs.add(spec["kind"], spec).id
+            claimed = tx.jobs.claim(job_id, "trainer-1:41/57", 3600.0)
+            assert claimed is not None
+            if problem:
+                tx.jobs.fail(job_id, claimed.token, problem)
+            else:
+                tx.jobs.succeed(job_id, claimed.token, result)
+        return job_id
+
+    return make
 
 
-def ended(store: Store, spec: dict[str, Any], *, result: Any = None, problem: Any = None) -> str:
-    """Record a job that has ended, in one transaction, so that no worker takes it."""
-    with store.begin() as tx:
-        job_id = tx.jobs.add(spec["kind"], spec).id
-        claimed = tx.jobs.claim(job_id, "trainer-1:41/57", 3600.0)
-        assert claimed is not None
-        if problem:
-            tx.jobs.fail(job_id, claimed.token, problem)
-        else:
-            tx.jobs.succeed(job_id, claimed.token, result)
-    return job_id
-
-
-def test_a_promotion_tells_why(visit: Visit, store: Store) -> None:
-    """In the sentence of its gate, whichever way it went; the list names version and alias."""
-    refused = ended(store, PROMOTE, problem={"title": "Promotion refused", "detail": REFUSED})
-    page = visit.open(f"/jobs/{refused}")
-    expect(page.locator("h1")).to_have_text("web:4 for @champion")
-    expect(page.locator(".job-problem")).to_contain_text(f"Promotion refused{REFUSED}")
-    visit.photograph("promotion-refused")
-    sentence = "web:4 is better than web:3 by ndcg@10: 0.4510 against 0.4310, p = 0.0030, over 600 queries"
-    promoted = ended(store, PROMOTE, result={"model_id": "mdl_2", "sentence": sentence})
-    page = visit.open(f"/jobs/{promoted}")
-    expect(page.locator(".job-problem")).to_have_text(f"{sentence}.")
-    page = visit.open("/jobs?kind=promote")
-    expect(page.locator("#jobs")).to_contain_text("Promotion")
-
-
-def test_a_training_that_was_carried_out_again_tells_what_came_out(visit: Visit, store: Store) -> None:
-    """The same bytes, or what has changed since."""
-    spec = {"kind": "reproduce", "system": "web:3", "model_id": "mdl_1", "loss": {"name": "lambdarank"}}
-    sums = {"sha256": "0" * 64, "expected_sha256": "0" * 64, "stored_sha256": "0" * 64}
-    same = ended(store, spec, result={"equal": True, "differences": [], **sums})
-    page = visit.open(f"/jobs/{same}")
-    expect(page.locator("h1")).to_have_text("web:3")
-    expect(page.locator(".job-problem")).to_have_text("The same bytes came out.")
-    changed = [{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]
-    other = ended(store, spec, result={**sums, "equal": False, "differences": changed, "sha256": "1" * 64})
-    page = visit.open(f"/jobs/{other}")
-    expect(page.locator(".job-problem")).to_have_text("Other bytes came out; numpy 2.3.1 then, 2.4.0 now.")
-    visit.photograph("reproduced")
-
-
-def test_an_imported_model_stands_among_the_others(visit: Visit, store: Store) -> None:
-    """It has no loss and no dataset, and says where it comes from."""
+def imported(store: Store) -> str:
+    """Put a model that was imported on record, with its job."""
     spec = {"kind": "import-model", "model_name": "elsewhere", "upload_id": "mup_1"}
-    job_id = ended(store, spec, result={"model_id": "mdl_1"})
+    job_id = ended(spec, result={"model_id": "mdl_1"})(store)
     with store.begin() as tx:
         tx.models.add(
             name="elsewhere",
@@ -87,6 +52,44 @@ def test_an_imported_model_stands_among_the_others(visit: Visit, store: Store) -
             sha256="0" * 64,
             size_bytes=10,
         )
+    return job_id
+
+
+def test_a_promotion_tells_why(visit: Visit, on_record: OnRecord) -> None:
+    """In the sentence of its gate, whichever way it went; the list names version and alias."""
+    refused = on_record("refused", ended(PROMOTE, problem={"title": "Promotion refused", "detail": REFUSED}))
+    page = visit.open(f"/jobs/{refused}")
+    expect(page.locator("h1")).to_have_text("web:4 for @champion")
+    expect(page.locator(".job-problem")).to_contain_text(f"Promotion refused{REFUSED}")
+    visit.photograph("promotion-refused")
+    sentence = "web:4 is better than web:3 by ndcg@10: 0.4510 against 0.4310, p = 0.0030, over 600 queries"
+    promoted = on_record("promoted", ended(PROMOTE, result={"model_id": "mdl_2", "sentence": sentence}))
+    page = visit.open(f"/jobs/{promoted}")
+    expect(page.locator(".job-problem")).to_have_text(f"{sentence}.")
+    page = visit.open("/jobs?kind=promote")
+    expect(page.locator("#jobs")).to_contain_text("Promotion")
+
+
+def test_a_training_that_was_carried_out_again_tells_what_came_out(visit: Visit, on_record: OnRecord) -> None:
+    """The same bytes, or what has changed since."""
+    spec = {"kind": "reproduce", "system": "web:3", "model_id": "mdl_1", "loss": {"name": "lambdarank"}}
+    sums = {"sha256": "0" * 64, "expected_sha256": "0" * 64, "stored_sha256": "0" * 64}
+    same = on_record("same", ended(spec, result={"equal": True, "differences": [], **sums}))
+    page = visit.open(f"/jobs/{same}")
+    expect(page.locator("h1")).to_have_text("web:3")
+    expect(page.locator(".job-problem")).to_have_text("The same bytes came out.")
+    changed = [{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]
+    other = on_record(
+        "other", ended(spec, result={**sums, "equal": False, "differences": changed, "sha256": "1" * 64})
+    )
+    page = visit.open(f"/jobs/{other}")
+    expect(page.locator(".job-problem")).to_have_text("Other bytes came out; numpy 2.3.1 then, 2.4.0 now.")
+    visit.photograph("reproduced")
+
+
+def test_an_imported_model_stands_among_the_others(visit: Visit, on_record: OnRecord) -> None:
+    """It has no loss and no dataset, and says where it comes from."""
+    job_id = on_record("imported", imported)
     page = visit.open("/models?prefix=elsewhere")
     expect(page.locator("[data-model]")).to_contain_text("imported")
     page = visit.open(f"/jobs/{job_id}")

@@ -1,38 +1,18 @@
 """Where a job's time and memory went, as its page tells."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal
-
 import pytest
 from playwright.sync_api import expect
 
-from core.store import Store, StoreSettings
 from tests.browser import histories
+from tests.browser.recorded.conftest import OnRecord
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [
-    ("light", 1280),
-    ("dark", 1280),
-    ("light", 390),
-    ("dark", 390),
-]
 
-
-@pytest.fixture
-def store(service_url: str, service_folder: Path) -> Iterator[Store]:
-    """The store of the running service."""
-    store = Store.open(StoreSettings(data_dir=service_folder))
-    yield store
-    store.close()
-
-
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
-def test_a_training_tells_where_its_time_went(visit: Visit, store: Store, look: tuple[str, int]) -> None:
+def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord) -> None:
     """Medians of its iterations, which the slow first one does not move, as parts of one bar."""
-    page = visit.open(f"/jobs/{histories.timed(store)}")
+    page = visit.open(f"/jobs/{on_record('timed', histories.timed)}")
     times = page.locator(".iteration-times")
     expect(times.get_by_role("img")).to_have_attribute(
         "aria-label", "tree 95 ms, objective 8.1 ms, metrics 4.0 ms an iteration, medians."
@@ -51,25 +31,21 @@ def test_a_training_tells_where_its_time_went(visit: Visit, store: Store, look: 
         ["3.2 s", "412 MB", "14 s", "2.3 GB", "6 min 58 s", "1.2 GB", "<0.1 s", "1.2 GB", "2.5 s", "1.2 GB"]
     )
     page.locator(".plot .main-svg").first.wait_for()
-    visit.photograph(f"job-times-{look[0]}-{look[1]}")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no scrolling sideways"
+    visit.fit("job-times")
     assert visit.barriers() == []
 
 
-def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, store: Store) -> None:
+def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRecord) -> None:
     """Nothing is drawn of what was not recorded."""
-    job_id = histories.failed(store, "Time limit", "It was too much.", {})
+    job_id = on_record("failed", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-heading .status")).to_have_text("failed")
     expect(page.locator(".iteration-times")).to_be_hidden()
     expect(page.locator(".phases")).to_be_hidden()
 
 
-def test_binning_has_a_bar(visit: Visit, store: Store) -> None:
+def test_binning_has_a_bar(visit: Visit, on_record: OnRecord) -> None:
     """It counts a share and no iterations."""
-    job = histories.binning(store)
-    page = visit.open(f"/jobs/{job.id}")
+    page = visit.open(f"/jobs/{on_record('binning', histories.binning)}")
     expect(page.locator("#job > .progress .progress-words")).to_have_text("binning · 37% · 24 s left")
     expect(page.locator("#job > .progress progress")).to_have_attribute("value", "37")
-    with store.begin() as tx:
-        tx.jobs.cancelled(job.id, job.token)

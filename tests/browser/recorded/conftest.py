@@ -1,0 +1,103 @@
+"""Fixtures of pages that are fed with recorded answers; with RANKERY_TEST_RECORD, a service is recorded."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.browser.prepared import Json, Prepared
+from tests.browser.recorded.answers import AGAIN, Recording
+from tests.browser.recorded.server import RecordedApi
+from tests.browser.visit import Visit
+
+RECORDING = bool(os.environ.get("RANKERY_TEST_RECORD"))
+Make = Callable[[Store], str]
+OnRecord = Callable[[str, Make], str]
+
+
+@dataclass
+class RecordedResults(Prepared):
+    """What a service made for the tests before they were recorded.
+
+    Attributes:
+        pages_url: Where the pages ask, too.
+    """
+
+    pages_url: str = ""
+
+    def get(self, path: str) -> Json:
+        """Ask as a page does."""
+        return self._answer(self._client.get(self.pages_url + path))
+
+    def post(self, path: str, **body: Any) -> Json:
+        """Have the service make something while it is recorded."""
+        assert RECORDING, f"not on record: POST {path} {body}; {AGAIN}"
+        return super().post(path, **body)
+
+
+@pytest.fixture(scope="package")
+def upstream(request: pytest.FixtureRequest) -> str | None:
+    """The address of the service that is recorded; None where the recordings answer."""
+    return request.getfixturevalue("live_url") if RECORDING else None
+
+
+@pytest.fixture(scope="package")
+def recorded_api(chromium_path: str, upstream: str | None) -> Iterator[RecordedApi]:
+    """Serve the pages once for all tests."""
+    with RecordedApi(upstream) as api:
+        yield api
+
+
+@pytest.fixture(scope="package")
+def service_url(recorded_api: RecordedApi) -> str:
+    """The address of the pages, whose API is on record."""
+    return recorded_api.url
+
+
+@pytest.fixture(scope="module")
+def recording(request: pytest.FixtureRequest) -> Iterator[Recording]:
+    """The answers to the tests of a module."""
+    module = request.path.stem.removeprefix("test_")
+    recording = Recording(module) if RECORDING else Recording.load(module)
+    yield recording
+    if RECORDING:
+        recording.save()
+
+
+@pytest.fixture
+def visit(
+    request: pytest.FixtureRequest, recorded_api: RecordedApi, recording: Recording, visit: Visit
+) -> Iterator[Visit]:
+    """Open a page whose API answers as it answered to this test when it was recorded."""
+    name = request.node.name
+    recorded_api.missing.clear()
+    recorded_api.answers = {} if RECORDING else recording.tests.get(name, {})
+    yield visit
+    if RECORDING:
+        visit.settle()
+        visit.page.wait_for_timeout(1500)  # what the page still asks for belongs to the record, too
+        recording.tests[name] = recorded_api.answers
+    assert recorded_api.missing == [], AGAIN
+
+
+@pytest.fixture(scope="module")
+def prepared(recorded_api: RecordedApi, upstream: str | None, recording: Recording) -> Iterator[Prepared]:
+    """What a service has made for the tests of a module; its answers come from where those of the page do."""
+    prepared = RecordedResults(upstream or "", recording.made, pages_url=recorded_api.url)
+    yield prepared
+    prepared.close()
+
+
+@pytest.fixture
+def on_record(request: pytest.FixtureRequest, recording: Recording) -> OnRecord:
+    """Return the id of a job whose past was put on record, by its name and what puts it there."""
+
+    def made(name: str, make: Make) -> str:
+        if RECORDING and name not in recording.made:
+            recording.made[name] = make(request.getfixturevalue("store"))
+        return recording.made[name]
+
+    return made

@@ -1,0 +1,57 @@
+"""Jobs that were tried more than once, and jobs that met a limit, as their users see them."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import histories
+from tests.browser.recorded.conftest import OnRecord
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRecord) -> None:
+    """Each attempt with its end and where it began; the sentence above says what it comes to."""
+    page = visit.open(f"/jobs/{on_record('resumed', histories.resumed)}")
+    panel = page.locator(".attempts")
+    expect(panel.locator("tbody tr")).to_have_count(3)
+    expect(panel.locator(".status")).to_have_text(["handed back", "worker lost", "running"])
+    expect(panel.locator("tbody tr").last).to_contain_text(f"iteration {histories.CHECKPOINT}")
+    expect(panel.locator(".hint")).to_contain_text(
+        "Its worker stopped answering once, and a worker handed it back once."
+    )
+    expect(panel.locator(".hint")).to_contain_text(f"went on from iteration {histories.CHECKPOINT}")
+    expect(page.locator(".job-marks")).to_have_text("resumed")
+    visit.fit("attempts")
+
+
+def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) -> None:
+    """Why it failed, what to do about it, and every attempt."""
+    page = visit.open(f"/jobs/{on_record('lost', histories.lost_for_good)}")
+    problem = page.locator(".job-problem")
+    expect(problem).to_contain_text("Worker lost")
+    expect(problem).to_contain_text("for want of memory")
+    expect(page.locator(".attempts .status")).to_have_text(["worker lost"] * histories.ATTEMPTS)
+    expect(page.locator(".progress-words")).to_contain_text(f"over {histories.ATTEMPTS} attempts")
+
+
+@pytest.mark.parametrize("title", ["Time limit", "Memory limit"])
+def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
+    """The limits stand at the top, the way on below the problem; one attempt is no history."""
+    limits = {"seconds": 5400.0, "memory_bytes": 4_000_000_000}
+    job_id = on_record(title, lambda store: histories.failed(store, title, "It was too much.", limits))
+    page = visit.open(f"/jobs/{job_id}")
+    expect(page.locator(".job-meta")).to_contain_text("at most 1 h 30 min and 4.0 GB")
+    expect(page.locator(".job-problem")).to_contain_text(title)
+    expect(page.locator(".job-problem")).to_contain_text("submit it again with a higher limit")
+    expect(page.locator(".attempts")).to_be_hidden()
+
+
+def test_the_list_marks_what_was_tried_again(visit: Visit, on_record: OnRecord) -> None:
+    """A job of one attempt has no mark."""
+    lost = on_record("lost", histories.lost_for_good)
+    once = on_record("once", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
+    page = visit.open("/jobs")
+    expect(page.locator(f'[data-job="{lost}"] .tag')).to_have_text("3 attempts")
+    expect(page.locator(f'[data-job="{once}"] .status')).to_have_text("failed")
+    expect(page.locator(f'[data-job="{once}"] .tag')).to_have_count(0)
