@@ -14,7 +14,9 @@ from app.http.root_path import root_path_of
 
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
-NOT_BUILT = "the guide has not been built here: `make serve` builds it in the background, `make guide` with screenshots"
+NOT_BUILT = (
+    "the guide has not been built here: `make serve` builds it in the background, `make guide` at once"
+)
 
 
 def mount_guide(application: FastAPI, site: Path = SITE) -> None:
