@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-GENERATED := rankery/client/synchronous rankery/client/schemas/requests.py rankery/client/schemas/answers.py rankery/cli/job_names.py
+# Checked in; `make client` generates it.
 CLIENT := rankery/client/schemas/answers.py
 API_TYPES := app/dashboard/types/openapi.d.ts
 # Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
@@ -34,10 +34,6 @@ develop: .venv/.developed install ## add to .venv what tests, benchmarks and lin
 .venv/.developed: .venv/.installed requirements/development.lock
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
 	@touch $@
-
-# The guide and the client are made from the code, so that the code is among what they depend on.
-$(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchronous -name '*.py')
-	$(BIN)/python -m tools.generate_client
 
 # So that no start of the service waits, nor the guide's pictures.
 .venv/.compiled: $(CLIENT) $(shell find core -name '*.py')
@@ -235,7 +231,8 @@ check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to
 	$(BIN)/python -m tools.check_platforms
 
 .PHONY: client
-client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
+client: .venv/.developed ## generate the schemas and the synchronous half of the Python client, after a change of the HTTP interface or of the other half
+	$(BIN)/python -m tools.generate_client
 
 .PHONY: format
 format: develop node_modules/.package-lock.json ## format the code
@@ -257,5 +254,5 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlflow .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(GENERATED) $(API_TYPES)
+	rm -rf .venv .venv-mlflow .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(API_TYPES)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
