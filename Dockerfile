@@ -34,11 +34,9 @@ COPY worker worker
 COPY core core
 COPY rankery rankery
 COPY server server
-COPY tools tools
 COPY guide guide
 COPY docs docs
 RUN export PYTHONPATH=/opt/build \
-    && python -m tools.generate_client \
     && python -m guide \
     && pip install --no-cache-dir --no-deps --no-build-isolation . ./server
 WORKDIR /

@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-GENERATED := rankery/client/synchronous rankery/client/schemas/requests.py rankery/client/schemas/answers.py rankery/cli/job_names.py
 GUIDE := app/guide/site/index.html
+# Checked in; `make client` generates it.
 CLIENT := rankery/client/schemas/answers.py
 API_TYPES := app/dashboard/types/openapi.d.ts
 # Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
@@ -19,7 +19,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed $(CLIENT) ## make .venv to run the service in; nothing to do when up to date
+install: .venv/.installed ## make .venv to run the service in; nothing to do when up to date
 
 # Locks in layers: development holds extras, extras hold service. A new lock keeps the layer that .venv has.
 LAYER = $(or $(and $(wildcard .venv/.developed),development),$(and $(wildcard .venv/.extended),extras),service)
@@ -49,10 +49,6 @@ develop: .venv/.developed install ## add to .venv the optional packages, and wha
 
 .venv/.developed: .venv/.installed requirements/development.lock
 	$(call synchronise,development)
-
-# The guide and the client are made from the code, so that the code is among what they depend on.
-$(CLIENT): .venv/.builds $(shell find tools app core rankery/client/asynchronous -name '*.py')
-	$(BIN)/python -m tools.generate_client
 
 node_modules/.package-lock.json: .venv/.developed package.json package-lock.json
 	$(NPM) ci
@@ -255,7 +251,8 @@ check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to
 	$(BIN)/python -m tools.check_platforms
 
 .PHONY: client
-client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
+client: .venv/.developed ## generate the schemas and the synchronous half of the Python client, after a change of the HTTP interface or of the other half
+	$(BIN)/python -m tools.generate_client
 
 .PHONY: format
 format: develop node_modules/.package-lock.json ## format the code
@@ -281,5 +278,5 @@ AGREED := --constraints requirements/development.lock
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlflow .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(GENERATED) $(API_TYPES)
+	rm -rf .venv .venv-mlflow .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(API_TYPES)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,1 +1,1 @@
-"""What is made from the code, and not checked in."""
+"""What is made from the code."""

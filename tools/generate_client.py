@@ -1,4 +1,4 @@
-"""Generate what of the client follows from the service; `make install` runs it.
+"""Generate what of the client follows from the service; `make client` runs it.
 
 The schemas come from the service's own OpenAPI document, by datamodel-code-generator; the synchronous client
 from the asynchronous one, by unasync.
