@@ -294,7 +294,7 @@ def install(
     def content() -> bytes:
         return json.dumps(openapi(), ensure_ascii=False, separators=(",", ":")).encode()
 
-    async def send(request: Request) -> Response:
+    def send(request: Request) -> Response:  # in a thread: the first one builds the document
         return conditional(request, Response(content(), media_type="application/json"))
 
     # FastAPI's own route writes the document anew for each request, and without an ETag.
