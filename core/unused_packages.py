@@ -20,4 +20,4 @@ def leave_out_unused() -> None:
     For processes of the service alone: whoever uses core as a library may hand it data frames.
     """
     if not any(isinstance(finder, _LeftOut) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _LeftOut())  # type: ignore[arg-type] # a finder without caches
+        sys.meta_path.insert(0, _LeftOut())

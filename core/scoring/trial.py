@@ -10,8 +10,8 @@ import numpy as np
 
 from core.errors import ModelError
 from core.scoring.contributions import Contributions, Explainability
-from core.scoring.limits import MAX_STEPS
 from core.scoring.forest import Forest
+from core.scoring.limits import MAX_STEPS
 from core.scoring.model_text import ModelText
 from core.types import Float64Array
 

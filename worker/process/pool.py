@@ -45,9 +45,9 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        The kernels were compiled before the fork and are loaded from the cache by the jobs that use them. Where
-        the cache lacks some and can only be read, they are compiled here and never in the parent: OpenMP does
-        not survive a fork.
+        The kernels were compiled before the fork, and jobs load those that they use from the cache. What a
+        cache lacks that can only be read is compiled here and never in the parent: OpenMP does not survive a
+        fork.
         """
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
