@@ -139,6 +139,10 @@ fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our read
 check-image: ## build the Dockerfile's image from Debian's packages, without an engine, run it and print its size; needs root
 	tools/check_image.sh
 
+.PHONY: bench-start
+bench-start: develop ## processor seconds until the service is ready, by process, and of single imports
+	$(BIN)/python -m benchmarks.start
+
 .PHONY: bench-objectives
 bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives

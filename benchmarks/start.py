@@ -1,8 +1,8 @@
 """Processor seconds until the embedded service is ready, by process, and those of single imports.
 
 Ready means that models can be scored and that each pool process of the workers has reported for work. The
-kernels are in the cache before the first start. Medians; times of processes are those of all their threads
-and of children that have ended, so that other work on the machine counts little.
+kernels are in the cache before the first start. Times of processes are those of all their threads and of
+children that have ended, so that other work on the machine counts little.
 """
 
 import argparse

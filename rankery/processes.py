@@ -45,7 +45,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         import uvicorn
 
         from app import create_app
-        from app.dashboard.preparation import prepare
+        from app.dashboard.assets import prepare_plotly
         from app.http.connections import server_options
         from app.http.logs import configure_logging
         from app.http.low_priority import LOW_PRIORITY
@@ -57,8 +57,8 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     _warn_of_unknown_variables()
     _check_store(settings)
     application = create_app(settings)
-    prepare()
     _start_later(LOW_PRIORITY.start)
+    _start_later(prepare_plotly)
     # A full collection stops every request, and what was made so far would make it last a fifth of a second.
     gc.collect()
     gc.freeze()
@@ -243,6 +243,9 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
 def _prepare_environment(threads: int | None = None) -> None:
     """Set what numba, OpenMP and Arrow read once, when they are first imported."""
     from core.machine import limit_threads
+    from core.unused_packages import leave_out_unused
+
+    leave_out_unused()
 
     configured = os.environ.get("RANKERY_THREADS", "")
     limit_threads(wanted=threads or (int(configured) if configured.isdecimal() else None))

@@ -21,6 +21,7 @@ from core.logs import capture_output
 from core.store import Store, StoreSettings
 from core.store.visibility import limited_to, projects
 from core.subprocesses import module_command, module_environment
+from core.unused_packages import leave_out_unused
 
 _NICE = 19
 
@@ -151,6 +152,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    leave_out_unused()
     # By its name, so that what is pickled here is known there.
     from app.http.low_priority import main as serve
 

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -300,9 +299,8 @@ def install(
     def content() -> bytes:
         return json.dumps(compact(openapi()), ensure_ascii=False, separators=(",", ":")).encode()
 
-    async def send(request: Request) -> Response:
-        body = await run_in_threadpool(content)
-        return conditional(request, Response(body, media_type="application/json"))
+    def send(request: Request) -> Response:  # in a thread: the first one builds the document
+        return conditional(request, Response(content(), media_type="application/json"))
 
     # FastAPI's own route writes the document anew for each request, and without an ETag.
     own = [route for route in application.routes if getattr(route, "path", None) != application.openapi_url]

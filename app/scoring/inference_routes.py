@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import Header, Path, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from app.http.bodies import JsonRequest
 from app.http.problems import OUT_OF_MEMORY, kind_of
-from app.http.route import Handle, Router
+from app.http.route import DeferredRoute, Handle, Router
 from app.scoring.inference_schemas import (
     ANSWER_EXAMPLE,
     REQUEST_BODY,
@@ -34,7 +33,7 @@ from app.services import Services, UseServices, services_of
 from core.errors import InvalidInput, RankeryError
 
 
-class InferenceRoute(APIRoute):
+class InferenceRoute(DeferredRoute):
     """A route with protocol errors: `{"error": "…"}`."""
 
     def get_route_handler(self) -> Handle:

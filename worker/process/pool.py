@@ -12,7 +12,7 @@ from core.polling import polling
 from core.store import Store
 from core.subprocesses import die_with_parent
 from core.telemetry import start_tracing
-from core.warm_up import warm_up
+from core.warm_up import missing, warm_up
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
 from worker.settings import WorkerSettings
@@ -45,8 +45,9 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        Kernels are loaded here and never in the parent: OpenMP does not survive a fork. They were compiled
-        before the fork, unless the cache can only be read.
+        The kernels were compiled before the fork, and jobs load those that they use from the cache. What a
+        cache lacks that can only be read is compiled here and never in the parent: OpenMP does not survive a
+        fork.
         """
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
@@ -54,7 +55,7 @@ class PoolProcess:
         self._stop_tracing = start_tracing("rankery-worker")
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop):
-            warm_up()
+            warm_up(missing())
         _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:

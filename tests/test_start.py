@@ -1,0 +1,50 @@
+"""What a process of the service imports until it is ready."""
+
+import subprocess
+import sys
+
+import pytest
+
+# None is used before a request or a job needs it; each takes a tenth of a second to two seconds.
+_LATER = {
+    *("alembic", "dask", "distributed", "jax", "matplotlib", "optuna", "pandas", "plotly", "polars"),
+    *("pyarrow.dataset", "scipy.special", "scipy.stats", "sklearn"),
+}
+_WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); import worker.process.lanes"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("program", "absent"),
+    [
+        ("import app.application", _LATER | {"lightgbm", "celery", "redis"}),
+        # The pool processes share by their fork what jobs of all kinds import.
+        (_WORKER, _LATER - {"scipy.special"}),
+        (
+            "import rankery.processes; rankery.processes.unknown_variables()",
+            _LATER | {"lightgbm", "celery", "redis", "sqlalchemy", "numpy", "pyarrow", "numba"},
+        ),
+    ],
+    ids=["api", "worker", "settings"],
+)
+def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[str]) -> None:
+    """Whichever extras are installed."""
+    found = f"print(*sorted(name for name in {sorted(absent)!r} if sys.modules.get(name)))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", f"import sys\n{program}\n{found}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []
+
+
+def test_packages_of_no_use_are_left_out_before_arrow_looks_for_them() -> None:
+    """The first array of a process would import pandas."""
+    program = (
+        "import sys; from core.unused_packages import leave_out_unused; leave_out_unused()\n"
+        "import pyarrow; pyarrow.array([1.0]); pyarrow.table({'a': [1]})\n"
+        "import lightgbm; print(lightgbm.compat.SKLEARN_INSTALLED, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
