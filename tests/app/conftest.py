@@ -2,8 +2,11 @@
 
 import hashlib
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -31,13 +34,7 @@ FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
 @pytest.fixture
 def settings(places: Places) -> ApiSettings:
     """Settings of an API process with a store of its own and small limits."""
-    return ApiSettings(
-        **places,
-        broker_url=NO_BROKER,
-        max_upload_bytes=MAX_UPLOAD_BYTES,
-        max_json_bytes=20_000,
-        max_rank_bytes=100_000,
-    )
+    return _settings(places)
 
 
 @pytest.fixture
@@ -49,13 +46,21 @@ def application(settings: ApiSettings) -> FastAPI:
 @pytest.fixture
 def client(application: FastAPI) -> Iterator[TestClient]:
     """A client of the running application."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    with TestClient(application, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+    with _usual_logging(), _running(application) as client:
         yield client
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="module")
+def refusing_client(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of an application that the tests of a file share: all that they send is refused."""
+    folder = tmp_path_factory.mktemp("refusing")
+    shutil.copy(migrated_file, folder)
+    no_limits = {"reads_per_second": 0.0, "writes_per_second": 0.0}
+    application = create_app(_settings({"data_dir": folder}).model_copy(update=no_limits))
+    with ExitStack() as stack:
+        with _usual_logging():
+            client = stack.enter_context(_running(application))
+        yield client
 
 
 @pytest.fixture
@@ -144,6 +149,31 @@ def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
         "dataset_id": ready_dataset(),
         "loss": {"name": "lambdarank"},
     }
+
+
+def _settings(places: Places) -> ApiSettings:
+    return ApiSettings(
+        **places,
+        broker_url=NO_BROKER,
+        max_upload_bytes=MAX_UPLOAD_BYTES,
+        max_json_bytes=20_000,
+        max_rank_bytes=100_000,
+    )
+
+
+def _running(application: FastAPI) -> TestClient:
+    return TestClient(application, base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+@contextmanager
+def _usual_logging() -> Iterator[None]:
+    """Undo after the block how an application that starts within configures logging."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
 
 
 def _model_text() -> str:

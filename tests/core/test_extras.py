@@ -1,8 +1,8 @@
 """Optional packages, each in the extra of `rankery-server` that its error names."""
 
+import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,53 +18,79 @@ _FIND = (
 )
 
 
+# Package, code that needs it, what the error calls that, extra.
+CASES = [
+    (
+        "psycopg",
+        _STORE.replace("{setting}", "database_url='postgresql://user@db.invalid/rankery'"),
+        "a PostgreSQL database",
+        "postgresql",
+    ),
+    ("s3fs", _STORE.replace("{setting}", "storage_url='s3://bucket'"), "an artifact storage on S3", "s3"),
+    (
+        "onnx",
+        "from core.export.onnx import Onnx; Onnx().read(b'', None)",
+        "an export to ONNX",
+        "onnx",
+    ),
+    ("s3fs", _FIND.format(address="s3://bucket/x"), "an address of S3", "s3"),
+    ("gcsfs", _FIND.format(address="gs://bucket/x"), "an address of Google Cloud Storage", "gcs"),
+    (
+        "huggingface_hub",
+        _FIND.format(address="hf:org/name/x"),
+        "an address of the Hugging Face Hub",
+        "huggingface",
+    ),
+    (
+        "ir_datasets",
+        _FIND.format(address="ir_datasets:vaswani") + ".read(0, None).__enter__()",
+        "a dataset of ir_datasets",
+        "ir-datasets",
+    ),
+    ("jax", "import core.training.networks", "training a network", "neural"),
+    ("distributed", "import worker.ranks.connections", "a distributed training", "distributed"),
+    (
+        "cryptography",
+        "from worker.ranks.identity import Identity; Identity.new('job_1', 1)",
+        "a distributed training",
+        "distributed",
+    ),
+]
+# As where no extra is installed: one process, for its imports take seconds.
+_RUN = """
+import json, sys
+cases = json.load(sys.stdin)
+for package, _ in cases:
+    sys.modules[package] = None
+errors = []
+for _, code in cases:
+    try:
+        exec(code)
+        errors.append(None)
+    except Exception as error:
+        errors.append(f"{type(error).__name__}: {error}")
+json.dump(errors, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What each case raises in a process that has none of the packages."""
+    folder = str(tmp_path_factory.mktemp("data"))
+    cases = [(package, code.format(folder=folder)) for package, code, _, _ in CASES]
+    command = [sys.executable, "-c", _RUN]
+    done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
 @pytest.mark.parametrize(
-    ("package", "code", "what", "extra"),
-    [
-        (
-            "psycopg",
-            _STORE.replace("{setting}", "database_url='postgresql://user@db.invalid/rankery'"),
-            "a PostgreSQL database",
-            "postgresql",
-        ),
-        ("s3fs", _STORE.replace("{setting}", "storage_url='s3://bucket'"), "an artifact storage on S3", "s3"),
-        (
-            "onnx",
-            "from core.export.onnx import Onnx; Onnx().read(b'', None)",
-            "an export to ONNX",
-            "onnx",
-        ),
-        ("s3fs", _FIND.format(address="s3://bucket/x"), "an address of S3", "s3"),
-        ("gcsfs", _FIND.format(address="gs://bucket/x"), "an address of Google Cloud Storage", "gcs"),
-        (
-            "huggingface_hub",
-            _FIND.format(address="hf:org/name/x"),
-            "an address of the Hugging Face Hub",
-            "huggingface",
-        ),
-        (
-            "ir_datasets",
-            _FIND.format(address="ir_datasets:vaswani") + ".read(0, None).__enter__()",
-            "a dataset of ir_datasets",
-            "ir-datasets",
-        ),
-        ("jax", "import core.training.networks", "training a network", "neural"),
-        ("distributed", "import worker.ranks.connections", "a distributed training", "distributed"),
-        (
-            "cryptography",
-            "from worker.ranks.identity import Identity; Identity.new('job_1', 1)",
-            "a distributed training",
-            "distributed",
-        ),
-    ],
+    "place", range(len(CASES)), ids=[f"{package}-{what}" for package, _, what, _ in CASES]
 )
-def test_an_absent_package_is_named_with_its_extra(
-    tmp_path: Path, package: str, code: str, what: str, extra: str
-) -> None:
+def test_an_absent_package_is_named_with_its_extra(errors: list[str], place: int) -> None:
     """Everything else is imported without it, and the error says how to install it."""
-    lines = f"import sys; sys.modules[{package!r}] = None\n{code.format(folder=str(tmp_path))}"
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == (
-        f'core.errors.ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]",'
+    _, _, what, extra = CASES[place]
+    assert errors[place] == (
+        f'ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]",'
         " or make extras in a clone"
     )

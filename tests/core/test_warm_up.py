@@ -68,6 +68,19 @@ def run(program: str, cache: Path, **environment: str) -> list[str]:
     return finish(start(program, cache, **environment))
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A cache that holds the parts, and what the process that had them compiled printed; to be copied."""
+    folder = tmp_path_factory.mktemp("compiled")
+    return folder, run(COMPILE + LOAD, folder)
+
+
+@pytest.fixture
+def cache(compiled: tuple[Path, list[str]], tmp_path: Path) -> Path:
+    """A cache of this test that holds the parts."""
+    return shutil.copytree(compiled[0], tmp_path / "cache")
+
+
 @pytest.fixture
 def read_only() -> "Callable[[Path], Path]":
     """Takes the right to write from a folder and all below."""
@@ -90,13 +103,16 @@ def test_parts_name_what_exists_and_come_after_what_they_call() -> None:
 
 
 @pytest.mark.long
-def test_the_process_that_asks_compiles_nothing_itself(tmp_path: Path) -> None:
+def test_the_process_that_asks_compiles_nothing_itself(
+    compiled: tuple[Path, list[str]], tmp_path: Path
+) -> None:
     """Children compile, so that their memory is given back; it loads all from the cache."""
-    assert run(COMPILE + LOAD, tmp_path)[0] == "0"
-    assert run("warm_up(FEW); print(count_compiled())", tmp_path / "empty")[0] != "0"
+    assert compiled[1][0] == "0"
+    assert run("warm_up(FEW[:1]); print(count_compiled())", tmp_path / "empty")[0] != "0"
 
 
 @pytest.mark.long
+@pytest.mark.slow  # tests/core/test_jit.py shows it of one kernel
 def test_two_services_share_the_work(tmp_path: Path) -> None:
     """They start on one empty cache at once; each ends with all kernels, none of them lost."""
     services = [start(COMPILE + LOAD, tmp_path) for _ in range(2)]
@@ -145,31 +161,29 @@ def test_a_stop_leaves_no_child(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_read_only_cache_is_read(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
+def test_a_read_only_cache_is_read(cache: Path, read_only: Callable[[Path], Path]) -> None:
     """As in an image whose files nobody may write: what it holds is loaded."""
-    run(COMPILE, tmp_path)
-    assert run(LOAD, read_only(tmp_path)) == ["0", str(tmp_path)]
+    assert run(LOAD, read_only(cache)) == ["0", str(cache)]
 
 
 @pytest.mark.long
 def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
-    tmp_path: Path, read_only: Callable[[Path], Path]
+    cache: Path, tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
-    """Its kernels would not run here; what is compiled instead is kept where that is possible."""
-    image, home = tmp_path / "image", tmp_path / "home"
-    run(COMPILE, image, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
-    read_only(image)
-    assert run(COMPILE + LOAD, image, XDG_CACHE_HOME=str(home)) == ["0", str(home / "rankery" / "kernels")]
+    """Its kernels would not run there; what is compiled instead is kept where that is possible."""
+    home = tmp_path / "home"
+    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "XDG_CACHE_HOME": str(home)}
+    assert run(COMPILE + LOAD, read_only(cache), **other) == ["0", str(home / "rankery" / "kernels")]
 
 
 @pytest.mark.long
-def test_processors_share_a_writable_cache(tmp_path: Path) -> None:
+@pytest.mark.slow  # the test above tells the kernels of two processors apart
+def test_processors_share_a_writable_cache(cache: Path) -> None:
     """Each finds its own kernels, whichever compiled first."""
     other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    run(COMPILE, tmp_path, **other)
-    assert run("print(len(missing(FEW)))", tmp_path) == ["2"]
-    run(COMPILE, tmp_path)
-    assert run(LOAD, tmp_path)[0] == run(LOAD, tmp_path, **other)[0] == "0"
+    assert run("print(len(missing(FEW)))", cache, **other) == ["2"]
+    run(COMPILE, cache, **other)
+    assert run(LOAD, cache)[0] == run(LOAD, cache, **other)[0] == "0"
 
 
 @pytest.mark.long
@@ -185,7 +199,7 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
 ) -> None:
     """Without any folder to write to, each process compiles for itself, and says what to do about it."""
     folder = read_only(tmp_path / "image")
-    process = start("compile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
+    process = start("FEW = FEW[:1]\ncompile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
     printed, _ = process.communicate()
     assert process.returncode == 0, printed
     assert "run `rankery warm-up` where the folder can be written" in printed
@@ -193,11 +207,10 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
 
 
 @pytest.mark.long
-def test_kernels_that_are_not_kept_are_not_marked(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
+def test_kernels_that_are_not_kept_are_not_marked(cache: Path, read_only: Callable[[Path], Path]) -> None:
     """As on a full disk: the next start would believe that they are there."""
-    run(COMPILE, tmp_path)
-    shutil.rmtree(next(tmp_path.glob("warm-*")))
-    (kernels,) = tmp_path.glob("inspection-*")
+    shutil.rmtree(next(cache.glob("warm-*")))
+    (kernels,) = cache.glob("inspection-*")
     for index in kernels.rglob("*.nbi"):
         index.unlink()
     read_only(kernels)
@@ -207,5 +220,5 @@ try:
 except KernelsNotReady as error:
     print([part.name for part in missing(FEW)], error)
 """
-    printed = " ".join(run(program, tmp_path))
+    printed = " ".join(run(program, cache))
     assert printed.startswith("['inspection.shuffles'] cannot be compiled (inspection.shuffles): Permission")

@@ -5,9 +5,9 @@ import io
 from pathlib import Path
 
 import pytest
-from rankery.client.schemas.answers import Interval
 from rich.console import Console
 
+from rankery.client.schemas.answers import Interval
 from rankery.demo.files import first_query
 from rankery.demo.screen import Mean, Screen
 from rankery.errors import UserError

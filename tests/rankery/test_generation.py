@@ -4,8 +4,6 @@ import inspect
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 import rankery.client
 from tools.generate_client import CLIENT, _synchronous, generated
 
@@ -17,9 +15,8 @@ def test_the_synchronous_half_is_current() -> None:
     assert set((CLIENT / "synchronous").glob("*.py")) <= set(files)
 
 
-@pytest.mark.slow
 def test_generated_files_are_current() -> None:
-    """A change of the interface is not whole without `make client`, which `make install` runs."""
+    """A change of the interface is not whole without `make client`."""
     assert stale(generated()) == [], "run `make client`"
 
 

@@ -102,13 +102,12 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["declared", "streamed"])
 @pytest.mark.parametrize("case", BAD_UPLOADS)
-def test_a_bad_upload_leaves_nothing(
-    client: TestClient, settings: ApiSettings, case: str, streamed: bool
-) -> None:
+def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, streamed: bool) -> None:
     """Each mistake is a problem of its own, and neither rows nor files are left behind."""
     content_type, body, status, pointer = BAD_UPLOADS[case]
     content: Any = iter([body[i : i + 1000] for i in range(0, len(body), 1000)]) if streamed else body
-    response = client.post("/v1/datasets", content=content, headers={"Content-Type": content_type})
+    headers = {"Content-Type": content_type}
+    response = refusing_client.post("/v1/datasets", content=content, headers=headers)
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     problem = response.json()
@@ -117,7 +116,8 @@ def test_a_bad_upload_leaves_nothing(
     else:
         assert problem["type"] == "/problems/invalid-input"
         assert [error["pointer"] for error in problem["errors"]] == [pointer]
-    _assert_nothing_left(client, settings)
+    settings = refusing_client.app.state.services.settings  # type: ignore[attr-defined]
+    _assert_nothing_left(refusing_client, settings)
 
 
 def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> None:

@@ -145,6 +145,12 @@ BAD_JSON: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.fixture
+def client(refusing_client: TestClient) -> TestClient:
+    """A client whose requests are refused."""
+    return refusing_client
+
+
 def _post(client: TestClient, content: bytes, content_type: str = "application/json") -> Any:
     return client.post("/v1/jobs", content=content, headers={"Content-Type": content_type})
 

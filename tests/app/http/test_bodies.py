@@ -126,18 +126,18 @@ def _with(payload: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[st
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", _SCHEMAS)
-def test_numbers_beyond_every_bound(client: TestClient, case: str) -> None:
+def test_numbers_beyond_every_bound(refusing_client: TestClient, case: str) -> None:
     """In every member that takes a number they are mistakes of the caller, never faults of ours."""
     path, payload = _SCHEMAS[case]
-    schemas = client.app.openapi()["components"]["schemas"]  # type: ignore[attr-defined]
+    schemas = refusing_client.app.openapi()["components"]["schemas"]  # type: ignore[attr-defined]
     fields = set(_number_fields(schemas[case.rpartition(" ")[2]], schemas))
     assert fields
     for field, number in itertools.product(fields, (str(HUGE), f"-{HUGE}", "1e999", "1e400")):
         body = json.dumps(_with(payload, field, "NUMBER")).replace('"NUMBER"', number)
-        answer = client.post(path, content=body, headers={"content-type": "application/json"})
+        answer = refusing_client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 422, (field, number, answer.text)
     for field in fields:  # which a parameter may well be, and then the dataset is missing
-        answer = client.post(path, json=_with(payload, field, 2**63))
+        answer = refusing_client.post(path, json=_with(payload, field, 2**63))
         assert answer.status_code in (404, 422), (field, answer.text)
 
 
@@ -153,9 +153,11 @@ def test_numbers_beyond_every_bound(client: TestClient, case: str) -> None:
         "/v1/jobs/job_1/history?after=",
     ],
 )
-def test_numbers_beyond_every_bound_in_the_address(client: TestClient, path: str, number: str) -> None:
+def test_numbers_beyond_every_bound_in_the_address(
+    refusing_client: TestClient, path: str, number: str
+) -> None:
     """Parameters are checked likewise."""
-    assert client.get(path + number).status_code == 422
+    assert refusing_client.get(path + number).status_code == 422
 
 
 @pytest.mark.long

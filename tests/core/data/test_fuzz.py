@@ -3,8 +3,9 @@
 import pytest
 
 from tests.core.data.fuzz import fuzz
+from tests.examples import examples
 
-FILES = 300
+FILES = examples(1_500)
 
 
 @pytest.mark.long

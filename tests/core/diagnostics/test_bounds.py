@@ -1,4 +1,4 @@
-"""The theorems of the papers on ten thousand random queries, and where they fail as printed."""
+"""The theorems of the papers on thousands of random queries, and where they fail as printed."""
 
 import itertools
 from dataclasses import replace
@@ -16,8 +16,9 @@ from core.diagnostics.softmax_bounds import softmax_bounds_ndcg
 from core.losses import make_loss
 from core.metrics import conventions, parse_metric
 from core.types import Float64Array
+from tests.examples import examples
 
-N_QUERIES = 10_000
+N_QUERIES = examples(10_000)
 
 
 @cache

@@ -1,5 +1,9 @@
 """Runs that miss judged documents and retrieve unjudged ones measure as trec_eval measures them."""
 
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
 import ir_measures
 import numpy as np
 import pytest
@@ -83,6 +87,14 @@ def _joined(qrels: Qrels, run: Scores) -> JudgedRun:
     return join_run(dataset, retrieved)
 
 
+def combinations() -> Iterator[Any]:
+    """Combine any two of level, depth and preset; slow: all three."""
+    for (i, level), (j, depth) in product(enumerate((1, 2, 3)), enumerate((None, 1, 10))):
+        for k, preset in enumerate(("trec_eval", "default")):
+            marks = () if (i + j) % 3 == k else pytest.mark.slow
+            yield pytest.param(level, depth, preset, marks=marks)
+
+
 def _first(run: Scores, depth: int) -> Scores:
     """Keep so many documents of each query in trec_eval's order: by score, then the larger id first."""
     return {
@@ -92,9 +104,7 @@ def _first(run: Scores, depth: int) -> Scores:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("level", [1, 2, 3])
-@pytest.mark.parametrize("depth", [None, 1, 10])
-@pytest.mark.parametrize("preset", ["trec_eval", "default"])
+@pytest.mark.parametrize(("level", "depth", "preset"), list(combinations()))
 def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset: str) -> None:
     """To 1e-9, at levels of relevance (-l) and depths (-M), by our spellings and, under any preset, its own.
 

@@ -88,7 +88,7 @@ def combinations() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "weighted", "threads"), combinations(), indirect=["threads"], ids=str
+    ("name", "options", "weighted", "threads"), list(combinations()), indirect=["threads"], ids=str
 )
 def test_shards_have_the_terms_of_the_whole(
     name: str, options: dict[str, Any], weighted: bool, threads: int

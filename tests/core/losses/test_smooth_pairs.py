@@ -1,5 +1,7 @@
 """Pairs of long queries that are summed by interpolation, against the plain loop over pairs."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,20 @@ from core.losses.smooth_pairs import FEWEST_DOCUMENTS, LongQueries, is_smooth, s
 from core.types import Float64Array, Int64Array
 
 LONG = 2_500
-OPTIONS = [
-    pytest.param("ranknet", {}, id="ranknet"),
-    pytest.param("w-ranknet", {}, id="w-ranknet"),
-    pytest.param("ranknet", {"sigma": 2.0, "hessian_factor": 2.0}, id="sigma"),
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("ranknet", {}),
+    ("w-ranknet", {}),
+    ("ranknet", {"sigma": 2.0, "hessian_factor": 2.0}),
 ]
 # The last ones are so far apart that many cells are needed.
 SPREADS = [0.0, 0.01, 1.0, 5.0, 100.0]
+
+
+def combinations() -> Iterator[Any]:
+    """Combine any option with one spread and any spread with one option; slow: all with all."""
+    for (name, options), spread in product(OPTIONS, SPREADS):
+        is_usual = spread == 1.0 or (name, options) == OPTIONS[0]
+        yield pytest.param(name, options, spread, marks=() if is_usual else pytest.mark.slow)
 
 
 def queries(spread: float, seed: int = 0) -> tuple[Float64Array, Float64Array, Int64Array, Any]:
@@ -39,8 +48,7 @@ def prepared(name: str, options: dict[str, Any], spread: float) -> tuple[Pairwis
     return objective, scores
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize(("name", "options"), OPTIONS)
+@pytest.mark.parametrize(("name", "options", "spread"), list(combinations()))
 def test_interpolated_sums_are_those_of_the_pairs(name: str, options: dict[str, Any], spread: float) -> None:
     """Gradient, hessian and loss differ by less than 1e-10 of each pair's weight."""
     objective, scores = prepared(name, options, spread)
@@ -57,8 +65,7 @@ def test_interpolated_sums_are_those_of_the_pairs(name: str, options: dict[str, 
     assert abs(loss - expected.value[1] / plan.query_weights[1]) < most * LONG
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize(("name", "options"), OPTIONS)
+@pytest.mark.parametrize(("name", "options", "spread"), list(combinations()))
 def test_a_training_gets_the_terms_of_the_plain_loop(
     name: str, options: dict[str, Any], spread: float
 ) -> None:

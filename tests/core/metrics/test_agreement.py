@@ -10,10 +10,11 @@ from ir_measures import AP, Bpref, P, R, nDCG
 
 from core.metrics import PRESETS, conventions, parse_metric, preset_of
 from core.types import Float64Array, Int64Array
+from tests.examples import examples
 
 N_QUERIES = 1_000
 # scikit-learn takes a millisecond a query.
-SCORED_ONE_BY_ONE = 250
+SCORED_ONE_BY_ONE = examples(N_QUERIES)
 
 
 class _Judged:

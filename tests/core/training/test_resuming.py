@@ -1,5 +1,6 @@
 """Trainings cut in two: the same model, byte for byte, as without the cut."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,19 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "iterations",
+    [(1, 7, ITERATIONS - 1), pytest.param(range(1, ITERATIONS), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
 @pytest.mark.parametrize("sampling", SAMPLING.values(), ids=SAMPLING.keys())
 def test_resumed_at_any_iteration(
-    sampling: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
+    sampling: dict[str, Any], iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
     """Whatever is drawn at random: model text, best iteration and history are those of one piece."""
     spec = spec_of(**sampling)
     whole = train(spec, *datasets)
-    for iteration in range(1, ITERATIONS):
+    for iteration in iterations:
         resumed = train(spec, *datasets, resume=until(iteration, spec, *datasets))
         assert same(resumed, whole), iteration
 

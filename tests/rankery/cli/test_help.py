@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from rankery.cli.job_names import JobKind, JobStatus
 
 from core import data, jobs
 from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from rankery.cli import names
+from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 

@@ -7,10 +7,10 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from rankery.client.schemas.answers import Pair
 
 import rankery
 from core.evaluation import compare_systems
+from rankery.client.schemas.answers import Pair
 from rankery.errors import InvalidArgument
 from rankery.metrics import Evaluation
 from tests.rankery.library.conftest import Judged

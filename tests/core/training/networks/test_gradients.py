@@ -132,7 +132,7 @@ def frozen_value(objective: Objective, scores: Any) -> Callable[[Any], float]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "options", "net"), combinations(), ids=lambda case: str(case))
+@pytest.mark.parametrize(("name", "options", "net"), list(combinations()), ids=lambda case: str(case))
 def test_steps_follow_the_differences_of_the_loss(
     networks: dict[str, Differentiation], name: str, options: dict[str, Any], net: str
 ) -> None:
