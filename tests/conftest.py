@@ -53,15 +53,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
     yield
-    items.sort(key=_running_order)
+    files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(key=lambda item: _running_order(item, files[item.path]))
 
 
-def _running_order(item: pytest.Item) -> tuple[bool, str]:
+def _running_order(item: pytest.Item, file: int) -> tuple[bool, str, int]:
     """Put groups first: short tests fill up what is left of each process's time.
 
-    Within a file whose service has a kind of store, one kind comes after the other, so that each starts once.
+    Within a group one kind of store comes after the other, and each file as a whole: services start once.
     """
-    return item.get_closest_marker("xdist_group") is None, _service_kind(item)
+    if item.get_closest_marker("xdist_group") is None:
+        return True, "", 0
+    return False, _service_kind(item), file
 
 
 def _shared_by(item: pytest.Item) -> str | None:
