@@ -58,7 +58,8 @@ def test_demo_data_need_training_data(tmp_path: Path) -> None:
     assert done.stderr == "rankery: --validation and --test need --train, the data to learn from\n"
 
 
-@pytest.mark.parametrize("command", [pytest.param("api", marks=pytest.mark.slow), "worker"])
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["api", "worker"])
 def test_a_process_without_its_database_is_one_sentence(command: str, tmp_path: Path) -> None:
     """What it needs and cannot use is said without a traceback."""
     done = rankery(command, "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")

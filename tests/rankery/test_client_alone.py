@@ -63,14 +63,14 @@ from rankery.cli import app
 found = {}
 for words in COMMANDS:
     result = CliRunner().invoke(app, words.split())
-    found[words] = (result.exit_code, result.output)
+    found[words] = (result.exit_code, result.stderr)
 print(json.dumps(found))
 """
 
 
 @pytest.fixture(scope="module")
 def ended(alone: Path) -> dict[str, tuple[int, str]]:
-    """The exit code and the output of each command, by its words."""
+    """The exit code and the standard error of each command, by its words."""
     (alone / "judged.txt").write_text("1 qid:1 1:0.5\n")
     done = python(alone, f"COMMANDS = {list(COMMANDS)!r}\n{_RUN_ALL}")
     found: dict[str, tuple[int, str]] = json.loads(done.stdout)
@@ -88,9 +88,9 @@ def test_commands_of_the_server_say_how_to_install_it(
     alone: Path, ended: dict[str, tuple[int, str]], words: str
 ) -> None:
     """One sentence, no traceback, and nothing written."""
-    code, output = ended[words]
+    code, errors = ended[words]
     sentence = f"rankery: {COMMANDS[words]}this needs the server of Rankery: pip install rankery-server"
-    assert (code, " ".join(output.split())) == (1, sentence)
+    assert (code, " ".join(errors.split())) == (1, sentence)
     assert not (alone / "rankery-data").exists()
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-START_SECONDS = 30.0
+# As long as the embedded service waits for its API: imports alone take half a minute on a busy machine.
+START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 
 

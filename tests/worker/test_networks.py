@@ -142,8 +142,7 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
         "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
     }
-    poor = NETWORK["scorer"] | {"learning_rate": 1e-5}
-    study_id = add_study(workshop, dataset_id, scorer=poor, search_space=space, trials=3).id
+    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=6).id
     run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
     with workshop.store.read() as tx:
         study, trials = tx.studies.get(study_id), tx.studies.trials(study_id)
@@ -151,7 +150,7 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     assert study.best_number
     with workshop.store.read() as tx:
         refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
-    assert trials[0].parameters == {"/scorer/learning_rate": 1e-5, "/scorer/hidden": [6]}
+    assert trials[0].parameters == {"/scorer/learning_rate": 0.001, "/scorer/hidden": [6]}
     for trial in trials:
         assert trial.status == "succeeded", trial.problem
         assert trial.training is not None

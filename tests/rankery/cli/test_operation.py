@@ -37,7 +37,7 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
         stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--require", "better", "--json"
     )
     assert (made.document["alias"], made.document["require"]) == ("champion", "better")
-    (listed,) = rankery(stack, "gates", "list", "--json").document
+    (listed,) = rankery(stack, "gates", "list", "--name", "ops", "--json").document
     assert listed == rankery(stack, "gates", "show", "ops@champion", "--json").document
     assert rankery(stack, "gates", "show", "ops").code == 2
     assert rankery(stack, "gates", "delete", "ops@champion").code == 0
