@@ -66,7 +66,9 @@ def _shared_by(item: pytest.Item) -> str | None:
     fixtures = getattr(item, "fixturenames", ())
     if "service_kind" in fixtures:
         return "service"
-    if folder == "browser" or (folder == "security" and "target" in fixtures):
+    if folder == "browser":
+        return item.path.parent.name if "visit" in fixtures else None
+    if folder == "security" and "target" in fixtures:
         return folder
     return item.path.name if folder in _FOLDERS_OF_SERVICES else None
 

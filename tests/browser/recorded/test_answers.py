@@ -64,7 +64,8 @@ def _faults(answer: Answer, routes: list[APIRoute]) -> Iterator[str]:
 def _differences(answer: Answer, route: APIRoute) -> Iterator[str]:
     adapter = TypeAdapter(route.response_model)
     try:
-        today = json.loads(adapter.dump_json(adapter.validate_python(answer.body, by_alias=True, by_name=True), by_alias=True))
+        read = adapter.validate_python(answer.body, by_alias=True, by_name=True)
+        today = json.loads(adapter.dump_json(read, by_alias=True))
     except ValidationError as error:
         yield str(error)
         return
