@@ -72,11 +72,11 @@ def _shared_by(item: pytest.Item) -> str | None:
     path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
+    if folder == "browser":
+        return item.path.parent.name if "visit" in fixtures else None
     if "stack" in fixtures and folder != "rankery":
         return f"service-{_service_kind(item)}"
-    if folder == "browser" or (folder == "security" and "target" in fixtures):
-        return folder
-    if folder == "rankery" and "stack" in fixtures:
+    if (folder == "security" and "target" in fixtures) or (folder == "rankery" and "stack" in fixtures):
         return folder
     return path if folder in _FOLDERS_OF_SERVICES else None
 

@@ -1,23 +1,35 @@
 """Drift: looked for on the page of a model, and the report."""
 
 import random
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import expect
 
+from core.store import Store
 from tests.browser.prepared import Prepared
-from tests.browser.visit import LOOKS, Look, Visit
+from tests.browser.visit import LOOKS, PATIENCE_MILLISECONDS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
+REQUESTS = 20
+
 
 @LOOKS
-def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, look: Look) -> None:
+def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, store: Store, look: Look) -> None:
     """Features that moved stand first in the report, with their distributions before and now."""
-    reference = prepared.model(1)
+    name = f"drifting-{look[0]}"
+    prepared.training(
+        model_name=name,
+        dataset_id=prepared.dataset("learnt from.csv", 1),
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 1, "num_leaves": 7},
+    )
+    reference = f"{name}:1"
     _score_shifted(visit, reference)
+    _wait_until_sampled(store, name)
     page = visit.open(f"/models/{reference}#view=drift")
-    page.wait_for_timeout(2500)  # samples reach the store within moments
     page.get_by_role("button", name="Look for drift").click()
     report = page.locator("[data-report]").first
     expect(report.locator(".status")).to_have_text("drift")
@@ -34,10 +46,23 @@ def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, look: Look) 
     visit.photograph(f"drift-{look[0]}-{look[1]}")
 
 
+def _wait_until_sampled(store: Store, name: str) -> None:
+    """Wait until the samples of all requests have reached the store."""
+    until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
+    while time.monotonic() < until:
+        now = datetime.now(UTC)
+        with store.read() as tx:
+            samples = tx.score_samples.between(now - timedelta(days=1), now, name)
+        if sum(each.requests for each in samples) >= REQUESTS:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the samples do not reach the store")
+
+
 def _score_shifted(visit: Visit, reference: str) -> None:
     """Score queries whose first feature is far from what it was in the training data."""
     draw = random.Random(5)
-    for request in range(20):
+    for request in range(REQUESTS):
         queries = [
             {
                 "id": f"s{request}-{query}",

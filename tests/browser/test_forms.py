@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from core.losses import LOSSES
 from core.parameters import parameters_of
 from tests.browser.actions import dataset_row, fill_training, make_dataset, start_training
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -15,10 +16,10 @@ pytestmark = pytest.mark.browser
 MOST_IN_SIGHT = 4
 
 
-def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
+def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) -> None:
     """A value out of bounds, a word for a number and an unknown metric are each explained at their field."""
     visit.refusals_expected = True
-    make_dataset(visit, "refused", queries=20)
+    prepared.synthetic("refused", queries=20)
     page = fill_training(visit, dataset="refused", model="refused", iterations=5)
     page.get_by_label("Learning rate").fill("-1")
     more = page.locator("#loss-more")
@@ -44,10 +45,10 @@ def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
     expect(rate, "errors of the last attempt are gone").not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit) -> None:
+def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Prepared) -> None:
     """Of a gain list with a word in it only the word is spoken of, not that the list is none of the names."""
     visit.refusals_expected = True
-    make_dataset(visit, "worded", queries=20)
+    prepared.synthetic("worded", queries=20)
     page = fill_training(visit, dataset="worded", model="worded", iterations=5)
     page.locator("#loss-more summary").click()
     page.locator("#loss-more").get_by_label("Gain").first.select_option("own numbers…")
@@ -59,9 +60,9 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit) -> None:
     expect(explanations).to_have_text("must be a number")
 
 
-def test_losses_come_with_few_fields_in_sight(visit: Visit) -> None:
+def test_losses_come_with_few_fields_in_sight(visit: Visit, prepared: Prepared) -> None:
     """Each listed loss shows its formula and its own fields; the seldom used ones are folded."""
-    make_dataset(visit, "browsed", queries=5)
+    prepared.synthetic("browsed", queries=5)
     page = visit.open("/train")
     page.locator("#train:not([aria-busy])").wait_for()
     losses = page.locator("#loss option").all_inner_texts()
@@ -89,9 +90,9 @@ def test_markup_in_names_is_text(visit: Visit) -> None:
     assert visit.page.locator("main img").count() == 0
 
 
-def test_priority_and_limits_are_set_in_the_form(visit: Visit) -> None:
+def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepared) -> None:
     """Minutes and gigabytes reach the API as seconds and bytes, and the job says both."""
-    make_dataset(visit, "with limits", queries=60, seed=4)
+    prepared.synthetic("with limits", queries=60, seed=4)
     page = fill_training(visit, dataset="with limits", model="limited", iterations=5)
     page.get_by_label("Priority").select_option("high")
     page.locator("details", has_text="Limits").locator("summary").click()
@@ -106,10 +107,10 @@ def test_priority_and_limits_are_set_in_the_form(visit: Visit) -> None:
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
 
 
-def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit) -> None:
+def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: Prepared) -> None:
     """The server's answer finds the field, whatever unit it was typed in."""
     visit.refusals_expected = True
-    make_dataset(visit, "refused limits", queries=60, seed=5)
+    prepared.synthetic("refused limits", queries=60, seed=5)
     page = fill_training(visit, dataset="refused limits", model="limited", iterations=5)
     page.locator("details", has_text="Limits").locator("summary").click()
     page.get_by_label("Minutes, at most").fill("-1")

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.actions import make_dataset
+from tests.browser.prepared import Prepared
 from tests.browser.visit import LOOKS, Visit
 
 pytestmark = pytest.mark.browser
 
 
 @LOOKS
-def test_everything_is_found_by_keyboard(visit: Visit, look: tuple[str, int]) -> None:
+def test_everything_is_found_by_keyboard(visit: Visit, prepared: Prepared, look: tuple[str, int]) -> None:
     """Ctrl+K, a part of a name, Enter; Escape leaves, and the focus is where it was."""
     name = f"looked for {look[1]}"
-    make_dataset(visit, name, queries=5)
+    prepared.synthetic(name, queries=5)
     page = visit.open("/models")
     page.get_by_role("button", name="Theme").focus()
     page.keyboard.press("Control+k")

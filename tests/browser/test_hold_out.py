@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
+from tests.browser.actions import fill_training, start_training, upload, wait_until_read
 from tests.browser.judged_files import letor_text, table_text
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -18,9 +19,9 @@ def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
     return spec
 
 
-def test_parts_of_one_upload_choose_each_other(visit: Visit) -> None:
+def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared) -> None:
     """Training on the train part validates and tests on the others; another dataset undoes it."""
-    make_dataset(visit, "no parts", queries=10)
+    prepared.synthetic("no parts", queries=10)
     page = upload(
         visit,
         train=("parted.train", letor_text(20, seed=1)),
@@ -62,9 +63,9 @@ def test_parts_of_one_upload_choose_each_other(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Query 1")
 
 
-def test_folds_are_submitted(visit: Visit) -> None:
+def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
     """A fold for validation and a fraction for the test reach the job as typed; the job runs."""
-    make_dataset(visit, "folded", queries=30)
+    prepared.synthetic("folded", queries=30)
     page = fill_training(visit, dataset="folded", model="folded", iterations=3)
     validation = page.get_by_role("group", name="Validate on")
     validation.get_by_label("one of several folds").check()
@@ -81,9 +82,9 @@ def test_folds_are_submitted(visit: Visit) -> None:
     expect(page.locator("td.tested").first).to_be_visible()
 
 
-def test_every_fold_is_held_out_and_shown(visit: Visit) -> None:
+def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> None:
     """A cross-validation is chosen on the form; the page of the job has a row a fold and the pooled means."""
-    make_dataset(visit, "crossed", queries=30)
+    prepared.synthetic("crossed", queries=30)
     page = fill_training(visit, dataset="crossed", model="crossed", iterations=3)
     validation = page.get_by_role("group", name="Validate on")
     expect(validation.get_by_label("every fold of a column once")).to_be_hidden()
@@ -100,10 +101,9 @@ def test_every_fold_is_held_out_and_shown(visit: Visit) -> None:
     expect(page.get_by_text("crossed:1 by folds").first).to_be_visible()
 
 
-def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit) -> None:
+def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepared: Prepared) -> None:
     """Values of a column are ticked and unusable labels replaced; both reach the job, which runs."""
-    upload_page = upload(visit, file=("columns.csv", table_text()))
-    wait_until_read(upload_page)
+    prepared.uploaded("columns.csv", table_text().encode())
     page = fill_training(visit, dataset="columns.csv", model="columns", iterations=3)
     labels = page.get_by_role("group", name="Labels to replace")
     labels.get_by_label("No label").fill("0")
@@ -123,20 +123,19 @@ def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit) -> Non
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
 
 
-def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit) -> None:
+def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared: Prepared) -> None:
     """Without columns there is nothing to choose by column; without odd labels nothing to replace."""
-    make_dataset(visit, "plain", queries=10)
+    prepared.synthetic("plain", queries=10)
     page = fill_training(visit, dataset="plain", model="plain", iterations=3)
     expect(page.get_by_label("queries by a column").first).to_be_hidden()
     expect(page.locator("#label-map")).to_be_hidden()
 
 
-def test_what_cannot_be_held_out_is_explained(visit: Visit) -> None:
+def test_what_cannot_be_held_out_is_explained(visit: Visit, prepared: Prepared) -> None:
     """A column without a ticked value, and a fold beyond the folds, are explained where they are."""
     visit.refusals_expected = True
-    page = upload(visit, file=("refused columns.csv", table_text()))
-    wait_until_read(page)
-    page = fill_training(visit, dataset="refused columns.csv", model="refused", iterations=3)
+    prepared.uploaded("columns.csv", table_text().encode())
+    page = fill_training(visit, dataset="columns.csv", model="refused", iterations=3)
     validation = page.get_by_role("group", name="Validate on")
     validation.get_by_label("queries by a column").check()
     page.get_by_role("button", name="Start training").click()
@@ -147,9 +146,9 @@ def test_what_cannot_be_held_out_is_explained(visit: Visit) -> None:
     expect(page.locator('[data-pointer="/validation/fold"]')).to_have_attribute("aria-invalid", "true")
 
 
-def test_a_specification_folds_what_is_usual(visit: Visit) -> None:
+def test_a_specification_folds_what_is_usual(visit: Visit, prepared: Prepared) -> None:
     """The job page shows what differs from the defaults, and the rest on demand."""
-    make_dataset(visit, "usual", queries=10)
+    prepared.synthetic("usual", queries=10)
     page = fill_training(visit, dataset="usual", model="usual", iterations=3)
     start_training(page)
     section = page.locator("section.panel").filter(has=page.get_by_role("heading", name="Specification"))

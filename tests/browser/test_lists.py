@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from core.store import Store
-from tests.browser.actions import dataset_row, make_dataset
+from tests.browser.actions import dataset_row
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -187,10 +188,10 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
         expect(row).to_contain_text("owner: relevance")
 
 
-def test_datasets_are_deleted_after_a_question(visit: Visit) -> None:
+def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared) -> None:
     """Several at once, when that was confirmed."""
     for number in (1, 2):
-        make_dataset(visit, f"to delete {number}", queries=3, seed=number)
+        prepared.synthetic(f"to delete {number}", queries=3, seed=number)
     page = visit.open("/datasets?prefix=to+delete")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Delete 2 datasets").click()

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.actions import fill_training, start_training
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
@@ -41,7 +41,7 @@ def test_the_overview_tells_what_goes_on(visit: Visit, prepared: Prepared) -> No
     prepared.model(1)
     page = visit.page
     page.request.put(f"{visit.url}/v1/models/compared/aliases/champion", data={"version": 1})
-    make_dataset(visit, "at a glance", queries=300, seed=1)
+    prepared.synthetic("at a glance", queries=300, seed=1)
     page = fill_training(visit, dataset="at a glance", model="hopeless", iterations=500)
     page.get_by_text("Limits", exact=True).click()
     page.get_by_label("Minutes, at most").fill("0.01")
@@ -94,9 +94,9 @@ def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
     visit.photograph("overview-empty")
 
 
-def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit) -> None:
+def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit, prepared: Prepared) -> None:
     """Filters and ticks stand in the address; the page they lead to tells what differs, and which is best."""
-    make_dataset(visit, "side by side", queries=120, seed=4)
+    prepared.synthetic("side by side", queries=120, seed=4)
     page = fill_training(visit, dataset="side by side", model="beside", iterations=FEW_ITERATIONS)
     visit.refusals_expected = True
     page.get_by_label("Learning rate").fill("0.05, 0")
@@ -169,10 +169,10 @@ def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit) -> None:
     expect(page.get_by_text("Nothing to compare")).to_be_visible()
 
 
-def test_a_training_is_submitted_again(visit: Visit) -> None:
+def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None:
     """From its form, filled as it was; from a shell and from Python, by what its page shows."""
-    make_dataset(visit, "again", queries=60, seed=5)
-    make_dataset(visit, "again test", queries=30, seed=6)
+    prepared.synthetic("again", queries=60, seed=5)
+    prepared.synthetic("again test", queries=30, seed=6)
     page = fill_training(visit, dataset="again", model="again", iterations=FEW_ITERATIONS, test="again test")
     page.locator("#loss").select_option("ndcg-loss2++")
     page.get_by_label("Truncation level").fill("5")
@@ -207,7 +207,7 @@ def test_a_training_is_submitted_again(visit: Visit) -> None:
     assert [job["spec"] for job in jobs] == [*[spec] * 3, _spec(visit, first)]
 
 
-def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
+def test_a_new_hyperparameter_has_its_field(visit: Visit, prepared: Prepared) -> None:
     """What the schemas of jobs declare is asked for, with its meaning and bounds."""
 
     def declare(route: Route) -> None:
@@ -217,7 +217,7 @@ def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
         }  # fmt: skip
         route.fulfill(json=document)
 
-    make_dataset(visit, "declared", queries=5)
+    prepared.synthetic("declared", queries=5)
     visit.page.route("**/v1/job-schemas", declare)
     page = visit.open("/train")
     page.locator("#train:not([aria-busy])").wait_for()

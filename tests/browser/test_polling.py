@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Response, expect
 
-from tests.browser.actions import make_dataset
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -11,9 +11,9 @@ pytestmark = pytest.mark.browser
 NOT_MODIFIED = 304
 
 
-def test_an_unchanged_list_costs_a_304(visit: Visit) -> None:
+def test_an_unchanged_list_costs_a_304(visit: Visit, prepared: Prepared) -> None:
     """The list is asked for with If-None-Match, so that nothing is sent when nothing has changed."""
-    make_dataset(visit, "unchanged", queries=5)
+    prepared.synthetic("unchanged", queries=5)
     page = visit.open("/jobs")
     page.locator("[data-job]").first.wait_for()
     with page.expect_response(_is_unmodified_list) as answer:
@@ -25,15 +25,19 @@ def _is_unmodified_list(response: Response) -> bool:
     return "/v1/jobs?" in response.url and response.status == NOT_MODIFIED
 
 
+@pytest.mark.parametrize("own_page", [True])
 def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
-    """Polling pauses while the tab is hidden and goes on as soon as it is seen again."""
+    """Polling pauses while the tab is hidden, however long, and goes on as soon as it is seen again."""
+    visit.page.clock.install()
     page = visit.open("/jobs")
     page.locator("#jobs:not([aria-busy])").wait_for()
+    with page.expect_request("**/v1/jobs?**"):
+        page.clock.run_for(20_000)  # longer than the slowest poll: it asks while it is seen
     _set_hidden(visit, "true")
-    page.wait_for_timeout(500)  # what was under way may still arrive
+    page.wait_for_load_state("networkidle")
     before = len(visit.requests)
-    page.wait_for_timeout(6500)  # longer than the slowest poll
-    assert len(visit.requests) == before
+    page.clock.run_for(120_000)
+    assert [request.url for request in visit.requests[before:]] == []
     with page.expect_request("**/v1/jobs?**"):
         _set_hidden(visit, "false")
 
@@ -45,10 +49,10 @@ def _set_hidden(visit: Visit, value: str) -> None:
     )
 
 
-def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit) -> None:
+def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit, prepared: Prepared) -> None:
     """When the API goes away the list stays with a notice and a button; when it is back the notice goes."""
     visit.refusals_expected = True
-    make_dataset(visit, "present", queries=5)
+    prepared.synthetic("present", queries=5)
     page = visit.open("/jobs")
     page.locator("[data-job]").first.wait_for()
     page.route("**/v1/**", lambda route: route.abort())

@@ -1,7 +1,6 @@
 """A study from its form to its conclusion."""
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -86,12 +85,14 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Cancel the study").click()
     expect(status).to_have_text("cancelled")
     page.get_by_role("button", name="Delete").click()
-    page.route("**/studies", _delay)  # meanwhile the page must not ask for a study that is gone
-    page.get_by_role("button", name="Delete the study").click()
+    held: list[Route] = []
+    page.route("**/studies", lambda route: held.append(route))
+    with page.expect_request(f"{visit.url}/studies"):
+        page.get_by_role("button", name="Delete the study").click()
+    # The page that is about to be left must not ask for a study that is gone, also when it is seen again.
+    before = len(visit.requests)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.evaluate("new Promise(requestAnimationFrame)")
+    assert [request.url for request in visit.requests[before:] if study in request.url] == []
+    held[0].continue_()
     page.wait_for_url(re.compile(r"/studies$"))
-
-
-def _delay(route: Route) -> None:
-    """Answer later than the page asks for its study again."""
-    time.sleep(6)
-    route.continue_()

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -16,10 +17,10 @@ METRIC_INTERVAL = 2
 TRUNCATION_LEVEL = 5
 
 
-def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> None:
+def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepared: Prepared) -> None:
     """A user makes data, submits a training, and sees progress, curve and tested metrics live."""
     make_dataset(visit, "watched", queries=400, seed=1)
-    make_dataset(visit, "held back", queries=100, seed=2)
+    prepared.synthetic("held back", queries=100, seed=2)
     page = fill_training(visit, dataset="watched", model="watched", iterations=ITERATIONS, test="held back")
     job_id = start_training(page)
 
@@ -46,9 +47,9 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> Non
     assert 0 < lower < mean < upper < 1
 
 
-def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
+def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: Prepared) -> None:
     """Choices and a gain list reach the job as typed; the loss has a curve, which is never the first."""
-    make_dataset(visit, "in detail", queries=100, seed=3)
+    prepared.synthetic("in detail", queries=100, seed=3)
     page = fill_training(visit, dataset="in detail", model="in-detail", iterations=SHORT_ITERATIONS)
     page.locator("#loss").select_option("ndcg-loss2++")
     page.get_by_label("Truncation level").fill(str(TRUNCATION_LEVEL))
@@ -109,9 +110,9 @@ def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:
     return [int(count) for count in counts]
 
 
-def test_a_running_job_is_cancelled_from_its_page(visit: Visit) -> None:
+def test_a_running_job_is_cancelled_from_its_page(visit: Visit, prepared: Prepared) -> None:
     """Pressing Cancel ends a running job; its curve so far stays, and the button goes."""
-    make_dataset(visit, "cancelled", queries=400)
+    prepared.synthetic("cancelled", queries=400)
     page = fill_training(visit, dataset="cancelled", model="cancelled", iterations=20_000)
     start_training(page)
     page.locator(".plot[data-points]").wait_for()

@@ -15,10 +15,8 @@ FOLDER = Path(__file__).parent
 def main() -> int:
     """Run the tests of pages on a real service and keep its answers."""
     os.environ["RANKERY_TEST_RECORD"] = "1"
-    modules = sys.argv[1:] or [
-        path.stem.removeprefix("test_") for path in sorted(FOLDER.glob("test_*_page*.py"))
-    ]
-    return pytest.main(["-n", "0", *(str(FOLDER / f"test_{module}.py") for module in modules)])
+    modules = [str(FOLDER / f"test_{module}.py") for module in sys.argv[1:]]
+    return pytest.main(["-n", "0", "-m", "browser", *(modules or [str(FOLDER)])])
 
 
 if __name__ == "__main__":

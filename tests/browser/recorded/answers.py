@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-RECORDINGS = Path(__file__).parent / "recordings"
-AGAIN = "record them again by: python -m tests.browser.recorded"
+FILE = Path(__file__).with_name("answers.json")
+AGAIN = "record it again by: python -m tests.browser.recorded"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,15 @@ class Answer:
     body: Any
     disposition: str = ""
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is JSON."""
+        return self.media_type.endswith("json")
+
+    def line(self) -> str:
+        """Return the answer as one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
 
 def key_of(method: str, target: str, body: bytes) -> str:
     """Return what identifies a request: a changed body of a form is another request."""
@@ -41,50 +51,52 @@ class Recording:
     """The answers to the tests of one module.
 
     Attributes:
-        module: Its name.
         made: The ids of what was made for the tests, by name.
         tests: The answers by request, by test. The last answer to a request stays.
     """
 
-    module: str
     made: dict[str, str] = field(default_factory=dict)
     tests: dict[str, dict[str, Answer]] = field(default_factory=dict)
 
-    @property
-    def path(self) -> Path:
-        """The file of the recording."""
-        return RECORDINGS / f"{self.module}.json"
-
-    @classmethod
-    def load(cls, module: str) -> "Recording":
-        """Read a recording; an empty one where there is none."""
-        recording = cls(module)
-        if recording.path.is_file():
-            content = json.loads(recording.path.read_text())
-            answers = [Answer(**answer) for answer in content["answers"]]
-            recording.made = content["made"]
-            recording.tests = {
-                test: {key: answers[place] for key, place in asked.items()}
-                for test, asked in content["tests"].items()
-            }
-        return recording
-
-    def save(self) -> None:
-        """Write each different answer once, on a line of its own."""
-        places: dict[str, int] = {}
+    def answers(self) -> Iterable[Answer]:
+        """Yield the answers to all tests."""
         for asked in self.tests.values():
-            for answer in asked.values():
-                places.setdefault(_line(answer), len(places))
-        tests = {
-            test: {key: places[_line(answer)] for key, answer in sorted(asked.items())}
-            for test, asked in sorted(self.tests.items())
-        }
-        lines = ",\n".join(places)
-        self.path.write_text(
-            f'{{"made": {json.dumps(self.made, indent=1)},\n"tests": {json.dumps(tests, indent=1)},\n'
-            f'"answers": [\n{lines}\n]}}\n'
+            yield from asked.values()
+
+
+def load() -> dict[str, Recording]:
+    """Read the recordings by the name of their module."""
+    if not FILE.is_file():
+        return {}
+    content = json.loads(FILE.read_text())
+    answers = [Answer(**answer) for answer in content["answers"]]
+    return {
+        module: Recording(
+            recorded["made"],
+            {
+                test: {key: answers[place] for key, place in asked.items()}
+                for test, asked in recorded["tests"].items()
+            },
         )
+        for module, recorded in content["modules"].items()
+    }
 
 
-def _line(answer: Answer) -> str:
-    return json.dumps(asdict(answer), ensure_ascii=False, separators=(",", ":"))
+def save(recordings: dict[str, Recording]) -> None:
+    """Write each different answer once, on a line of its own."""
+    places: dict[str, int] = {}
+    for _, recording in sorted(recordings.items()):
+        for answer in recording.answers():
+            places.setdefault(answer.line(), len(places))
+    modules = {
+        module: {
+            "made": recording.made,
+            "tests": {
+                test: {key: places[answer.line()] for key, answer in sorted(asked.items())}
+                for test, asked in sorted(recording.tests.items())
+            },
+        }
+        for module, recording in sorted(recordings.items())
+    }
+    lines = ",\n".join(places)
+    FILE.write_text(f'{{"modules": {json.dumps(modules, indent=1)},\n"answers": [\n{lines}\n]}}\n')

@@ -9,6 +9,7 @@ import pytest
 
 from core.store import Store
 from tests.browser.prepared import Json, Prepared
+from tests.browser.recorded import answers
 from tests.browser.recorded.answers import AGAIN, Recording
 from tests.browser.recorded.server import RecordedApi
 from tests.browser.visit import Visit
@@ -57,14 +58,21 @@ def service_url(recorded_api: RecordedApi) -> str:
     return recorded_api.url
 
 
+@pytest.fixture(scope="package")
+def recordings() -> dict[str, Recording]:
+    """The recordings by module."""
+    return answers.load()
+
+
 @pytest.fixture(scope="module")
-def recording(request: pytest.FixtureRequest) -> Iterator[Recording]:
+def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
     """The answers to the tests of a module."""
     module = request.path.stem.removeprefix("test_")
-    recording = Recording(module) if RECORDING else Recording.load(module)
-    yield recording
     if RECORDING:
-        recording.save()
+        recordings[module] = Recording()
+    yield recordings.get(module, Recording())
+    if RECORDING:
+        answers.save(recordings)
 
 
 @pytest.fixture

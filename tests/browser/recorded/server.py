@@ -76,8 +76,7 @@ class RecordedApi:
             self.missing.append(key)
             detail = f"not on record: {key}; {AGAIN}"
             return JSONResponse({"title": "Not on record", "detail": detail}, HTTPStatus.NOT_IMPLEMENTED)
-        is_json = answer.media_type.endswith("json")
-        content = json.dumps(answer.body) if is_json else answer.body or ""
+        content = json.dumps(answer.body) if answer.is_json else answer.body or ""
         headers = {"content-disposition": answer.disposition} if answer.disposition else {}
         return Response(content, answer.status, headers, answer.media_type or None)
 

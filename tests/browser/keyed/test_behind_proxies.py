@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rankery.embedded.stack import EmbeddedStack
-from tests.browser.test_sign_in import made_key, sign_in
+from tests.browser.keyed.conftest import first_key, sign_in
 from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
 from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
@@ -25,7 +25,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def secret(data_dir: Path) -> str:
     """The secret of a key that may do what people do; behind a proxy nobody gets in without one."""
-    return made_key(data_dir, "engineer", "write")
+    return first_key(data_dir, "engineer", "write")
 
 
 @pytest.fixture(scope="module")

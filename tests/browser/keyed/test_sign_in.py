@@ -2,54 +2,15 @@
 
 import re
 import secrets
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from rankery.client import Client
-from rankery.embedded.stack import EmbeddedStack
-from tests.browser.visit import LOOKS, PATIENCE_MILLISECONDS, Look, Visit
+from tests.browser.keyed.conftest import make_key, sign_in
+from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=PATIENCE_MILLISECONDS)
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of the service with keys."""
-    return tmp_path_factory.mktemp("keyed")
-
-
-@pytest.fixture(scope="module")
-def admin_key(data_dir: Path) -> str:
-    """The secret of the first key, made at the command line before the service starts."""
-    return made_key(data_dir, "first", "admin")
-
-
-@pytest.fixture(scope="module")
-def service_url(chromium_path: str, data_dir: Path, admin_key: str) -> Iterator[str]:
-    """A service that lets nobody in without a key."""
-    with EmbeddedStack(data_dir, host="127.0.0.1", port=0) as stack:
-        yield stack.url
-
-
-def made_key(data_dir: Path, name: str, *scopes: str) -> str:
-    """Make a key as an operator does, and return its secret."""
-    command = [sys.executable, "-m", "rankery", "keys", "create", name, "--data-dir", str(data_dir)]
-    for scope in scopes:
-        command += ["--scope", scope]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def sign_in(page: Page, key: str) -> None:
-    """Type the key, which has the focus, and press Enter."""
-    expect(page.get_by_label("API key")).to_be_focused()
-    page.keyboard.type(key)
-    page.keyboard.press("Enter")
 
 
 @LOOKS
@@ -106,10 +67,10 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
     expect(page.locator("#datasets")).to_contain_text("by cookie")
 
 
-def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, data_dir: Path, admin_key: str) -> None:
+def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str) -> None:
     """Revoking the key sends an open page, which polls, to sign in; it leads back with the place in it."""
     visit.refusals_expected = True
-    secret = made_key(data_dir, f"guest {secrets.token_hex(4)}", "read")
+    secret = make_key(visit.url, admin_key, f"guest {secrets.token_hex(4)}", "read")
     page = visit.open("/jobs")
     sign_in(page, secret)
     expect(page.get_by_role("navigation", name="Kinds of job").get_by_role("link")).not_to_have_count(0)

@@ -1,45 +1,29 @@
 """The pages of settings, API keys and the audit log."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from rankery.embedded.stack import EmbeddedStack
-from tests.browser.test_sign_in import made_key, sign_in
+from tests.browser.keyed.conftest import make_key, sign_in
 from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of the service with keys."""
-    return tmp_path_factory.mktemp("administered")
-
-
-@pytest.fixture(scope="module")
-def secrets(data_dir: Path) -> dict[str, str]:
-    """The secrets of a key of an administrator and of one that only reads."""
-    return {scope: made_key(data_dir, scope, scope) for scope in ("admin", "read")}
-
-
-@pytest.fixture(scope="module")
-def service_url(chromium_path: str, data_dir: Path, secrets: dict[str, str]) -> Iterator[str]:
-    """A service that lets nobody in without a key."""
-    with EmbeddedStack(data_dir, host="127.0.0.1", port=0) as stack:
-        yield stack.url
+def read_key(service_url: str, admin_key: str) -> str:
+    """The secret of a key that only reads."""
+    return make_key(service_url, admin_key, "read", "read")
 
 
 @LOOKS
-def test_a_key_is_created_and_revoked(visit: Visit, secrets: dict[str, str], look: Look) -> None:
+def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, read_key: str, look: Look) -> None:
     """Its secret is shown once; what was done stands in the audit log."""
     visit.refusals_expected = True  # of a key without a name
     name = f"nightly {look[1]}"
     page = visit.open("/settings/keys")
-    sign_in(page, secrets["admin"])
+    sign_in(page, admin_key)
     page.get_by_role("button", name="Create a key").click()
     dialog = page.get_by_role("dialog", name="Create a key")
     dialog.get_by_role("button", name="Create").click()
@@ -78,11 +62,11 @@ def test_a_key_is_created_and_revoked(visit: Visit, secrets: dict[str, str], loo
     visit.photograph(f"settings-{look[0]}-{look[1]}")
 
 
-def test_who_only_reads_is_told_what_is_missing(visit: Visit, secrets: dict[str, str]) -> None:
+def test_who_only_reads_is_told_what_is_missing(visit: Visit, read_key: str) -> None:
     """The pages are there; what they show is an administrator's."""
     visit.refusals_expected = True
     page = visit.open("/settings/keys")
-    sign_in(page, secrets["read"])
+    sign_in(page, read_key)
     page.wait_for_url(f"{visit.url}/settings/keys")
     for path in ("/settings/keys", "/settings/audit", "/settings"):
         visit.open(path)

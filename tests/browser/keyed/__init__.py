@@ -1,0 +1,1 @@
+"""The dashboard of services that let nobody in without a key."""

@@ -1,0 +1,87 @@
+"""What is on record is what the API answers today, by its own schemas."""
+
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
+from starlette.routing import Match
+
+from app.application import create_app
+from app.settings import ApiSettings
+from tests.browser.recorded import answers
+from tests.browser.recorded.answers import AGAIN, Answer
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.fixture(scope="module")
+def routes() -> list[APIRoute]:
+    """The routes of the API, which is built without being started."""
+    return [route for route in create_app(ApiSettings()).routes if isinstance(route, APIRoute)]
+
+
+def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None:
+    """Read and written again by the response model it is the same; its route knows its parameters."""
+    recorded = {answer.line(): answer for one in answers.load().values() for answer in one.answers()}
+    assert len(recorded) > 100
+    faults = [fault for answer in recorded.values() for fault in _faults(answer, routes)]
+    assert faults == [], AGAIN
+
+
+def test_every_recorded_test_exists() -> None:
+    """Nothing is on record for a test that is gone."""
+    folder = answers.FILE.parent
+    for module, recording in answers.load().items():
+        source = (folder / f"test_{module}.py").read_text()
+        functions = set(re.findall(r"^def (test_\w+)", source, re.MULTILINE))
+        assert {test.partition("[")[0] for test in recording.tests} <= functions, module
+
+
+def _faults(answer: Answer, routes: list[APIRoute]) -> Iterator[str]:
+    """Say how a recorded answer differs from one of today."""
+    split = urlsplit(answer.target)
+    name = f"{answer.method} {answer.target}"
+    scope = {"type": "http", "method": answer.method, "path": split.path, "headers": []}
+    route = next((route for route in routes if route.matches(scope)[0] == Match.FULL), None)
+    if route is None:
+        yield f"{name}: there is no such route"
+        return
+    known = {parameter.alias for parameter in get_flat_params(route.dependant)}
+    if unknown := {parameter for parameter, _ in parse_qsl(split.query)} - known:
+        yield f"{name}: unknown parameters {sorted(unknown)}"
+    if answer.status >= 400:
+        if answer.media_type != PROBLEM or answer.body["status"] != answer.status:
+            yield f"{name}: no problem document"
+    elif answer.is_json and route.response_model is not None:
+        yield from (f"{name}: {fault}" for fault in _differences(answer, route))
+
+
+def _differences(answer: Answer, route: APIRoute) -> Iterator[str]:
+    adapter = TypeAdapter(route.response_model)
+    try:
+        read = adapter.validate_python(answer.body, by_alias=True, by_name=True)
+        today = json.loads(adapter.dump_json(read, by_alias=True))
+    except ValidationError as error:
+        yield str(error)
+        return
+    yield from _compared(answer.body, today, "")
+
+
+def _compared(then: object, today: object, place: str) -> Iterator[str]:
+    """Yield the places where two JSON values differ."""
+    if isinstance(then, dict) and isinstance(today, dict):
+        for name in then.keys() | today.keys():
+            if name not in then or name not in today:
+                yield f"{place}/{name} is {'new' if name in today else 'gone'}"
+            else:
+                yield from _compared(then[name], today[name], f"{place}/{name}")
+    elif isinstance(then, list) and isinstance(today, list) and len(then) == len(today):
+        for place_in_list, (one, other) in enumerate(zip(then, today, strict=True)):
+            yield from _compared(one, other, f"{place}/{place_in_list}")
+    elif then != today:
+        yield f"{place} was {then!r}, is {today!r}"
