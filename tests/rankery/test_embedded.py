@@ -99,7 +99,7 @@ def small_disk(tmp_path: Path) -> Iterator[MountedDisk]:
     """A file system of 8 MB at `disk`, which can be filled."""
     with mounted(tmp_path / "disk", "8m") as is_mounted:
         if not is_mounted:
-            pytest.skip("file systems cannot be mounted here")
+            pytest.skip("file systems cannot be mounted here; run the tests as root on Linux")
         yield MountedDisk(tmp_path / "disk")
 
 

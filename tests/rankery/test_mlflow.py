@@ -305,7 +305,7 @@ def test_a_module_that_is_none_is_refused() -> None:
 
 def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
     """Without a signature, MLflow checks nothing itself."""
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="no pandas; `make develop` installs it")
     model = ScoringModel(["bm25", "price"], {}, lambda features: features.sum(axis=1))
     assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3.0]
     with pytest.raises(ValueError, match="needs the columns price;"):

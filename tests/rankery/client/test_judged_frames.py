@@ -129,5 +129,7 @@ def test_columns_are_no_frames() -> None:
 
 def test_sparse_features_are_dense_in_a_dataset() -> None:
     """What a sparse matrix leaves out is 0, not missing."""
-    sparse = pytest.importorskip("scipy.sparse").csr_matrix([[0.0, 2.0], [3.0, 0.0]])
+    sparse = pytest.importorskip("scipy.sparse", reason="no SciPy; `make develop` installs it").csr_matrix(
+        [[0.0, 2.0], [3.0, 0.0]]
+    )
     assert as_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
