@@ -9,7 +9,7 @@ from tests.worker.ranks.trainings import COLOURS, STOPPED_EARLY, train_on
 from tests.worker.workshop import Workshop
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def dataset() -> RankingDataset:
     """Sixty queries of uneven sizes, with missing values."""
     made = synthetic_dataset(60, seed=1, documents_per_query=20, n_features=8)
@@ -22,7 +22,7 @@ def dataset() -> RankingDataset:
     return RankingDataset.from_arrays(features, made.labels[kept], boundaries)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def coloured(dataset: RankingDataset) -> RankingDataset:
     """The dataset with categories that go with the labels."""
     features = dataset.matrix.copy()
@@ -33,13 +33,13 @@ def coloured(dataset: RankingDataset) -> RankingDataset:
     )
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def coloured_id(shared_workshop: Workshop, coloured: RankingDataset) -> str:
     """The id of that dataset in the shared store."""
     return shared_workshop.add(coloured, "coloured")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def jobs(shared_workshop: Workshop, coloured_id: str) -> list[Job]:
     """The same training on two and on three ranks, undisturbed."""
     return [train_on(shared_workshop, coloured_id, number, **STOPPED_EARLY) for number in (2, 3)]

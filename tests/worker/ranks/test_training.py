@@ -49,6 +49,7 @@ def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, jo
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
 
 
+@pytest.mark.slow
 def test_the_sample_of_a_rank_comes_in_blocks(
     shared_workshop: Workshop,
     coloured: RankingDataset,
