@@ -28,7 +28,6 @@ from core.jobs import LANES
 
 _PROGRAMS = {
     "import app.application": ["-c", "import app.application"],
-    "import worker.process.lanes": ["-c", "import worker.process.lanes"],
     "rankery --help": ["-m", "rankery", "--help"],
 }
 _LIMIT_SECONDS = 600.0

@@ -5,8 +5,10 @@ import json
 import os
 import re
 import shutil
+import socket
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rankery.errors import StackError
 
@@ -82,12 +84,12 @@ def broker_url(port: int, password: str) -> str:
 
 def broker_answers(url: str) -> bool:
     """Tell whether the broker at `url` is up and accepts its password."""
-    import redis
-
-    connection = redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1)
+    # Not by the client library, whose import takes a fifth of a second.
+    address = urlsplit(url)
     try:
-        return bool(connection.ping())
-    except redis.RedisError:
+        with socket.create_connection((address.hostname, address.port), timeout=1) as connection:
+            connection.sendall(f"AUTH {address.password}\r\nPING\r\n".encode())
+            with connection.makefile("rb") as replies:
+                return [replies.readline(), replies.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+    except OSError:
         return False
-    finally:
-        connection.close()

@@ -4,10 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import cast
 
 from sqlalchemy import Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from core.store.tables import Tally
@@ -59,10 +59,9 @@ class Tallies:
             {"name": name, "labels": labels, "value": float(amount)}
             for (name, labels), amount in sorted(self._added.items())
         ]
-        # The same words on both databases, but SQLAlchemy has them once for each.
-        on_postgresql = self._session.get_bind().dialect.name == "postgresql"
-        insert = postgresql.insert(_ROWS) if on_postgresql else sqlite.insert(_ROWS)
-        insert = insert.values(rows)
+        # The same words on both databases, but SQLAlchemy has them once for each, PostgreSQL's with all drivers.
+        dialect = import_module(f"sqlalchemy.dialects.{self._session.get_bind().dialect.name}")
+        insert = dialect.insert(_ROWS).values(rows)
         total = {"value": _ROWS.c.value + insert.excluded.value}
         self._session.execute(insert.on_conflict_do_update(index_elements=["name", "labels"], set_=total))
         self._added.clear()

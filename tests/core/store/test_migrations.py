@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 import core
 from core.store import Store, StoreSettings
 from core.store.engines import for_reading, for_writing, open_engine
-from core.store.schema import migrations_config, upgrade
+from core.store.schema import migrations_config, newest_revision, upgrade
 from core.store.tables import Base
 
 MIGRATE = """
@@ -113,5 +113,5 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
 
 
 def test_one_head() -> None:
-    """The migrations form one line."""
-    assert len(ScriptDirectory.from_config(migrations_config()).get_heads()) == 1
+    """The migrations form one line, whose end is known without Alembic by the names of the files."""
+    assert ScriptDirectory.from_config(migrations_config()).get_heads() == [newest_revision()]
