@@ -133,10 +133,15 @@ class KernelCache(FunctionCache):
 
     Attributes:
         failures: Why kernels of this process were not kept. They run all the same: on a full disk, say.
+        has_wrapper: Whether what is kept or loaded next can be called by Python, not only by kernels.
     """
 
     failures: ClassVar[list[OSError]] = []
+    has_wrapper = True
     _impl_class = _KernelFiles
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), self.has_wrapper)  # type: ignore[no-untyped-call]
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.ranges import use_threads
 from core.losses import LOSSES, Loss, make_loss
 from core.losses.base import Objective
+from core.ranges import use_threads
 
 LENGTHS = [*range(14), 40, 1, 70, 2, 2_300, 3, 30, 30, 30, 5]
 QUERIES = len(LENGTHS)
