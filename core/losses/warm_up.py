@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import compile_for_kernels
+from core.kernel_compiler import compile_for_kernels
 from core.losses import LOSSES, make_loss
 from core.losses.layout import lay_out, make_scratch
 from core.losses.pairwise import PairwiseObjective, visit_pairs
