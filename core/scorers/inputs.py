@@ -166,6 +166,8 @@ class InputTransform:
 
 def as_float32(features: FloatArray) -> Float32Array:
     """Return features in float32, contiguous, for reading; what is beyond its range becomes infinite."""
+    if features.dtype == np.float32 and features.flags.c_contiguous:
+        return read_only(features)
     with np.errstate(over="ignore"):
         return read_only(np.ascontiguousarray(features, np.float32))
 
