@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from numba import config as numba_config
 
 from core.kernel_cache import keep_on_disk
+from core.kernel_compiler import KernelCompiler, KernelDispatcher
 
 # Never nnan or ninf: kernels rely on NaN and infinity keeping their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -53,6 +54,9 @@ def fused_bare(function: Kernel) -> Kernel:
 
 
 def _compile(function: Kernel, **options: Any) -> Kernel:
-    kernel: Kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if numba_config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    common = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    kernel: Kernel = KernelDispatcher(function, targetoptions=common | options, pipeline_class=KernelCompiler)
     keep_on_disk(kernel)
     return kernel

@@ -23,6 +23,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 from numba.core.dispatcher import Dispatcher
 
 _CORE = Path(__file__).parent
+_COMPILER = (_CORE / "jit.py", _CORE / "kernel_compiler.py")
 _CORE_IMPORT = re.compile(rb"^from core\.([a-z0-9_.]+) import", re.MULTILINE)
 _DIGEST_LETTERS = 16
 
@@ -65,7 +66,7 @@ def _state() -> str:
         digest.update(version.encode() + b"\0")
     for source in sorted(_CORE.rglob("*.py")):
         text = source.read_bytes()
-        if b"core.jit" in text or b"warm_up" in text:
+        if source in _COMPILER or b"core.jit" in text or b"warm_up" in text:
             digest.update(text)
     return digest.hexdigest()[:_DIGEST_LETTERS]
 
@@ -84,7 +85,9 @@ def package_folder(package: Path) -> Path:
     numba looks only at the file of the function itself: a kernel whose callee changed in another file would
     be loaded stale, with the old callee merged into it.
     """
-    digest = hashlib.sha256((_CORE / "jit.py").read_bytes())
+    digest = hashlib.sha256()
+    for source in _COMPILER:
+        digest.update(source.read_bytes())
     for source in _kernel_sources(package):
         digest.update(source.read_bytes())
     return kernel_cache() / f"{package.name}-{digest.hexdigest()[:_DIGEST_LETTERS]}"
@@ -133,10 +136,15 @@ class KernelCache(FunctionCache):
 
     Attributes:
         failures: Why kernels of this process were not kept. They run all the same: on a full disk, say.
+        has_wrapper: Whether what is kept or loaded next can be called by Python, not only by kernels.
     """
 
     failures: ClassVar[list[OSError]] = []
+    has_wrapper = True
     _impl_class = _KernelFiles
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), self.has_wrapper)  # type: ignore[no-untyped-call]
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -15,7 +15,8 @@ from numba.core.dispatcher import Dispatcher
 
 def compiled():
     kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
-    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}" for kernel in kernels}
+    called = {kernel: sorted(map(str, getattr(kernel, "_wrapped", ()))) for kernel in kernels}
+    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}{of}" for kernel, of in called.items()}
 
 def warm_up_ends():
     global warm

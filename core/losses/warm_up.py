@@ -1,7 +1,10 @@
 """Compile, or load from the disk cache, every kernel of the losses."""
 
+from typing import Any
+
 import numpy as np
 
+from core.kernel_compiler import compile_for_kernels
 from core.losses import LOSSES, make_loss
 from core.losses.layout import lay_out, make_scratch
 from core.losses.pairwise import PairwiseObjective, visit_pairs
@@ -14,13 +17,13 @@ _BOUNDARIES = np.array([0, 3], np.int64)
 
 
 def layout() -> None:
-    """Lay out a query, as the pairwise losses do."""
-    lay_out(0, _plan(), _SCORES, np.uint64(0), make_scratch(len(_LABELS), 1))
+    """Compile what lays out a query of a pairwise loss."""
+    compile_for_kernels(lay_out, 0, _plan(), _SCORES, np.uint64(0), _scratch())
 
 
 def pairs() -> None:
-    """Visit the pairs of a query without documents."""
-    visit_pairs(0, _plan(), 0, 0, make_scratch(0, 1), True, False)
+    """Compile what visits the pairs of a query that is laid out."""
+    compile_for_kernels(visit_pairs, 0, _plan(), 0, 0, _scratch(), True, False)
 
 
 def pairwise() -> None:
@@ -39,6 +42,10 @@ def long_queries() -> None:
 def others() -> None:
     """Call each other loss on a tiny query."""
     _call_losses(pairwise=False)
+
+
+def _scratch() -> Any:
+    return compile_for_kernels(make_scratch, 0, 1)
 
 
 def _plan() -> PairwisePlan:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.features import Features, row_blocks
+from core.ranges import read_only
 from core.scorers.kernels import scale
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
@@ -163,11 +164,11 @@ class InputTransform:
 
 
 def as_float32(features: FloatArray) -> Float32Array:
-    """Return features in float32, contiguous; what is beyond its range becomes infinite."""
+    """Return features in float32, contiguous, for reading; what is beyond its range becomes infinite."""
     if features.dtype == np.float32 and features.flags.c_contiguous:
-        return features
+        return read_only(features)
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(features, np.float32)
+        return read_only(np.ascontiguousarray(features, np.float32))
 
 
 def _signed_log1p(values: Float64Array) -> Float64Array:

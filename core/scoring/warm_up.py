@@ -2,27 +2,19 @@
 
 import numpy as np
 
+from core.ranges import read_only
 from core.scoring.arrivals import count_arrivals
 from core.scoring.flat_forest import flatten
-from core.scoring.forest import LEAST_DOCUMENTS, Forest
+from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 
 
 def requests() -> None:
-    """Score the documents of requests, in float32 and float64."""
+    """Score documents of requests and of datasets, in float32 and float64."""
     forest = _forest()
     forest.score(np.zeros((1, 1), np.float32))
     forest.score(np.zeros((1, 1)))
-
-
-def datasets() -> None:
-    """Score whole datasets by several threads, in memory and in mapped files that cannot be written to."""
-    forest, features = _forest(), np.zeros((LEAST_DOCUMENTS, 1), np.float32)
-    forest.score(features, threads=2)
-    features.flags.writeable = False
-    forest.score(features[:1])
-    forest.score(features, threads=2)
 
 
 def leaves() -> None:
@@ -30,7 +22,7 @@ def leaves() -> None:
     flat = flatten((_tree(),))
     if flat is None:
         raise TypeError("a tree of one split is left to LightGBM")
-    count_arrivals(np.zeros((1, 1), np.float32), flat, np.zeros((1, len(flat.nodes)), np.int64))
+    count_arrivals(read_only(np.zeros((1, 1), np.float32)), flat, np.zeros((1, len(flat.nodes)), np.int64))
 
 
 def _forest() -> Forest:

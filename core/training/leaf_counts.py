@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import lightgbm
 import numpy as np
 
-from core.ranges import use_threads
+from core.ranges import read_only, use_threads
 from core.scoring.arrivals import count_arrivals
 from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
@@ -60,7 +60,7 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
     use_threads(threads)
     arrivals = np.zeros((threads, len(flat.nodes)), np.int64)
     for block in blocks:
-        count_arrivals(np.ascontiguousarray(block), flat, arrivals)
+        count_arrivals(read_only(np.ascontiguousarray(block)), flat, arrivals)
     is_leaf = flat.values > 0.0
     counts = np.zeros(np.count_nonzero(is_leaf), np.int64)
     counts[flat.values[is_leaf].astype(np.int64) - 1] = arrivals.sum(axis=0)[is_leaf]

@@ -58,7 +58,6 @@ PARTS = (
     Part("losses", "long_queries"),
     Part("metrics", "others", after=("metrics.ranked",)),
     Part("metrics", "binary", after=("metrics.ranked",)),
-    Part("scoring", "datasets", after=("scoring.requests",)),
     Part("scoring", "leaves", after=("scoring.requests",)),
     Part("diagnostics", "losses", after=("losses.layout",)),
     Part("export", "parity"),

@@ -1,0 +1,130 @@
+"""The part of numba that is ours: kernels that kernels call cost less to compile.
+
+numba makes of each function a library with a wrapper that takes Python's objects apart, optimises it, makes
+machine code of it, and then does so again for each caller, into which the function is merged. Most kernels
+are called by kernels only. They get neither wrapper nor machine code, and are optimised within those that
+Python calls, as parts of one program.
+"""
+
+import threading
+import weakref
+from functools import cached_property
+from typing import Any
+
+from numba import typeof
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+from numba.core.types import Type, unliteral
+
+
+def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
+    """Compile a kernel for arguments, or for their types, as kernels call it; return the type of its result."""
+    types = tuple(each if isinstance(each, Type) else typeof(each) for each in arguments)
+    kernel.compile(types)
+    return kernel.overloads[types].signature.return_type
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The code of a kernel that only kernels call: what is merged into them."""
+
+    @property
+    def codegen(self) -> Any:
+        """Return what a function's environment is set by, which this one needs none of."""
+        return _NO_ENVIRONMENT
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code."""
+        return 0
+
+    def serialize_using_object_code(self) -> Any:
+        """Return what is kept on disk."""
+        return self.serialize_using_bitcode()  # type: ignore[no-untyped-call]
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._final_module.__library = weakref.proxy(self)
+        self._finalized = True
+
+
+class _NoEnvironment:
+    def set_env(self, name: str, environment: Any) -> None:
+        pass
+
+
+_NO_ENVIRONMENT = _NoEnvironment()
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler, but for the library of kernels without a wrapper."""
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, names: Any
+    ) -> None:
+        super().__init__(typing, target, library, args, result, flags, names)  # type: ignore[no-untyped-call]
+        self._is_part = flags.no_cpython_wrapper
+
+    def _compile_core(self) -> Any:
+        if self._is_part:
+            name = self.state.func_id.func_qualname
+            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)
+        return super()._compile_core()  # type: ignore[no-untyped-call]
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A function that numba compiles once for a type of its arguments, and for less than numba alone would.
+
+    Most kernels are called by kernels only: a wrapper that takes Python's objects apart, which costs as much
+    to compile as the kernel, is compiled for those that Python calls. A number written into a call is no type
+    of its own.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the type of a call by another kernel."""
+        named = {name: unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template([unliteral(kind) for kind in args], named)  # type: ignore[no-untyped-call]
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for types of arguments, with a wrapper where Python is calling."""
+        with global_compiler_lock:
+            by_python, _calls.kernel = _calls.kernel is self, None
+            types = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
+            if by_python and types not in self._wrapped:
+                self.overloads.pop(types, None)
+            self.targetoptions["no_cpython_wrapper"] = not by_python
+            self._cache.has_wrapper = by_python
+            return super().compile(sig)  # type: ignore[no-untyped-call]
+
+    def add_overload(self, cres: Any) -> None:
+        """Let Python find what has a wrapper."""
+        types = tuple(cres.signature.args)
+        if self.targetoptions["no_cpython_wrapper"]:
+            self.overloads[types] = cres
+        else:
+            super().add_overload(cres)  # type: ignore[no-untyped-call]
+            self._wrapped.add(types)
+
+    @cached_property
+    def _wrapped(self) -> set[Any]:
+        return set()
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        _calls.kernel = self
+        try:
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+        finally:
+            _calls.kernel = None
+
+
+class _Calls(threading.local):
+    """Which kernel Python is calling that is not compiled for these arguments."""
+
+    kernel: KernelDispatcher | None = None
+
+
+_calls = _Calls()
