@@ -67,7 +67,8 @@ class KernelCompiler(Compiler):
         self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, names: Any
     ) -> None:
         super().__init__(typing, target, library, args, result, flags, names)  # type: ignore[no-untyped-call]
-        self._is_part = flags.no_cpython_wrapper
+        # What may be rounded otherwise keeps the code that it had by itself, and with it the bytes of models.
+        self._is_part = flags.no_cpython_wrapper and not flags.fastmath
 
     def _compile_core(self) -> Any:
         if self._is_part:
