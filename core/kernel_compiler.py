@@ -21,7 +21,7 @@ from numba.core.types import Type, unliteral
 
 
 def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
-    """Compile a kernel for arguments, or for their types, as kernels call it; return the type of its result."""
+    """Compile a kernel as kernels call it, for arguments or their types; return the type of its result."""
     types = tuple(each if isinstance(each, Type) else typeof(each) for each in arguments)
     kernel.compile(types)
     return kernel.overloads[types].signature.return_type

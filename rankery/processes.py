@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
     from core.store import StoreSettings
+    from core.warm_up import Part
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
 _OPEN_REQUESTS_SECONDS = 5
@@ -227,17 +228,37 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
     Raises:
         ProcessFailed: They cannot be compiled, or not be kept.
     """
-    from core.errors import KernelsNotReady
     from core.kernel_cache import is_writable, kernel_cache
-    from core.warm_up import compile_kernels, missing
+    from core.warm_up import PARTS, missing
 
     if missing() and not is_writable(kernel_cache()):
         raise ProcessFailed(f"{kernel_cache()} cannot be written; set NUMBA_CACHE_DIR to a folder that can")
+    _compile(PARTS, report)
+    return kernel_cache()
+
+
+def compile_demo_kernels(report: Callable[[int, int], None]) -> None:
+    """Compile the kernels that `rankery demo` uses, where the cache lacks them and can be written.
+
+    Args:
+        report: Told now and then how many parts are compiled, and of how many.
+
+    Raises:
+        ProcessFailed: They cannot be compiled.
+    """
+    from core.warm_up import DEMO
+
+    _compile(DEMO, report)
+
+
+def _compile(parts: "Sequence[Part]", report: Callable[[int, int], None]) -> None:
+    from core.errors import KernelsNotReady
+    from core.warm_up import compile_kernels
+
     try:
-        compile_kernels(report=lambda progress: report(progress.compiled, progress.parts))
+        compile_kernels(parts, report=lambda progress: report(progress.compiled, progress.parts))
     except KernelsNotReady as error:
         raise ProcessFailed(f"the kernels {error}") from error
-    return kernel_cache()
 
 
 def _prepare_environment(threads: int | None = None) -> None:

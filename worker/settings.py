@@ -34,6 +34,9 @@ class WorkerSettings(DaskSettings, StoreSettings):
         ge=1,
         description="Threads of a job; unset: the cores of the machine or container, divided among trainings",
     )
+    compile_ahead: bool = Field(
+        True, description="Compile all kernels before the first job; false: when a job needs them"
+    )
     lease_seconds: float = Field(8.0, gt=0, description="Seconds until the lease of a silent worker expires")
     heartbeat_seconds: float = Field(
         2.0, gt=0, description="Interval of the renewal of a running job's lease"

@@ -68,6 +68,10 @@ PARTS = (
     Part("inspection", "shuffles"),
 )
 
+_OF_DEMO = ("doctor", "evaluation", "json_values", "metrics", "scoring")
+# `rankery demo` trains trees on two pairwise losses, compares them and ranks a query.
+DEMO = tuple(part for part in PARTS if part.package in _OF_DEMO or part.name in ("x",))
+
 
 def missing(parts: Collection[Part] = PARTS) -> list[Part]:
     """List the parts that are not compiled for this processor and these sources."""

@@ -11,9 +11,12 @@ from rankery.client.schemas.answers import Interval
 from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
 from rankery.demo.screen import Mean, Screen
+from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.signals import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
+from rankery.processes import compile_demo_kernels
+from rankery.server_package import require_server_package
 
 LOSSES: tuple[LossName, ...] = ("lambdarank", "ndcg-loss2++")
 METRICS = tuple(f"ndcg@{cutoff}" for cutoff in range(1, 11))
@@ -68,13 +71,17 @@ def run_demo(files: DemoFiles, queries: int) -> None:
     Raises:
         UserError: In one sentence, what went wrong.
     """
+    require_server_package()
     screen = Screen()
     with (
         terminable(),
         tempfile.TemporaryDirectory(prefix="rankery-demo-", ignore_cleanup_errors=True) as folder,
     ):
+        with compilation_progress() as report:
+            compile_demo_kernels(report)
         screen.say("starting a private Valkey, the API and a worker")
-        with EmbeddedStack(Path(folder)) as stack, Client(stack.url) as client:
+        environment = {"RANKERY_COMPILE_AHEAD": "false"}
+        with EmbeddedStack(Path(folder), environment=environment) as stack, Client(stack.url) as client:
             screen.say(f"dashboard while this runs: {stack.url}")
             _Demo(stack, client, screen).run(files, queries)
         screen.say("stopped; nothing is left behind")

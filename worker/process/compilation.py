@@ -23,13 +23,15 @@ _LOG = structlog.stdlib.get_logger(__name__)
 def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFlag) -> None:
     """Compile the kernels that the cache lacks, in processes that give their memory back.
 
+    Nothing is compiled where the settings leave it to the jobs.
+
     Meanwhile the log, the health files and the database tell how far it is. The database has no connection
     while lanes are forked.
 
     Raises:
         KernelsNotReady: A kernel cannot be compiled.
     """
-    if not missing():
+    if not settings.compile_ahead or not missing():
         return
     began, report = time.monotonic(), CompilationReport(settings, lanes)
     try:

@@ -54,8 +54,9 @@ class PoolProcess:
         self._store = Store.open(self._settings)
         self._stop_tracing = start_tracing("rankery-worker")
         pyarrow.set_cpu_count(self._settings.threads_per_job)
-        with _leaving_when(self._stop):
-            warm_up(missing())
+        if self._settings.compile_ahead:
+            with _leaving_when(self._stop):
+                warm_up(missing())
         _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:

@@ -59,7 +59,7 @@ class Tallies:
             {"name": name, "labels": labels, "value": float(amount)}
             for (name, labels), amount in sorted(self._added.items())
         ]
-        # The same words on both databases, but SQLAlchemy has them once for each, PostgreSQL's with all drivers.
+        # The same words on both databases, but SQLAlchemy has them once for each.
         dialect = import_module(f"sqlalchemy.dialects.{self._session.get_bind().dialect.name}")
         insert = dialect.insert(_ROWS).values(rows)
         total = {"value": _ROWS.c.value + insert.excluded.value}
