@@ -1,0 +1,55 @@
+"""CONTRIBUTING says what proves what, and where."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_NAMED = re.compile(r"`([^`]+)`")
+_SLOW = re.compile(r"\bmark\.slow\b")
+
+
+def _column(number: int) -> set[str]:
+    """Return what a column of the table names: files, folders and targets of make."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text.partition("| rule |")[2].partition("\n\n")[0]
+    return {name for row in table.splitlines()[2:] for name in _NAMED.findall(row.split("|")[number])}
+
+
+SHORT, LONG = _column(2), _column(3)
+
+
+def test_what_the_table_names_exists() -> None:
+    """Files and folders of tests, and targets of the Makefile."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert SHORT
+    assert LONG
+    for name in SHORT | LONG:
+        target = name.removeprefix("make ")
+        assert target in targets if name.startswith("make ") else (ROOT / name).exists(), name
+
+
+def test_every_slow_test_is_in_the_table() -> None:
+    """By its file or by a folder around it."""
+    slow = [path for path in (ROOT / "tests").rglob("*.py") if _SLOW.search(path.read_text())]
+    assert slow
+    for path in slow:
+        names = {str(each.relative_to(ROOT)) for each in (path, *path.parents) if each.is_relative_to(ROOT)}
+        assert names & LONG, path
+
+
+def test_every_campaign_is_in_the_table() -> None:
+    """`make test-all` runs those that it names."""
+    recipe = re.search(r"^test-all:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    run = {
+        f"make {name}" for line in recipe[1].splitlines() if "$(MAKE)" in line for name in line.split()[1:]
+    }
+    assert run == {name for name in LONG if name.startswith("make ")}
+
+
+def test_every_folder_of_tests_is_in_the_table() -> None:
+    """By itself, or by folders and files within."""
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")} - {ROOT / "tests"}
+    held = {ROOT / name for name in SHORT if name.startswith("tests/")}
+    left = [each for each in folders if not any(each.is_relative_to(name) for name in held)]
+    assert [str(each.relative_to(ROOT)) for each in left if each.parent.name != "core"] == []
