@@ -8,6 +8,11 @@ from playwright.sync_api import Route, expect
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
+_SEEN_AGAIN = """setInterval(() => {
+    document.dispatchEvent(new Event("visibilitychange"));
+    fetch("/healthz").catch(() => {});
+}, 100)"""
+
 pytestmark = pytest.mark.browser
 
 TRIALS = 5
@@ -87,12 +92,14 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Delete").click()
     held: list[Route] = []
     page.route("**/studies", lambda route: held.append(route))
+    # Playwright evaluates nothing in a page that is being left.
+    page.evaluate(_SEEN_AGAIN)
     with page.expect_request(f"{visit.url}/studies"):
         page.get_by_role("button", name="Delete the study").click()
     # The page that is about to be left must not ask for a study that is gone, also when it is seen again.
     before = len(visit.requests)
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.evaluate("new Promise(requestAnimationFrame)")
+    for _ in range(2):
+        page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))
     assert [request.url for request in visit.requests[before:] if study in request.url] == []
     held[0].continue_()
     page.wait_for_url(re.compile(r"/studies$"))
