@@ -164,12 +164,13 @@ from pathlib import Path
 Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
 from core.machine import available_cpus, limit_threads
 limit_threads()
-import numba, pyarrow
+import pyarrow
+from core import ranges
 from threadpoolctl import threadpool_info
 import lightgbm, numpy
 most = max(library["num_threads"] for library in threadpool_info())
 from worker import WorkerSettings
-print(available_cpus(), numba.get_num_threads(), most, pyarrow.cpu_count(), WorkerSettings().threads_per_job)
+print(available_cpus(), ranges._threads.count, most, pyarrow.cpu_count(), WorkerSettings().threads_per_job)
 Path(sys.argv[1]).parent.joinpath("cgroup.procs").write_text(str(os.getpid()))
 """
 
@@ -177,7 +178,7 @@ Path(sys.argv[1]).parent.joinpath("cgroup.procs").write_text(str(os.getpid()))
 @pytest.mark.long
 @pytest.mark.skipif(available_cpus() < 2, reason="two processors are needed")
 def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path) -> None:
-    """Every library takes its default from the quota: OpenMP, numba, BLAS, Arrow and the worker."""
+    """All take their default from the quota: OpenMP, kernels, BLAS, Arrow and the worker."""
     bare = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
     command = [sys.executable, "-c", PROGRAM, str(one_processor)]
     ran = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
@@ -189,11 +190,7 @@ def test_threads_that_were_chosen_stay() -> None:
     """By the environment for one library, and by a user's setting for all."""
     environment = {"OMP_NUM_THREADS": "7"}
     limit_threads(environment, wanted=1_000)
-    assert environment == {
-        "OMP_NUM_THREADS": "7",
-        "NUMBA_NUM_THREADS": "1000",
-        "OPENBLAS_NUM_THREADS": "1000",
-    }
+    assert environment == {"OMP_NUM_THREADS": "7", "OPENBLAS_NUM_THREADS": "1000"}
     limited: dict[str, str] = {}
     limit_threads(limited)
     assert set(limited.values()) == {str(available_cpus())}
