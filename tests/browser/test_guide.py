@@ -25,7 +25,9 @@ PAGES = (
     "architecture/",
     "adr/",
 )
-LOOKS = pytest.mark.parametrize("look", [("light", 1280), ("dark", 375)], ids=["light", "dark"])
+LOOKS = pytest.mark.parametrize(
+    "look", [("dark", 375), pytest.param(("light", 1280), marks=pytest.mark.slow)], ids=["dark", "light"]
+)
 pytestmark = pytest.mark.usefixtures("built_guide")
 
 

@@ -167,6 +167,7 @@ def test_a_read_only_cache_is_read(cache: Path, read_only: Callable[[Path], Path
 
 
 @pytest.mark.long
+@pytest.mark.slow  # the test before reads such a cache
 def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
     cache: Path, tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
@@ -187,6 +188,7 @@ def test_processors_share_a_writable_cache(cache: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.slow  # four seconds for a debugging aid of numba
 def test_functions_that_run_uncompiled_mark_nothing(tmp_path: Path) -> None:
     """With NUMBA_DISABLE_JIT set, the parts run without making a kernel."""
     run(COMPILE, tmp_path, NUMBA_DISABLE_JIT="1")
@@ -207,6 +209,7 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
 
 
 @pytest.mark.long
+@pytest.mark.slow  # the test before runs such kernels
 def test_kernels_that_are_not_kept_are_not_marked(cache: Path, read_only: Callable[[Path], Path]) -> None:
     """As on a full disk: the next start would believe that they are there."""
     shutil.rmtree(next(cache.glob("warm-*")))

@@ -18,6 +18,7 @@ from core.data.reading import JudgedFile, form_of_file
 from core.errors import ClusterUnavailable, DatasetError, JobCancelled
 from core.store import Store
 from core.store.data_files import DataFiles
+from tests.integration.waiting import wait_for
 from tests.servers.dask import DaskCluster, running_cluster
 from tests.servers.process import free_port
 from tests.worker.test_folder_files import OPTIONS, Corpus, assert_equals_whole, judged_table, write_parts
@@ -143,6 +144,7 @@ def test_four_files_through_two_workers_are_the_whole(
     alone = Corpus(root, store, settings)
     distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
     source = distributed.source("clicks/parts")
+    wait_for(lambda: not any(client.processing().values()))  # the tests before may leave tasks that go on
     before = executed(client)
     parts = distributed.ingest(source)
     counts = [count - before[worker] for worker, count in executed(client).items()]

@@ -248,7 +248,6 @@ def _of(rows: list[Row], names: list[str]) -> list[Row]:
     return sorted(({name: row[name] for name in names} for row in rows), key=repr)
 
 
-@pytest.mark.both_stores
 @pytest.mark.long
 def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None:
     """No step loses a value that has a place on its other side, and the way leads forth again."""
@@ -289,7 +288,6 @@ def test_an_imported_model_survives_a_way_back(database: Database) -> None:
     assert [row["id"] for row in database.rows()["models"]] == [trained["id"]]
 
 
-@pytest.mark.both_stores
 def test_trainings_are_listed_by_their_validation_data(database: Database) -> None:
     """Those that measured none keep what they had, as do other jobs; a step back lists by the test data."""
     database.upgrade("0017")
@@ -323,7 +321,6 @@ def _by_id(database: Database) -> list[Row]:
     return sorted(database.rows()["jobs"], key=lambda row: str(row["id"]))
 
 
-@pytest.mark.both_stores
 def test_rows_from_the_first_release_can_be_shown(
     unmigrated_settings: StoreSettings,
 ) -> None:
