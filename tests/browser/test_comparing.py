@@ -19,7 +19,7 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     """Two models are ticked, a dataset and metrics chosen, and the comparison opens when it is there."""
     dataset_id = prepared.test_data()
     prepared.model(2)
-    page = visit.open("/models?prefix=compared")
+    page = visit.open("/models?name=compared")
     page.get_by_label("Select compared:2").check()
     expect(page.get_by_role("link", name=re.compile("^Compare "))).to_have_count(0)
     page.get_by_label("Select compared:1").check()
