@@ -65,6 +65,7 @@ def _start(page: Page, keys: Keyboard) -> None:
 
 def _compare(page: Page, keys: Keyboard) -> None:
     keys.press(_menu(page, "Models"))
+    keys.write(page.get_by_label("Search by name or ID prefix"), "keys")
     for version in (1, 2):
         keys.press(page.get_by_label(f"Select keys:{version}"), "Space")
     keys.press(page.get_by_role("link", name="Compare 2 models"))

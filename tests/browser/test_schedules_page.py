@@ -27,7 +27,7 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     page.get_by_role("link", name="Schedule", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Training to repeat").locator("option").first).to_be_attached()
-    dialog.get_by_label("Name").fill(f"Nightly {name}")
+    dialog.get_by_role("textbox", name="Name").fill(f"Nightly {name}")
     dialog.get_by_label("When").fill("at night")
     dialog.get_by_role("button", name="Schedule").click()
     expect(dialog.locator(".field-error").first).to_be_visible()
