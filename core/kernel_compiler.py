@@ -22,7 +22,7 @@ from numba.core.types import Type, unliteral
 
 def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
     """Compile a kernel as kernels call it, for arguments or their types; return the type of its result."""
-    types = tuple(each if isinstance(each, Type) else typeof(each) for each in arguments)
+    types = tuple(each if isinstance(each, Type) else typeof(each) for each in arguments)  # type: ignore[no-untyped-call]
     kernel.compile(types)
     return kernel.overloads[types].signature.return_type
 
@@ -73,7 +73,7 @@ class KernelCompiler(Compiler):
     def _compile_core(self) -> Any:
         if self._is_part:
             name = self.state.func_id.func_qualname
-            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)
+            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
         return super()._compile_core()  # type: ignore[no-untyped-call]
 
 
@@ -87,8 +87,8 @@ class KernelDispatcher(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the type of a call by another kernel."""
-        named = {name: unliteral(kind) for name, kind in kws.items()}
-        return super().get_call_template([unliteral(kind) for kind in args], named)  # type: ignore[no-untyped-call]
+        named = {name: _unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template([_unliteral(kind) for kind in args], named)
 
     def compile(self, sig: Any) -> Any:
         """Compile for types of arguments, with a wrapper where Python is calling."""
@@ -98,8 +98,8 @@ class KernelDispatcher(CPUDispatcher):
             if by_python and types not in self._wrapped:
                 self.overloads.pop(types, None)
             self.targetoptions["no_cpython_wrapper"] = not by_python
-            self._cache.has_wrapper = by_python
-            return super().compile(sig)  # type: ignore[no-untyped-call]
+            self._cache.has_wrapper = by_python  # type: ignore[attr-defined]
+            return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
         """Let Python find what has a wrapper."""
@@ -107,7 +107,7 @@ class KernelDispatcher(CPUDispatcher):
         if self.targetoptions["no_cpython_wrapper"]:
             self.overloads[types] = cres
         else:
-            super().add_overload(cres)  # type: ignore[no-untyped-call]
+            super().add_overload(cres)
             self._wrapped.add(types)
 
     @cached_property
@@ -125,7 +125,8 @@ class KernelDispatcher(CPUDispatcher):
 class _Calls(threading.local):
     """Which kernel Python is calling that is not compiled for these arguments."""
 
-    kernel: KernelDispatcher | None = None
+    kernel: Any = None
 
 
 _calls = _Calls()
+_unliteral: Any = unliteral
