@@ -137,6 +137,12 @@ def executed(client: Any) -> dict[str, int]:
     return counts
 
 
+def occupied(client: Any) -> dict[str, int]:
+    """Return how many tasks hold a thread of each worker, cancelled ones included."""
+    counts: dict[str, int] = client.run(lambda dask_worker: len(dask_worker.state.all_running_tasks))
+    return counts
+
+
 def test_four_files_through_two_workers_are_the_whole(
     cluster: DaskCluster, client: Any, root: Path, store: Store, settings: WorkerSettings
 ) -> None:
@@ -144,7 +150,7 @@ def test_four_files_through_two_workers_are_the_whole(
     alone = Corpus(root, store, settings)
     distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
     source = distributed.source("clicks/parts")
-    wait_for(lambda: not any(client.processing().values()))  # the tests before may leave tasks that go on
+    wait_for(lambda: not any(occupied(client).values()))  # cancelled tasks of tests before go on to their end
     before = executed(client)
     parts = distributed.ingest(source)
     counts = [count - before[worker] for worker, count in executed(client).items()]
