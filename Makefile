@@ -8,7 +8,7 @@ CLIENT := rankery/client/schemas/answers.py
 API_TYPES := app/dashboard/types/openapi.d.ts
 # Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(if $(SEED),--random-order --random-order-seed=$(SEED))
+PYTEST = $(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder $(if $(SEED),--random-order --random-order-seed=$(SEED))
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 

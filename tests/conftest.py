@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from app.guide.files import NOT_BUILT, SITE
+from core.machine import available_cpus
 from rankery.embedded.compilation_progress import compilation_progress
 from tests.examples import load_profile
 from tests.requirements import skip_without
@@ -33,6 +34,11 @@ _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "
 def pytest_configure(config: pytest.Config) -> None:
     """Draw all examples of Hypothesis where slow tests are selected, as `make test-all` does."""
     load_profile(thorough=config.getoption("markexpr").startswith("slow"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than processors, at most 4: tests of services wait a third of their time."""
+    return min(available_cpus() + 1, 4)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
