@@ -1,8 +1,9 @@
 """Fixtures that tests of several packages share."""
 
+import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     with compilation_progress() as report:
         compile_kernels(report=lambda progress: report(progress.compiled, progress.parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage neither while tests are collected nor later among them: they stay to the end."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted

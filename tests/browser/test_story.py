@@ -12,7 +12,7 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 ITERATIONS = 120
-GRID = 60
+GRID = 4
 
 
 def test_the_whole_story(visit: Visit) -> None:
@@ -142,10 +142,10 @@ def _train_a_grid(visit: Visit, page: Page) -> None:
     page.get_by_role("group", name="Validate on").get_by_label("held-out queries").check()
     page.get_by_role("group", name="Test on").get_by_label("held-out queries").check()
     page.get_by_label("Iterations", exact=True).fill("4")
-    page.get_by_label("Learning rate").fill("0.02, 0.05, 0.1, 0.2, 0.3")
-    page.get_by_label("Leaves per tree", exact=True).fill("4, 7, 15, 31")
-    page.get_by_label("Documents per leaf", exact=True).fill("5, 20, 50")
-    page.get_by_role("button", name="Start 60 trainings").click()
+    page.get_by_label("Learning rate").fill("0.05, 0.2")
+    page.get_by_label("Leaves per tree", exact=True).fill("4, 15")
+    page.get_by_label("Documents per leaf", exact=True).fill("5")
+    page.get_by_role("button", name=f"Start {GRID} trainings").click()
     page.wait_for_url(re.compile(r"/jobs/compare\?"))
     expect(page.locator(".compared tbody .status", has_text="succeeded")).to_have_count(GRID)
 
@@ -153,7 +153,6 @@ def _train_a_grid(visit: Visit, page: Page) -> None:
 def _judge_by_validation(visit: Visit, page: Page) -> str:
     rows = page.locator(".compared tbody tr")
     expect(rows.first).to_have_attribute("data-best", "")
-    expect(page.get_by_text("20 of 60 are drawn: the best by validation.")).to_be_visible()
     expect(page.get_by_text("The test is a final look, not what to choose by.")).to_be_visible()
     visit.settle()
     visit.photograph("story-10-grid")

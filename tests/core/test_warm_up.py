@@ -120,6 +120,7 @@ def test_two_services_share_the_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.slow  # the test after it kills children, too
 def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """As the kernel kills it for lack of memory: a single one goes on, and needs less of it."""
     program = """

@@ -18,7 +18,7 @@ from tests.requirements import require_program
 from tests.servers.fixtures import Places
 
 PREVIOUS = "7544bed"
-ITERATIONS = 40
+ITERATIONS = 25
 REPOSITORY = Path(__file__).parents[2]
 
 # Everything in one process: the API takes the requests, then the worker's own code carries out the jobs.
@@ -37,7 +37,7 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 with TestClient(create_app(ApiSettings())) as client:
     store, settings = Store.open(ApiSettings()), WorkerSettings(threads=1, report_seconds=0.05)
-    sent = client.post("/v1/datasets/synthetic", json={"queries": 40, "seed": 1})
+    sent = client.post("/v1/datasets/synthetic", json={"queries": 15, "seed": 1})
     assert sent.status_code == 202, sent.text
     dataset = sent.json()
     run_job(store, settings, StopFlag(), "previous", dataset["job_id"])

@@ -28,10 +28,11 @@ def fuzzed(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     api.kill()
 
 
-# What takes a body is costly to make up: its long form is slow.
+# What takes a body is costly to make up.
 ONLY_PARAMETERS = ("--include-method", "GET", "--include-method", "DELETE")
 
 
+@pytest.mark.slow
 def test_every_answer_without_a_body_is_as_documented(fuzzed: Target, tmp_path: Path) -> None:
     """Random and boundary parameters: no 500, no undocumented answer."""
     secret = fuzzed.secrets["admin"]

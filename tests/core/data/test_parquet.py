@@ -1,5 +1,6 @@
 """Datasets in Parquet."""
 
+import functools
 import io
 import json
 from dataclasses import replace
@@ -177,8 +178,13 @@ def test_the_columns_are_plain() -> None:
     }
 
 
+@functools.cache
+def _small() -> pa.Table:
+    return pq.read_table(io.BytesIO(_written(synthetic_dataset(2, seed=0, documents_per_query=2))))
+
+
 def _rewritten(**changes: Any) -> bytes:
-    table = pq.read_table(io.BytesIO(_written(synthetic_dataset(2, seed=0, documents_per_query=2))))
+    table = _small()
     metadata = changes.get("metadata", table.schema.metadata)
     table = changes.get("change", lambda same: same)(table)
     file = io.BytesIO()
