@@ -26,6 +26,11 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_REPOSITORY / ".pytest_ca
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# A commit of SQLite waits for a disk, and never for memory.
+_MEMORY = Path("/dev/shm")
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= 12 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
 pytest_plugins = ["tests.servers.fixtures"]
 
 # Their tests share services that start for whole files, or for the session.
@@ -37,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     load_profile(thorough=config.getoption("markexpr").startswith("slow"))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than processors, at most 4: tests of services wait a third of their time."""
     return min(available_cpus() + 1, 4)

@@ -169,6 +169,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     expect(rows.first.locator(".stage")).to_have_text("ended")
 
 
+@pytest.mark.slow  # ranks have tests of their own, and their table one above
 def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared) -> None:
     """Its page lists two ranks, which hold all training queries between them."""
     page = filled(visit, prepared)

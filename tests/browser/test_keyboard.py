@@ -11,7 +11,8 @@ from tests.browser.keyboard import Keyboard
 from tests.browser.prepared import judged_table
 from tests.browser.visit import Visit
 
-pytestmark = pytest.mark.browser
+# Single pages are used by keyboard in `test_appearance` and `test_header`.
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_the_story_by_keyboard(visit: Visit, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def apis(places: Places, tmp_path: Path) -> Iterator[list[ApiProcess]]:
         api.kill()
 
 
+@pytest.mark.slow  # tests/core/store/test_webhooks.py has the claims of several processes
 def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver: Receiver) -> None:
     """Each event is sent by one of the two; when that is killed while it sends, the other one delivers."""
     webhook = httpx.post(f"{apis[0].url}/v1/webhooks", json={"url": receiver.url}).json()

@@ -143,7 +143,7 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
     watch.open(f"/jobs/{stored['compare_job']}")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.slow)])
 def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name: str) -> None:
     """Whatever its quotes and brackets, a name stays in its place in lists, forms and attributes."""
     with target.client() as http:

@@ -84,7 +84,9 @@ def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) 
     assert study.conclusion["comparison_id"] is None
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(
+    "sampler", [name if name == "tpe" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS]
+)
 def test_a_lost_worker_changes_nothing(workshop: Workshop, dataset_id: str, sampler: str) -> None:
     """A trial whose worker is lost after it asked keeps its parameters, and none is made twice."""
     undisturbed, expected = finish(workshop, add_study(workshop, dataset_id, sampler=sampler))

@@ -13,7 +13,8 @@ from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
 from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
 
-pytestmark = pytest.mark.browser
+# tests/deploy/test_web_proxies.py has the rules of proxies, without a browser.
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def api_port(chromium_path: str, data_dir: Path, secret: str) -> Iterator[int]:
             yield int(urlsplit(stack.url).port or 0)
 
 
-@pytest.fixture(params=[Nginx, pytest.param(Caddy, marks=pytest.mark.slow)])
+@pytest.fixture(params=[Nginx, Caddy])
 def proxy(request: pytest.FixtureRequest, tmp_path: Path, api_port: int) -> Iterator[WebProxy]:
     """Each proxy in front of the service."""
     with request.param(tmp_path / "proxy", api_port) as proxy:
