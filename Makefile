@@ -81,10 +81,12 @@ serve: install ## start the embedded service: Valkey, API, worker, dashboard; it
 
 .PHONY: test
 test: tested-tools ## run all tests but the slow ones: unit, real processes, browser; SEED= draws their order
+	$(NPM) test --silent
 	$(PYTEST)
 
 .PHONY: test-all
 test-all: tested-tools ## run all tests, and every campaign of kills, faults and mutated input; takes hours
+	$(NPM) test --silent
 	$(PYTEST) -m "slow or not slow"
 	$(MAKE) test-servers test-kill test-imports test-events test-schedules test-faults test-resume test-api-fuzz fuzz-datasets fuzz-scoring
 

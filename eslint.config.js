@@ -15,6 +15,10 @@ export default [
     },
   },
   {
+    files: ["tests/dashboard/**/*.js"],
+    languageOptions: { globals: { ...globals.node, location: "writable" } },
+  },
+  {
     files: ["guide/theme/**/*.js"],
     languageOptions: {
       sourceType: "script",

@@ -107,14 +107,6 @@ def test_a_table_is_saved_as_csv(visit: Visit) -> None:
     assert list(csv.reader(Path(saved.value.path()).read_text().splitlines())) == rows
 
 
-def test_a_cell_of_a_csv_file_is_no_formula(visit: Visit) -> None:
-    """Spreadsheets run what begins like one; numbers stay numbers, and quotes are doubled."""
-    page = visit.open("/settings")
-    cells = ["=1+1", -0.5, 'a "b"', "c,d", None, "-x"]
-    script = """async (row) => (await import("/static/tables/csv.js")).csvText([row])"""
-    assert page.evaluate(script, cells) == '\'=1+1,-0.5,"a ""b""","c,d",,\'-x\r\n'
-
-
 def test_an_unknown_address_is_a_page(visit: Visit) -> None:
     """With the way back."""
     visit.refusals_expected = True

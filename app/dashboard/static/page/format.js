@@ -14,13 +14,14 @@ export function count(value) {
 }
 
 /**
- * Return a number with a fixed count of decimals and a minus as wide as a plus.
+ * Return a number with a fixed count of decimals and a minus as wide as a plus; what rounds to zero has none.
  *
  * @param {number} value
  * @param {number} digits
  */
 export function fixed(value, digits) {
-  return value.toFixed(digits).replace("-", "−");
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 /**
@@ -87,7 +88,7 @@ export function size(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
   let left = value;
-  while (left >= 1000 && unit < units.length - 1) {
+  while (Math.round(left) >= 1000 && unit < units.length - 1) {
     left /= 1000;
     unit += 1;
   }
@@ -107,7 +108,7 @@ export function duration(seconds) {
 
 /** @param {number} value milliseconds: "92 ms", "8.1 ms" */
 export function milliseconds(value) {
-  return `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;
+  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ms`;
 }
 
 /**

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as addresses from "../../app/dashboard/static/page/addresses.js";
+
+test("paths are below the path of the service, other addresses stay", () => {
+  assert.equal(addresses.urlOf("/jobs"), "/rankery/jobs");
+  assert.equal(addresses.urlOf("//elsewhere.org"), "//elsewhere.org");
+  assert.equal(addresses.urlOf("https://elsewhere.org"), "https://elsewhere.org");
+  assert.equal(addresses.pagePath(), "/models/web%3A3");
+  assert.equal(addresses.serviceUrl(), "https://example.org/rankery");
+});
+
+test("names in an address are escaped, the colon of a version stays", () => {
+  assert.equal(addresses.modelPage("web:3"), "/models/web:3");
+  assert.equal(addresses.modelPage("a/b?c"), "/models/a%2Fb%3Fc");
+  assert.equal(addresses.queryPage("ds_1", "50% off/ü"), "/datasets/ds_1/queries/50%25%20off%2F%C3%BC");
+  assert.equal(addresses.featureView("ds_1", "a&b"), "/datasets/ds_1#features=a%26b");
+  assert.equal(addresses.modelApi("web:3", "/trees"), "/v1/models/web%3A3/trees");
+});
+
+test("what is compared stands in the address, in its order", () => {
+  assert.equal(addresses.compareJobs(["job_2", "job_1"]), "/jobs/compare?job=job_2&job=job_1");
+  assert.equal(
+    addresses.compareWith(["web:1", "rnk_1"], "ds_1"),
+    "/comparisons?system=web%3A1&system=rnk_1&dataset=ds_1#compare",
+  );
+  assert.equal(addresses.compareWith(["web:1"]), "/comparisons?system=web%3A1#compare");
+});
+
+test("the subject of a page is read as text, whatever was typed", () => {
+  assert.equal(addresses.subject(), "web:3");
+  assert.equal(addresses.decoded("100%"), "100%");
+  assert.equal(addresses.decoded("a%20b"), "a b");
+});
+
+test("the state of a page is kept behind its #, empty values are forgotten", () => {
+  assert.equal(addresses.kept("view"), "try");
+  addresses.keep({ view: "", tree: 7, query: "a&b" });
+  assert.equal(addresses.kept("view"), null);
+  assert.equal(addresses.kept("tree"), "7");
+  assert.equal(addresses.kept("query"), "a&b");
+});

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as labels from "../../app/dashboard/static/experiments/labels.js";
+
+const COUNTS = { planned: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+
+test("tables are named as in the papers", () => {
+  assert.equal(labels.tableName("table-4"), "Table 4");
+  assert.equal(labels.tableName("figure-2"), "Figure 2");
+});
+
+test("progress counts what has succeeded, and names what failed", () => {
+  assert.equal(labels.progressWords(COUNTS), "–");
+  assert.equal(labels.progressWords({ ...COUNTS, planned: 13, succeeded: 3 }), "3 of 16");
+  assert.equal(labels.progressWords({ ...COUNTS, running: 2, failed: 1 }), "0 of 3, 2 running, 1 failed");
+});
+
+test("numbers are printed as the paper's unit asks, with their sign where they are differences", () => {
+  assert.equal(labels.numberWords(0.47114, "fraction"), "0.4711");
+  assert.equal(labels.numberWords(47.114, "percent"), "47.11");
+  assert.equal(labels.numberWords(null, "percent"), "–");
+  assert.equal(labels.signedWords(0.5, "percent"), "+0.50");
+  assert.equal(labels.signedWords(-0.5, "percent"), "−0.50");
+  assert.equal(labels.signedWords(null, "percent"), "–");
+});
+
+test("a corpus of the data's own name is told once", () => {
+  assert.equal(labels.dataWords({ data: "mslr", corpus: "mslr", folds: [1, 2] }), "mslr · folds 1, 2");
+  assert.equal(labels.dataWords({ data: "folder", corpus: "mslr", folds: [] }), "folder · mslr");
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as format from "../../app/dashboard/static/page/format.js";
+
+test("counts are grouped, and an absent one is a dash", () => {
+  assert.equal(format.count(1204), "1,204");
+  assert.equal(format.count(0), "0");
+  assert.equal(format.count(null), "–");
+  assert.equal(format.count(undefined), "–");
+});
+
+test("a noun follows its count", () => {
+  assert.equal(format.counted(1, "query", "queries"), "1 query");
+  assert.equal(format.counted(1204, "query", "queries"), "1,204 queries");
+  assert.equal(format.counted(0, "job"), "0 jobs");
+});
+
+test("a metric has four decimals and a minus as wide as a plus", () => {
+  assert.equal(format.metric(0.47114), "0.4711");
+  assert.equal(format.metric(-0.5), "−0.5000");
+  assert.equal(format.metric(NaN), "–");
+  assert.equal(format.metric(null), "–");
+});
+
+test("what rounds to zero has no sign", () => {
+  assert.equal(format.fixed(-0.00001, 4), "0.0000");
+  assert.equal(format.metric(-0), "0.0000");
+});
+
+test("a loss has five digits, whatever its scale", () => {
+  assert.equal(format.lossValue(0.693147), "0.69315");
+  assert.equal(format.lossValue(0), "0");
+  assert.equal(format.lossValue(0.00001234), "1.2340e-5");
+  assert.equal(format.lossValue(12345678), "1.2346e+7");
+  assert.equal(format.lossValue(undefined), "–");
+});
+
+test("a value of any kind is short", () => {
+  assert.equal(format.short(0.1 + 0.2), "0.3");
+  assert.equal(format.short([1, 2]), "[1,2]");
+  assert.equal(format.short(false), "false");
+  assert.equal(format.short(null), "–");
+});
+
+test("a part is never nothing, and an incomplete one never all", () => {
+  assert.equal(format.percent(0, 10), "0%");
+  assert.equal(format.percent(1, 100_000), "<0.1%");
+  assert.equal(format.percent(64, 1000), "6.4%");
+  assert.equal(format.percent(99_999, 100_000), ">99.9%");
+  assert.equal(format.percent(10, 10), "100%");
+});
+
+test("sizes have the unit in which they read best", () => {
+  assert.equal(format.size(0), "0 B");
+  assert.equal(format.size(999), "999 B");
+  assert.equal(format.size(1500), "1.5 kB");
+  assert.equal(format.size(123_456_789), "123 MB");
+  assert.equal(format.size(5e15), "5000 TB");
+});
+
+test("what rounds up to the next unit is said in it", () => {
+  assert.equal(format.size(999_999), "1.0 MB");
+  assert.equal(format.size(999_600), "1.0 MB");
+});
+
+test("a duration has at most two units", () => {
+  assert.equal(format.duration(-1), "0 s");
+  assert.equal(format.duration(59.4), "59 s");
+  assert.equal(format.duration(59.6), "1 min");
+  assert.equal(format.duration(61), "1 min 1 s");
+  assert.equal(format.duration(601), "10 min");
+  assert.equal(format.duration(3600), "1 h");
+  assert.equal(format.duration(3661), "1 h 1 min");
+  assert.equal(format.duration(49 * 3600), "2 days");
+});
+
+test("milliseconds below ten have a decimal, unless they round to ten", () => {
+  assert.equal(format.milliseconds(8.06), "8.1 ms");
+  assert.equal(format.milliseconds(1234.5), "1,235 ms");
+  assert.equal(format.milliseconds(9.96), "10 ms");
+});
