@@ -44,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than processors, at most 4: tests of services wait a third of their time."""
-    return min(available_cpus() + 1, 4)
+    """Return two processes more than processors, at most 4: tests of services wait a third of their time."""
+    return min(available_cpus() + 2, 4)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -169,6 +169,7 @@ def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit, prepared: Pre
     expect(page.get_by_text("Nothing to compare")).to_be_visible()
 
 
+@pytest.mark.slow  # `test_story` clones and edits one
 def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None:
     """From its form, filled as it was; from a shell and from Python, by what its page shows."""
     prepared.synthetic("again", queries=60, seed=5)

@@ -17,6 +17,7 @@ METRIC_INTERVAL = 2
 TRUNCATION_LEVEL = 5
 
 
+@pytest.mark.slow  # `test_story` watches one, and `test_polling` how pages follow
 def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepared: Prepared) -> None:
     """A user makes data, submits a training, and sees progress, curve and tested metrics live."""
     make_dataset(visit, "watched", queries=400, seed=1)
