@@ -106,6 +106,12 @@ def evaluate(
     ranked = _numbers("scores", scores)
     groups = group_by_ids(query_ids, len(ranked))
     judged = _numbers("labels", labels, len(ranked))
+    is_retrieved = ranked == ranked
+    if is_retrieved.any() and not (is_retrieved & (judged == judged)).any():
+        raise InvalidArgument(
+            f"labels: 0 of {int(is_retrieved.sum()):,} retrieved documents are judged, so that every metric"
+            " would be 0; join scores and labels by ids that are spelled alike"
+        )
     with invalid_arguments():
         names = list(dict.fromkeys(map(metric_name, metrics)))
         judgments = RankingDataset.from_arrays(
