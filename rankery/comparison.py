@@ -11,6 +11,7 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
 from rankery.client.views.comparison import pair_table
 from rankery.errors import InvalidArgument
+from rankery.identifiers import spell
 from rankery.invalid_arguments import invalid_arguments
 from rankery.metrics import Evaluation
 from rankery.server_package import require_server_package
@@ -175,7 +176,7 @@ def _of_frame(frame: Any, argument: str) -> _Values:
     ]
     if not numbers or not len(table):
         raise InvalidArgument(f"{argument}: must have a row a query, and a column of numbers a metric")
-    ids = [str(query) for query in table.column(_QUERY).to_pylist()]
+    ids = [spell(query) for query in table.column(_QUERY).to_pylist()]
     values = {_ours(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
     return _Values(_different(ids, argument), values)
 

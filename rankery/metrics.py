@@ -9,8 +9,9 @@ from rankery.client.display.texts import count, interval, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
+from rankery.identifiers import spell
 from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids
+from rankery.query_groups import QueryGroups, checked_ids, group_by_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def evaluate(
     ranked = _numbers("scores", scores)
     groups = group_by_ids(query_ids, len(ranked))
     judged = _numbers("labels", labels, len(ranked))
+    is_retrieved = ranked == ranked
+    if is_retrieved.any() and not (is_retrieved & (judged == judged)).any():
+        raise InvalidArgument(
+            f"labels: 0 of {int(is_retrieved.sum()):,} retrieved documents are judged, so that every metric"
+            " would be 0; join scores and labels by ids that are spelled alike"
+        )
     with invalid_arguments():
         names = list(dict.fromkeys(map(metric_name, metrics)))
         judgments = RankingDataset.from_arrays(
@@ -133,8 +140,5 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
 
 
 def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
-    import numpy as np
-
-    names, n_documents = np.asarray(document_ids), int(groups.boundaries[-1])
-    check_one_a_document("document_ids", names, n_documents)
-    return [str(name) for name in groups.gather(names).tolist()]
+    names = checked_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
+    return [spell(name) for name in groups.gather(names).tolist()]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _OPEN_REQUESTS_SECONDS = 5
 # Commands and tests that bring their own service are mostly done by then.
 _EXPORTS_AFTER_SECONDS = 30.0
+_OWN_FILES = 0o077  # nobody else on the machine reads labels, models, or the secrets of webhooks
 _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
@@ -56,6 +57,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     configure_logging(settings.log_level, settings.log_format)
     _warn_of_unknown_variables()
+    _warn_of_readers(settings.data_dir)
     _check_store(settings)
     application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
@@ -262,10 +264,11 @@ def _compile(parts: "Sequence[Part]", report: Callable[[int, int], None]) -> Non
 
 
 def _prepare_environment(threads: int | None = None) -> None:
-    """Set what numba, OpenMP and Arrow read once, when they are first imported."""
+    """Set who may read new files, and what numba, OpenMP and Arrow read once, when they are imported."""
     from core.machine import limit_threads
     from core.unused_packages import leave_out_unused
 
+    os.umask(_OWN_FILES)
     leave_out_unused()
 
     configured = os.environ.get("RANKERY_THREADS", "")
@@ -275,6 +278,16 @@ def _prepare_environment(threads: int | None = None) -> None:
     # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores
     # that turn for its default of 300,000 rounds take a hundred times as long.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
+def _warn_of_readers(data_dir: Path) -> None:
+    """Say that other users can look into a data folder that an older release made."""
+    import structlog
+
+    if data_dir.is_dir() and data_dir.stat().st_mode & _OWN_FILES:
+        structlog.stdlib.get_logger(__name__).warning(
+            "data_folder.open_to_others", data_dir=str(data_dir), hint=f"chmod -R go= {data_dir}"
+        )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidArgument
+from rankery.identifiers import inexact_ids, is_missing, spell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,18 +64,43 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
 
     from core.data.grouping import group_rows
 
-    given = np.asarray(query_ids)
-    check_one_a_document(argument, given, n_documents)
-    missing = given != given
-    if given.dtype == object:
-        missing = missing | np.fromiter((one is None for one in given), bool, n_documents)
-    if missing.any():
-        raise InvalidArgument(
-            f"{argument}: has no query for document {int(np.argmax(missing))}, counted from 0"
-        )
+    given = checked_ids(argument, query_ids, n_documents, "query")
     starts: Int64Array = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1])))
-    found = group_rows([str(one) for one in given[starts].tolist()], starts, n_documents)
+    found = group_rows([spell(one) for one in given[starts].tolist()], starts, n_documents)
     return QueryGroups(found.query_ids, found.query_boundaries, found.order)
+
+
+def checked_ids(argument: str, ids: Any, n_documents: int, what: str) -> "NDArray[Any]":
+    """Return the ids of each document as an array (n_documents,).
+
+    Args:
+        argument: What the caller calls them.
+        ids: Numbers or texts.
+        n_documents: How many there are.
+        what: They are ids of.
+
+    Raises:
+        InvalidArgument: One is missing, there is not one a document, or a floating-point number is too large
+            to be told from the whole numbers beside it.
+    """
+    import numpy as np
+
+    given = np.asarray(ids)
+    check_one_a_document(argument, given, n_documents)
+    if given.dtype == object:
+        missing = np.fromiter(map(is_missing, given), bool, n_documents)
+    else:
+        missing = given != given
+    if missing.any():
+        place = int(np.argmax(missing))
+        raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
+    if given.dtype.kind == "f" and (inexact := inexact_ids(given)).any():
+        place = int(np.argmax(inexact))
+        raise InvalidArgument(
+            f"{argument}: {given[place]!r} of document {place}, counted from 0, is too large for an id of"
+            f" type {given.dtype}, which no longer tells all whole numbers apart; give integers or texts"
+        )
+    return given
 
 
 def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:

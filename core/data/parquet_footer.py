@@ -22,6 +22,7 @@ _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
 _BOOLEANS = (1, 2)  # a byte each in lists
 _LONG_LIST = 15
+_MAX_DEPTH = 32  # of structs and lists in each other; Parquet has less than ten
 # Numbers of fields.
 _SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData
 _COLUMNS = 1  # of RowGroup
@@ -155,9 +156,12 @@ class _Cursor:
         """Move behind the header of a list; return its length and the type of its elements."""
         header = self._byte()
         size = header >> 4
-        return (self._varint() if size == _LONG_LIST else size), header & 0x0F
+        size = self._varint() if size == _LONG_LIST else size
+        if size > len(self._content) - self.at:
+            raise ValueError(f"the metadata have no room for a list of {size} elements")
+        return size, header & 0x0F
 
-    def skip(self, kind: int) -> None:
+    def skip(self, kind: int, depth: int = 0) -> None:
         """Move behind the value of a field."""
         if kind in _INTEGERS:
             content, at = self._content, self.at
@@ -167,20 +171,26 @@ class _Cursor:
         elif kind == _BINARY:
             size = self._varint()
             self.at += size
-        elif kind in (_LIST, _SET):
-            size, element = self.list_header()
-            if element in _BOOLEANS:
-                self.at += size
-            else:
-                for _ in range(size):
-                    self.skip(element)
-        elif kind == _STRUCT:
-            for _, inner in self.fields():
-                self.skip(inner)
+        elif kind in (_LIST, _SET, _STRUCT):
+            self._skip_nested(kind, depth + 1)
         elif kind in _FIXED_BYTES:
             self.at += _FIXED_BYTES[kind]
         else:
             raise ValueError(f"there is no type {kind} in the metadata of Parquet")
+
+    def _skip_nested(self, kind: int, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"the metadata are nested deeper than {_MAX_DEPTH}")
+        if kind == _STRUCT:
+            for _, inner in self.fields():
+                self.skip(inner, depth)
+            return
+        size, element = self.list_header()
+        if element in _BOOLEANS:
+            self.at += size
+            return
+        for _ in range(size):
+            self.skip(element, depth)
 
     def _byte(self) -> int:
         byte = self._content[self.at]

@@ -29,7 +29,9 @@ IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 _SPELLING = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<at>@[^@()]*)?")
-_PERSISTENCE = re.compile(r"\s*p\s*=\s*(0?\.[0-9]{1,6})\s*")
+_ARGUMENT = re.compile(r"\s*(?P<key>[A-Za-z_]+)\s*=\s*(?P<value>[^,=]*?)\s*")
+_PERSISTENCE = re.compile(r"0?\.[0-9]{1,6}")
+_CUTOFF = re.compile(r"[1-9][0-9]{0,5}")
 _BY_CONTRACT = (
     "the contract says what is relevant (relevance_threshold; 1.5 for rel=2) and what gains are (gain)"
 )
@@ -39,11 +41,11 @@ def from_ir_measures(text: str) -> str | None:
     """Return our spelling of what ir_measures spells so, None of anything else.
 
     Raises:
-        InvalidInput: For arguments in brackets, other than the persistence of RBP.
+        InvalidInput: For arguments in brackets other than a cutoff and the persistence of RBP.
 
     Example:
-        >>> from_ir_measures("nDCG@10"), from_ir_measures("RBP(p=0.95)@10"), from_ir_measures("ndcg@10")
-        ('ndcg@10', 'rbp(0.95)@10', None)
+        >>> from_ir_measures("nDCG(cutoff=10)"), from_ir_measures("RBP(p=0.95)"), from_ir_measures("ndcg@10")
+        ('ndcg@10', 'rbp(0.95)', None)
     """
     match = _SPELLING.fullmatch(text)
     if match is None or match["name"] not in IR_MEASURES_NAMES:
@@ -51,10 +53,21 @@ def from_ir_measures(text: str) -> str | None:
     name, at = IR_MEASURES_NAMES[match["name"]], match["at"] or ""
     if match["arguments"] is None:
         return f"{name}{at}"
-    persistence = _PERSISTENCE.fullmatch(match["arguments"])
-    if name == "rbp" and persistence:
-        return f"{name}({persistence[1]}){at}"
-    raise InvalidInput.at("", f"{match['name']} takes nothing in brackets; write {name}{at}: {_BY_CONTRACT}")
+    persistence, others = "", []
+    for argument in match["arguments"].split(","):
+        found = _ARGUMENT.fullmatch(argument)
+        key, value = (found["key"], found["value"]) if found else ("", "")
+        if name == "rbp" and key == "p" and _PERSISTENCE.fullmatch(value):
+            persistence = f"({value})"
+        elif key == "cutoff" and not at and _CUTOFF.fullmatch(value):
+            at = f"@{value}"
+        else:
+            others.append(argument.strip())
+    ours = f"{name}{persistence}{at}"
+    if others:
+        unfit = ", ".join(others)[:40]
+        raise InvalidInput.at("", f"{match['name']} does not take {unfit!r}; write {ours}: {_BY_CONTRACT}")
+    return ours
 
 
 def ir_measures_spelling(name: str) -> str | None:

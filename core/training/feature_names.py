@@ -10,14 +10,25 @@ _UNWRITABLE = re.compile(r"[\s\x00-\x1f\",:\[\]{}]")
 def writable_names(names: Iterable[str]) -> list[str]:
     """Return names that LightGBM accepts, each different and as close as can be to the given one.
 
+    Names that it accepts as they are stay, wherever they stand: none of them ever means another feature.
+
     Example:
         >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])
-        ['bm25', 'page_rank', 'page_rank_', 'price_usd']
+        ['bm25', 'page_rank_', 'page_rank', 'price_usd']
     """
-    written: dict[str, None] = {}
-    for name in names:
-        spelling = _UNWRITABLE.sub("_", name) or "_"
-        while spelling in written:
-            spelling += "_"
-        written[spelling] = None
-    return list(written)
+    given = list(names)
+    taken = {name for name in given if _is_writable(name)}
+    written = []
+    for name in given:
+        spelling = name
+        if not _is_writable(name):
+            spelling = _UNWRITABLE.sub("_", name) or "_"
+            while spelling in taken:
+                spelling += "_"
+            taken.add(spelling)
+        written.append(spelling)
+    return written
+
+
+def _is_writable(name: str) -> bool:
+    return bool(name) and not _UNWRITABLE.search(name)

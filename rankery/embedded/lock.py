@@ -42,7 +42,7 @@ class DataFolderLock:
             StackError: It cannot be written.
         """
         try:
-            self._data_dir.mkdir(parents=True, exist_ok=True)
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StackError(f"cannot use the data folder {self._data_dir}: {error.strerror}") from error

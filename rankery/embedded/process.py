@@ -57,7 +57,8 @@ class ServiceProcess:
     ) -> "ServiceProcess":
         """Start `command` so that it dies with this process and is not reached by the terminal's Ctrl-C."""
         tether = module_command("rankery.embedded.tether", str(os.getpid()))
-        log_path.parent.mkdir(parents=True, exist_ok=True)
+        log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log_path.touch(mode=0o600)
         with log_path.open("ab") as log:
             popen = subprocess.Popen(  # noqa: S603 - our own commands
                 [*tether, *command],
@@ -66,6 +67,7 @@ class ServiceProcess:
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 start_new_session=True,
+                umask=0o077,
             )
         if format_line is not None:
             arguments = (popen.stdout, log_path, format_line)

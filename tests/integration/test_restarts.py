@@ -216,3 +216,10 @@ def test_two_services_never_share_a_data_folder(restart: Restart, serve: Callabl
     assert line.startswith(taken)
     with Client(restart.url) as client:
         assert client.model("web").name == "web"
+
+
+def test_nobody_else_reads_the_data_folder(restart: Restart) -> None:
+    """Database, logs, artifacts and samples are of the service's user alone."""
+    paths = [restart.data_dir, *restart.data_dir.rglob("*")]
+    assert len(paths) > 10
+    assert [path for path in paths if not path.is_socket() and path.stat().st_mode & 0o077] == []

@@ -29,6 +29,7 @@ from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
+from rankery.identifiers import spell_column, without_point
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to tell that there are more
@@ -271,7 +272,7 @@ class _Rows:
     def grouping(self) -> Grouping:
         """Gather the rows into queries."""
         starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
-        ids = list(self.query_ids)
+        ids = without_point(pa.array(self.query_ids, pa.large_string())).to_pylist()
         return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
@@ -339,7 +340,7 @@ class _Rows:
         numbers = row_numbers(boundaries)
         if not self.documents:
             return numbers
-        named = _joined(self.documents, order)
+        named = Texts(without_point(_joined(self.documents, order).array))
         return Texts(pc.if_else(_is_empty(named.array), numbers.array, named.array))
 
     def _kept_columns(self) -> dict[str, int]:
@@ -386,7 +387,7 @@ class _Rows:
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
         if "document" in parts:
-            self.documents.append(plain_texts(arrays[parts["document"]]))
+            self.documents.append(self._identifiers(arrays[parts["document"]], parts["document"], first))
         if self.document_weights is not None:
             position = parts["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
@@ -509,7 +510,7 @@ class _Rows:
         return weights
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
-        values = plain_texts(column)
+        values = self._identifiers(column, position, first)
         empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
         self._refuse("empty_query_id", position, first, values, empty, "a query id")
         encoded: Any = pc.dictionary_encode(values)
@@ -517,6 +518,13 @@ class _Rows:
         known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]
         codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
         return codes
+
+    def _identifiers(self, column: Any, position: int, first: int) -> Any:
+        """Return ids as large_string, empty where they are missing."""
+        found = spell_column(column)
+        exact = "an id, a whole number that its type holds exactly; write large numbers as integers or texts"
+        self._refuse("inexact_id", position, first, column, found.unfit, exact)
+        return pc.fill_null(found.texts, "")
 
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]

@@ -1,5 +1,6 @@
 """What a run retrieved, beside what was judged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,8 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
 
     Raises:
         InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that it
-            cannot be told which one a run means; at `/ranking_id` when they share no query.
+            cannot be told which one a run means; at `/ranking_id` when they share no query, or no document:
+            every metric would be 0.
     """
     written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
     queries = pc.index_in(*written_queries).fill_null(-1)
@@ -63,6 +65,9 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     keys = pair_keys(np.concatenate((judged_queries, run_queries)), written.array)
     rows = _rows_of(keys[:n_judged], keys[n_judged:])
 
+    if len(rows) and (rows < 0).all():
+        sides = ((retrieved, run_queries), (dataset.document_ids, judged_queries))
+        raise InvalidInput.at("/ranking_id", _none_judged(dataset.query_ids, *sides))
     added = np.flatnonzero(rows < 0)
     all_queries = np.concatenate((judged_queries, run_queries[added]))
     order = np.argsort(all_queries, kind="stable")
@@ -79,6 +84,21 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
         document_ids=both.take(places[order]),
         unknown_queries=int((~known).sum()),
         queries_without_results=dataset.n_queries - int(known.sum()),
+    )
+
+
+def _none_judged(
+    query_ids: Sequence[str], retrieved: tuple[Texts, Int64Array], judged: tuple[Texts, Int64Array]
+) -> str:
+    """Show how both sides, documents with their queries, spell the ids of one query."""
+    query = int(retrieved[1][0])
+    found, expected = (
+        ", ".join(repr(identifiers[row]) for row in np.flatnonzero(queries == query)[:3].tolist())
+        for identifiers, queries in (retrieved, judged)
+    )
+    return (
+        f"would have 0 by every metric: 0 of {len(retrieved[1]):,} retrieved documents are judged. In query"
+        f" {query_ids[query]!r} it has {found}, and the dataset has {expected}; spell the ids alike"
     )
 
 

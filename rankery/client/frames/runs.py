@@ -11,6 +11,7 @@ from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
+from rankery.identifiers import spell, spell_column, without_point
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,16 +91,15 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
             raise DataUnusable(f"there is no {wanted} (the frame has {listed(names)})")
+    kept = {"score": _numbers(frame, table, str(found["score"]))}
     for role in ("query", "document"):
         name = found[role]
-        if name is not None and (row := first_missing(table.column(name))) is not None:
+        if name is None:
+            continue
+        column = table.column(name)
+        if (row := first_missing(column)) is not None:
             raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    kept = {
-        "query": _texts(table.column(str(found["query"]))),
-        "score": _numbers(frame, table, str(found["score"])),
-    }
-    if found["document"] is not None:
-        kept["document"] = _texts(table.column(found["document"]))
+        kept[role] = _identifiers(frame, name, column)
     return pa.table(kept)
 
 
@@ -161,7 +161,7 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
                 place = f"query {query!r}, document {document!r}"
                 raise DataUnusable(f"{place}: the score is {score!r:.40}, no number") from None
             if number == number:
-                yield _line(_word(str(query)), _word(str(document)), number)
+                yield _line(_word(spell(query)), _word(spell(document)), number)
 
 
 def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]":
@@ -189,10 +189,15 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     return np.asarray(run.column("score").to_numpy()[order])
 
 
-def _texts(column: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
-    from rankery.client.frames.arrow import pa, pc
-
-    return pc.cast(column, pa.large_string())
+def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
+    found = spell_column(column)
+    for row in found.unfit[:1].tolist():
+        raise DataUnusable(
+            f"{row_text(frame, row)}, column {name!r}: {column[row].as_py()!r} is too large for an id of"
+            f" type {column.type}, which no longer tells whole numbers apart; make it an integer or a text"
+        )
+    texts: pa.LargeStringArray = without_point(found.texts)
+    return texts
 
 
 def _line(query: str, document: str, score: float) -> str:

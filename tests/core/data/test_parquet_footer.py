@@ -85,3 +85,20 @@ def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> N
     damaged = metadata[:-20] if damage == "cut" else b"\x1f" + metadata[1:]
     with pytest.raises(DatasetError, match="damaged"):
         renamed_footer(damaged, metadata, ["a"])
+
+
+@pytest.mark.parametrize(
+    "crafted",
+    [
+        b"\x19\xf3" + b"\x80" * 5 + b"\x20" + b"\x00",  # a list of 2^40 bytes
+        b"\x19" + b"\x19" * 5_000 + b"\x00",  # lists in lists
+        b"\x1c" * 5_000 + b"\x00" * 5_000,  # structs in structs
+        b"\x18" + b"\xff" * 9 + b"\x01",  # a text longer than the file
+    ],
+    ids=["a long list", "deep lists", "deep structs", "a long text"],
+)
+def test_crafted_metadata_cost_no_more_than_their_bytes(dataset: RankingDataset, crafted: bytes) -> None:
+    """They are refused at once, whatever lengths and depths they tell."""
+    _, metadata = read_footer(written(dataset))
+    with pytest.raises(DatasetError, match="damaged"):
+        renamed_footer(crafted, metadata, ["a"])

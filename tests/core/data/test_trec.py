@@ -106,6 +106,16 @@ def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None
         join_run(dataset, Run.from_columns(["p"], ["a"], [1.0]))
 
 
+def test_a_run_without_a_judged_document_is_refused_with_both_spellings(tmp_path: Path) -> None:
+    """Every metric would be 0, as if it ranked badly."""
+    dataset = read_dataset(_file(tmp_path, b"q 0 4006381333931 1\nq 0 7 0\nr 0 8 1\n"))
+    run = Run.from_columns(["q", "q", "r"], ["4.006e+12", "7.0", "8.0"], [3.0, 2.0, 1.0])
+    with pytest.raises(InvalidInput, match="0 of 3 retrieved documents are judged") as caught:
+        join_run(dataset, run)
+    assert "it has '4.006e+12', '7.0', and the dataset has '4006381333931', '7'" in str(caught.value)
+    assert join_run(dataset, Run.from_columns(["q", "r"], ["7", "8.0"], [2.0, 1.0])).unknown_queries == 0
+
+
 def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
     """Searches such as "red shoes" are words in a run's lines; rankings of models keep their blanks."""
     lines = "red%20shoes Q0 sku%209 1 2.5 me\nred%20shoes Q0 sku-1 2 1.5 me\n"

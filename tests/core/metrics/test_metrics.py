@@ -191,6 +191,8 @@ def test_only_so_many_documents_count() -> None:
         ("ERR@20", "err@20"),
         ("RBP", "rbp"),
         ("RBP(p=0.95)@10", "rbp(0.95)@10"),
+        ("nDCG(cutoff=10)", "ndcg@10"),
+        ("RBP(cutoff=10,p=0.95)", "rbp(0.95)@10"),
         ("Bpref", "bpref"),
         ("IPrec@0.1", "iprec@0.1"),
         ("RPrec", "r-precision"),
@@ -223,6 +225,8 @@ def test_trec_evals_names_are_stored_as_they_are() -> None:
         ("recip_rnk", "did you mean mrr?"),
         ("nDCG@k", "a cutoff is a whole number from 1 to 999999, as in ndcg@10"),
         ("AP(rel=2)@100", "write map@100"),
+        ("RBP(p=0.8,rel=2)", "does not take 'rel=2'; write rbp(0.8):"),
+        ("nDCG(dcg='exp-log2')@5", "write ndcg@5"),
         ("happiness", "write ndcg, dcg, map"),
     ],
 )

@@ -13,6 +13,7 @@ from core.losses import LOSSES
 from core.store.artifacts.local_cache import LocalCache
 from core.training import Hyperparameters, KeptBins, train, training_spec
 from core.training.binning import Binning
+from core.training.feature_names import writable_names
 
 Datasets = tuple[RankingDataset, RankingDataset]
 
@@ -173,14 +174,30 @@ def test_features_may_have_any_name(datasets: Datasets, cache: LocalCache) -> No
         assert ranker.feature_names == datasets[0].feature_names
         assert lightgbm.Booster(model_str=ranker.model_text).feature_name() == [
             "bm25",
-            "page_rank",
             "page_rank_",
+            "page_rank",
             "price_usd",
             "é",
             "_",
             "_7_",
             "a_b",
         ]
+
+
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [
+        (["a b", "a_b"], ["a_b_", "a_b"]),
+        (["a_b", "a b"], ["a_b", "a_b_"]),
+        (["a b", "a_b_", "a:b", "a_b"], ["a_b__", "a_b_", "a_b___", "a_b"]),
+        (["", "_"], ["__", "_"]),
+    ],
+)
+def test_a_name_that_lightgbm_accepts_never_means_another_feature(
+    names: list[str], written: list[str]
+) -> None:
+    """It stays, and only names that have to change make way for it."""
+    assert writable_names(names) == written
 
 
 @pytest.mark.parametrize("loss", LOSSES)

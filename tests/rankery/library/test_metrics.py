@@ -98,3 +98,12 @@ def test_what_does_not_fit_is_named(
     """By its argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.metrics.evaluate(scores, labels, queries, **more)
+
+
+def test_scores_without_a_judged_document_are_refused() -> None:
+    """As an outer join makes them whose ids are spelled in two ways: every metric would be 0."""
+    scores, labels = [0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 1.0, 0.0]
+    with pytest.raises(InvalidArgument, match="0 of 2 retrieved documents are judged"):
+        rankery.metrics.evaluate(scores, labels, ["q"] * 4)
+    found = rankery.metrics.evaluate([*scores, 0.1], [*labels, 1.0], ["q"] * 5, metrics=["mrr"])
+    assert found.means["mrr"] == 1 / 3
