@@ -90,9 +90,11 @@ def without_point(texts: Any) -> Any:
     Args:
         texts: Arrow's large_string; nulls and empty texts decide nothing.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    filled = texts.filter(pc.greater(pc.binary_length(texts), 0))
+    lengths: Any = pc.binary_length(texts)
+    filled = texts.filter(pc.greater(lengths, pa.scalar(0, lengths.type)))
     if not len(filled) or not pc.all(pc.match_substring_regex(filled, _WHOLE_FLOAT)).as_py():
         return texts
     return pc.replace_substring(texts, ".0", "")

@@ -91,7 +91,7 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
             raise DataUnusable(f"there is no {wanted} (the frame has {listed(names)})")
-    kept = {"score": _numbers(frame, table, str(found["score"]))}
+    kept: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
     for role in ("query", "document"):
         name = found[role]
         if name is None:
