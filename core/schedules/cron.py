@@ -1,5 +1,6 @@
 """Due times of cron expressions."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,12 @@ from core.suggestions import did_you_mean
 
 FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _RANGES = ("0 to 59", "0 to 23", "1 to 31", "1 to 12 or JAN to DEC", "0 to 7 or SUN to SAT")
+_LARGEST_STEPS = (59, 23, 30, 11, 7)
+# The library also takes Quartz's L, W and #, which other tools read otherwise.
+_VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
+_PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
+# Names of files in the database that are no places.
+_NO_ZONES = frozenset(("localtime", "Factory"))
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
 
@@ -84,6 +91,8 @@ class Cron:
 
 def _check_timezone(name: str) -> None:
     try:
+        if name in _NO_ZONES:
+            raise ValueError(f"{name} differs from machine to machine")
         ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         known = available_timezones()
@@ -103,11 +112,21 @@ def _check_fields(expression: str) -> None:
         alone = ["*"] * len(FIELDS)
         alone[place] = field
         try:
+            _check_parts(field, _LARGEST_STEPS[place])
             CronSim(" ".join(alone), datetime.now(UTC))
-        except CronSimError as error:
+        except (CronSimError, ValueError) as error:
             detail = f"field {place + 1}, {name}, is {field[:40]!r}; it takes {allowed}, *, lists and ranges"
             raise InvalidInput.at("/cron", f"{detail}. {_EXAMPLE}") from error
     try:
         CronSim(expression, datetime.now(UTC))
     except CronSimError as error:
         raise InvalidInput.at("/cron", f"{expression!r} is never due: no month has that day") from error
+
+
+def _check_parts(field: str, largest_step: int) -> None:
+    for part in field.split(","):
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise ValueError(f"{part!r} is neither *, a number, a name nor a range")
+        if match["step"] is not None and int(match["step"]) > largest_step:
+            raise ValueError(f"{part!r} has a step beyond the field")

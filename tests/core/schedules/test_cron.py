@@ -27,6 +27,12 @@ def utc(*parts: int) -> datetime:
         ("0 0 * JANUARY *", "field 4, month"),
         ("0 0 * * MON-", "field 5, day-of-week"),
         ("*/0 * * * *", "field 1, minute"),
+        ("*/99 * * * *", "field 1, minute, is '*/99'"),
+        ("0 */24 * * *", "field 2, hour, is '*/24'"),
+        ("0 0 L * *", "field 3, day-of-month, is 'L'"),
+        ("0 0 15W * *", "field 3, day-of-month"),
+        ("0 0 * * 5#2", "field 5, day-of-week, is '5#2'"),
+        ("0 0 * * 5L", "field 5, day-of-week"),
         ("0 0 30 2 *", "never due"),
     ],
 )
@@ -40,7 +46,7 @@ def test_a_bad_expression_is_refused_with_its_place_and_an_example(expression: s
     assert "never due" in problem.detail or "every weekday at 03:00" in problem.detail
 
 
-@pytest.mark.parametrize("name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe"])
+@pytest.mark.parametrize("name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime"])
 def test_an_unknown_time_zone_is_refused(name: str) -> None:
     """A near name is suggested; paths are no names."""
     with pytest.raises(InvalidInput) as refused:
