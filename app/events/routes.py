@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query, Request
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from app.auth.admission import is_admitted
@@ -50,6 +51,8 @@ ObjectId = Annotated[
 ]
 LastEventId = Annotated[
     int | None,
+    # What the standard of server-sent events lets a client send that has no event yet.
+    BeforeValidator(lambda given: None if given == "" else given),
     Header(
         alias="Last-Event-ID",
         ge=0,

@@ -163,6 +163,8 @@ def test_the_header_precedes_the_address(url: str, store: Store) -> None:
     """A browser that connects again repeats its address, and adds the header."""
     for number in range(4):
         add(store, number)
+    with following(url, {"Last-Event-ID": ""}, after=2) as reader:
+        assert reader.ids(1) == [3]
     with following(url, {"Last-Event-ID": "3"}, after=1) as reader:
         assert reader.ids(1) == [4]
 
