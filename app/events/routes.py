@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query, Request
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from app.auth.admission import is_admitted
@@ -50,13 +50,11 @@ ObjectId = Annotated[
     ),
 ]
 LastEventId = Annotated[
-    int | None,
+    Annotated[int, Field(ge=0, le=MAX_ID)] | None,
     # What the standard of server-sent events lets a client send that has no event yet.
     BeforeValidator(lambda given: None if given == "" else given),
     Header(
         alias="Last-Event-ID",
-        ge=0,
-        le=MAX_ID,
         description="Of a stream: the last event that the client has, before `after`",
     ),
 ]
