@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvText } from "../../app/dashboard/static/tables/csv.js";
+import { cellsOf, csvText } from "../../app/dashboard/static/tables/csv.js";
 
 test("rows end as RFC 4180 says, and an absent value is empty", () => {
   assert.equal(
@@ -20,4 +20,28 @@ test("commas, quotes and line breaks are quoted", () => {
 test("a text is no formula, and a number stays one", () => {
   assert.equal(csvText([["=1+1", "-x", "+cmd", "@sum", "\tx"]]), "'=1+1,'-x,'+cmd,'@sum,'\tx\r\n");
   assert.equal(csvText([[-0.5, "-0.5", "+1e3", true]]), "-0.5,-0.5,+1e3,true\r\n");
+});
+
+/** Return a cell as `cellsOf` reads it. */
+const cell = (textContent, { number = false, dateTime, colSpan = 1 } = {}) => ({
+  textContent,
+  colSpan,
+  matches: (selector) => selector === ".number" && number,
+  querySelector: () => (dateTime ? { dateTime } : null),
+});
+const cells = (...all) => cellsOf({ cells: all });
+
+test("numbers are written as programs read them, words as they are shown", () => {
+  assert.deepEqual(cells(cell(" 1,204 ", { number: true }), cell("−0.5000", { number: true })), ["1204", "-0.5000"]);
+  assert.deepEqual(cells(cell("1,204"), cell("–", { number: true }), cell("< 0.0001", { number: true })), [
+    "1,204",
+    "–",
+    "< 0.0001",
+  ]);
+  assert.deepEqual(cells(cell("", { number: true })), [""]);
+});
+
+test("a time is written exactly, and a wide cell keeps the columns after it in place", () => {
+  assert.deepEqual(cells(cell("3 min ago", { dateTime: "2026-01-01T00:00:00Z" })), ["2026-01-01T00:00:00Z"]);
+  assert.deepEqual(cells(cell("none", { colSpan: 3 }), cell("a")), ["none", "", "", "a"]);
 });

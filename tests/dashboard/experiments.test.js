@@ -24,6 +24,12 @@ test("numbers are printed as the paper's unit asks, with their sign where they a
   assert.equal(labels.signedWords(null, "percent"), "–");
 });
 
+test("a difference that rounds to zero has no sign, from either side", () => {
+  assert.equal(labels.signedWords(0.001, "percent"), "0.00");
+  assert.equal(labels.signedWords(-0.001, "percent"), "0.00");
+  assert.equal(labels.signedWords(0, "fraction"), "0.0000");
+});
+
 test("a corpus of the data's own name is told once", () => {
   assert.equal(labels.dataWords({ data: "mslr", corpus: "mslr", folds: [1, 2] }), "mslr · folds 1, 2");
   assert.equal(labels.dataWords({ data: "folder", corpus: "mslr", folds: [] }), "folder · mslr");

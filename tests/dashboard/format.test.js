@@ -50,6 +50,13 @@ test("a part is never nothing, and an incomplete one never all", () => {
   assert.equal(format.percent(10, 10), "100%");
 });
 
+test("an incomplete part that would round to all has a decimal", () => {
+  assert.equal(format.percent(994, 1000), "99%");
+  assert.equal(format.percent(996, 1000), "99.6%");
+  assert.equal(format.percent(999, 1000), "99.9%");
+  assert.equal(format.percent(0.996, 1), "99.6%");
+});
+
 test("sizes have the unit in which they read best", () => {
   assert.equal(format.size(0), "0 B");
   assert.equal(format.size(999), "999 B");
@@ -61,6 +68,7 @@ test("sizes have the unit in which they read best", () => {
 test("what rounds up to the next unit is said in it", () => {
   assert.equal(format.size(999_999), "1.0 MB");
   assert.equal(format.size(999_600), "1.0 MB");
+  assert.equal(format.size(99_960), "100 kB");
 });
 
 test("a duration has at most two units", () => {

@@ -98,9 +98,10 @@ export function numberWords(value, unit) {
   return value === null ? "–" : fixed(value, DIGITS[unit] ?? 3);
 }
 
-/** @param {number | null} value @param {string} unit */
+/** Return a difference with its sign; what rounds to zero has none. @param {number | null} value @param {string} unit */
 export function signedWords(value, unit) {
-  return value !== null && value >= 0 ? `+${numberWords(value, unit)}` : numberWords(value, unit);
+  const words = numberWords(value, unit);
+  return Number(words) > 0 ? `+${words}` : words;
 }
 
 /** Return "percent", "ms" or nothing. @param {string} unit */

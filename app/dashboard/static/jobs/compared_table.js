@@ -114,6 +114,8 @@ export function withoutPrefix(names) {
     return one.slice(0, length);
   });
   common = common.replace(/[^\s:,_/-]*$/, "");
+  // The hyphen of -1 or of 1e-7 belongs to the number.
+  common = common.replace(/(^|\s)-?(\d+(\.\d+)?e)?-$/, "$1");
   return new Map([...names].map(([id, name]) => [id, name.slice(common.length) || name]));
 }
 

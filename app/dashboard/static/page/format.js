@@ -69,7 +69,8 @@ export function percent(part, whole) {
   const share = (100 * part) / whole;
   if (part > 0 && share < 0.1) return "<0.1%";
   if (part < whole && share > 99.9) return ">99.9%";
-  return `${share < 10 ? Number(share.toFixed(1)) : Math.round(share)}%`;
+  const exact = share < 10 || (part < whole && share >= 99.5);
+  return `${exact ? Number(share.toFixed(1)) : Math.round(share)}%`;
 }
 
 /**
@@ -92,7 +93,7 @@ export function size(value) {
     left /= 1000;
     unit += 1;
   }
-  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+  return `${unit === 0 || left >= 99.95 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
 }
 
 /** @param {number} seconds */

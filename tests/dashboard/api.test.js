@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Away, failure, freshKey, messageOf, Problem } from "../../app/dashboard/static/page/api.js";
+
+test("a problem has the title, detail and errors of its answer", () => {
+  const errors = [{ pointer: "/seed", detail: "Not a number" }];
+  const problem = failure(422, JSON.stringify({ title: "Invalid", detail: "One field", errors }));
+  assert.ok(problem instanceof Problem);
+  assert.deepEqual([problem.status, problem.title, problem.message], [422, "Invalid", "One field"]);
+  assert.deepEqual(problem.errors, errors);
+});
+
+test("an answer in HTML is a problem with its status", () => {
+  const problem = failure(413, "<html>Too large</html>");
+  assert.ok(problem instanceof Problem);
+  assert.equal(problem.message, "The API answered with status 413.");
+});
+
+test("a service that is away is worth another try, a mistake is not", () => {
+  for (const status of [502, 503, 504]) assert.ok(failure(status, "") instanceof Away, String(status));
+  for (const status of [400, 404, 500]) assert.ok(failure(status, "{}") instanceof Problem, String(status));
+  assert.equal(failure(503, '{"detail": "No database."}').message, "No database.");
+});
+
+test("whatever is thrown has a message", () => {
+  assert.equal(messageOf(new Error("broken")), "broken");
+  assert.equal(messageOf("broken"), "broken");
+});
+
+test("keys have 128 bits and differ", () => {
+  assert.match(freshKey(), /^[0-9a-f]{32}$/);
+  assert.notEqual(freshKey(), freshKey());
+});

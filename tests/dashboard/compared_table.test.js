@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { differingSettings, names, withoutPrefix } from "../../app/dashboard/static/jobs/compared_table.js";
+
+const CATALOGUE = {
+  losses: [{ name: "lambdarank", parameters: [{ name: "sigma", default: 1 }] }],
+  scorers: [],
+  schemas: { Hyperparameters: { properties: { num_leaves: { default: 31 } } } },
+};
+const job = (id, spec) => ({ id, spec: { model_name: "web", ...spec } });
+const settingsOf = (...specs) =>
+  differingSettings(
+    specs.map((spec, index) => job(`job_${index}`, spec)),
+    CATALOGUE,
+  ).map(({ name, values }) => [name, ...values.values()]);
+const shortened = (...all) => [...withoutPrefix(new Map(all.map((name, index) => [`job_${index}`, name]))).values()];
+
+test("settings that are the same in all trainings are left out", () => {
+  assert.deepEqual(
+    settingsOf({ seed: 1, hyperparameters: { num_leaves: 7 } }, { seed: 1, hyperparameters: { num_leaves: 15 } }),
+    [["num_leaves", 7, 15]],
+  );
+});
+
+test("a default that one training names and another leaves out is no difference", () => {
+  assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 31 } }, {}), []);
+  assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 15 } }, {}), [["num_leaves", 15, undefined]]);
+});
+
+test("the default of a loss is no difference from another loss", () => {
+  const differing = settingsOf({ loss: { name: "lambdarank", sigma: 1 } }, { loss: { name: "xe-ndcg" } });
+  assert.deepEqual(differing, [["loss name", "lambdarank", "xe-ndcg"]]);
+});
+
+test("names, tags, limits and priorities change no result", () => {
+  const spec = { model_name: "shop", priority: "high", tags: { team: "a" }, limits: { seconds: 9 } };
+  assert.deepEqual(settingsOf({}, spec), []);
+});
+
+test("trees are a kind of scorer, though their specification names none", () => {
+  assert.deepEqual(settingsOf({}, { scorer: { kind: "mlp" } }), [["scorer kind", "trees", "mlp"]]);
+});
+
+test("models of one name are labelled by their settings, others by their names", () => {
+  const alike = [job("job_1", { seed: 1 }), job("job_2", { seed: 2 })];
+  assert.deepEqual([...names(alike, differingSettings(alike, CATALOGUE)).values()], ["web: 1", "web: 2"]);
+  const others = [job("job_1", {}), job("job_2", { model_name: "shop" })];
+  assert.deepEqual([...names(others, []).values()], ["web", "shop"]);
+});
+
+test("trainings that differ in nothing are numbered", () => {
+  const same = [job("job_1", {}), job("job_2", {}), job("job_3", {})];
+  assert.deepEqual([...names(same, []).values()], ["web", "web (2)", "web (3)"]);
+});
+
+test("names lose the words that all begin with, and no part of a word", () => {
+  assert.deepEqual(shortened("shop: 0.05, 31", "shop: 0.1, 31"), ["0.05, 31", "0.1, 31"]);
+  assert.deepEqual(shortened("shop", "shopping"), ["shop", "shopping"]);
+  assert.deepEqual(shortened("web-small", "web-large"), ["small", "large"]);
+});
+
+test("a name that is all prefix, or alone, stays whole", () => {
+  assert.deepEqual(shortened("web: ", "web: a"), ["web: ", "a"]);
+  assert.deepEqual(shortened("web: a"), ["web: a"]);
+});
+
+test("numbers keep their signs and exponents", () => {
+  assert.deepEqual(shortened("shop: 1e-7", "shop: 1e-8"), ["1e-7", "1e-8"]);
+  assert.deepEqual(shortened("shop: -1, 7", "shop: -2, 7"), ["-1, 7", "-2, 7"]);
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { foldsOf, historyReader } from "../../app/dashboard/static/jobs/curves.js";
+
+const requested = [];
+let answers = [];
+
+beforeEach(() => {
+  requested.length = 0;
+  answers = [];
+  globalThis.fetch = async (path) => {
+    requested.push(new URL(path, "https://example.org").search);
+    return new Response(JSON.stringify(answers.shift()));
+  };
+});
+
+const job = { attempt: 1, spec: {} };
+const history = (iterations, train) => ({
+  best_iteration: iterations.at(-1) ?? null,
+  iterations,
+  curves: { train },
+  milliseconds: {},
+});
+
+test("only iterations that are not yet known are requested for, and joined", async () => {
+  const read = historyReader("job_1");
+  answers = [history([1, 2], { loss: [0.9, 0.8] }), history([3], { loss: [0.7] })];
+  await read(job);
+  const whole = await read(job);
+  assert.deepEqual(requested, ["?after=0", "?after=2"]);
+  assert.deepEqual(
+    [whole.iterations, whole.curves.train.loss],
+    [
+      [1, 2, 3],
+      [0.9, 0.8, 0.7],
+    ],
+  );
+  assert.equal(whole.best_iteration, 3);
+});
+
+test("a curve that begins or ends between two answers has gaps", async () => {
+  const read = historyReader("job_1");
+  answers = [history([1], { loss: [0.9] }), history([2], { "ndcg@10": [0.4] })];
+  await read(job);
+  const { curves } = await read(job);
+  assert.deepEqual(curves.train, { loss: [0.9, null], "ndcg@10": [null, 0.4] });
+});
+
+test("iterations that are known already are not joined twice", async () => {
+  const read = historyReader("job_1");
+  answers = [history([1, 2], { loss: [0.9, 0.8] }), history([2, 3], { loss: [0.8, 0.7] })];
+  const first = await read(job);
+  assert.equal(await read(job), first);
+});
+
+test("another attempt is read from its first iteration", async () => {
+  const read = historyReader("job_1");
+  answers = [history([1, 2], { loss: [0.9, 0.8] }), history([1], { loss: [0.6] })];
+  await read(job);
+  const again = await read({ ...job, attempt: 2 });
+  assert.deepEqual(requested, ["?after=0", "?after=0"]);
+  assert.deepEqual(again.curves.train.loss, [0.6]);
+});
+
+test("a cross-validation revises what was read, one of its folds does not", async () => {
+  answers = Array(4).fill(history([1], { loss: [0.9] }));
+  const read = historyReader("job_1");
+  const whole = { attempt: 1, spec: { validation: { folds: 5 } } };
+  await read(whole);
+  await read(whole);
+  const readFold = historyReader("job_2");
+  const fold = { attempt: 1, spec: { validation: { folds: 5, fold: 2 } } };
+  await readFold(fold);
+  await readFold(fold);
+  assert.deepEqual(requested, ["?after=0", "?after=0", "?after=0", "?after=1"]);
+});
+
+test("folds are found by their names", () => {
+  assert.deepEqual(foldsOf({ train: {}, "fold 1": {}, "Fold 2": {}, validation: {} }), ["fold 1", "Fold 2"]);
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as datasets from "../../app/dashboard/static/datasets/dataset.js";
+
+test("the source of a dataset is a file, a folder, a seed or an upload", () => {
+  const upload = { source: { filename: "train.txt.gz", format: "letor" }, size_bytes: 1.2e9 };
+  assert.equal(datasets.sourceWords(upload), "train.txt.gz, 1.2 GB, LETOR text");
+  const folder = { source: { kind: "folder", folder: "mslr", filename: "a.txt", format: "csv" } };
+  assert.equal(datasets.sourceWords(folder), "mslr/a.txt, delimited table");
+  const made = { source: { kind: "synthetic", seed: 0, polynomial_seed: 7 } };
+  assert.equal(datasets.sourceWords(made), "synthetic, seed 0, polynomials 7");
+  assert.equal(datasets.sourceWords({ source: null, size_bytes: null }), "upload");
+});
+
+test("a range of one value is that value", () => {
+  assert.equal(datasets.rangeWords(0, 4), "0 – 4");
+  assert.equal(datasets.rangeWords(0, 0), "0");
+  assert.equal(datasets.rangeWords(null, null), "none");
+});
+
+test("severities are ordered by gravity, without those that have no findings", () => {
+  const findings = ["info", "error", "info"].map((severity) => ({ severity }));
+  assert.deepEqual(datasets.severities(findings), [
+    ["error", 1],
+    ["info", 2],
+  ]);
+  assert.deepEqual(datasets.severities([]), []);
+});
+
+test("findings for information are notes", () => {
+  assert.equal(datasets.severityWords("info", 1), "1 note");
+  assert.equal(datasets.severityWords("warning", 2), "2 warnings");
+});

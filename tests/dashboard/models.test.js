@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
+import { question } from "../../app/dashboard/static/models/scored.js";
+
+const network = (scorer) => parameterCount({ scorer, feature_names: Array(10).fill("f") });
+
+test("weights, biases and norms are counted", () => {
+  assert.equal(network({}), "11");
+  assert.equal(network({ hidden: [4, 2] }), "57");
+  assert.equal(network({ hidden: [4, 2], layer_norm: true }), "69");
+  assert.equal(network({ hidden: [4, 2], missing_indicators: true }), "at least 57");
+  assert.equal(network({ hidden: [1000] }), "12,001");
+});
+
+test("a kind without a name keeps its own", () => {
+  assert.equal(kindName("mlp"), "network");
+  assert.equal(kindName("of_tomorrow"), "of_tomorrow");
+});
+
+test("only features of the model are asked with, zero included and missing ones left out", () => {
+  const features = { a: 0, b: null, c: 3, d: 4 };
+  const { queries } = question({ feature_names: ["a", "b", "c"] }, "q1", [{ id: "d1", label: 2, features }]);
+  assert.deepEqual(queries, [{ id: "q1", documents: [{ id: "d1", features: { a: 0, c: 3 } }] }]);
+});
+
+test("infinities are the largest numbers that JSON can carry to the model", () => {
+  const candidate = { id: "d1", label: null, features: { a: Infinity, b: -Infinity } };
+  const [{ documents }] = question({ feature_names: ["a", "b"] }, "q1", [candidate]).queries;
+  assert.deepEqual(documents[0].features, { a: 3e38, b: -3e38 });
+});
