@@ -120,7 +120,7 @@ class EmbeddedStack:
             self.reserve()
         try:
             self._clear_temporary_folder()
-            self._temporary_folder.mkdir()
+            self._temporary_folder.mkdir(mode=0o700)
             self._worker_health.remove()
             self._start_broker()
             self._start("api", module_command("rankery", "api"))
