@@ -58,7 +58,7 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
     assert rankery(stack, "describe", job, "--text", "Notes", "--json").document["notes"] == "Notes"
     assert rankery(stack, "describe", dataset, "--project", "shop", "--json").document["project"] == "shop"
     projects = rankery(stack, "projects", "--json").document
-    assert [(one["name"], one["datasets"]) for one in projects["items"]] == [("shop", 1)]
+    assert ("shop", 1) in [(one["name"], one["datasets"]) for one in projects["items"]]
     for project, is_listed in (("shop", True), ("-", False)):
         listed = rankery(stack, "datasets", "list", "--project", project, "--json").document
         assert (dataset in ids(listed)) == is_listed
