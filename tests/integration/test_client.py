@@ -169,7 +169,7 @@ def test_a_notebook_shows_what_the_client_returns(
     assert "succeeded" in waited
     assert f"train job {trained.id}" in job
     assert "lambdarank" in job
-    assert client.jobs(kind="train").first().id in jobs, "the newest trainings"
+    assert client.jobs(kind="train").first()[0].id in jobs, "the newest trainings"
     assert notebook.cells[3]["outputs"][0]["data"]["text/plain"] == "'validation'"
     assert "a &lt;b&gt;frame&lt;/b&gt;" in dataset
     assert "<b>" not in dataset
