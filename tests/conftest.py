@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -107,6 +108,15 @@ def _shared_by(item: pytest.Item) -> str | None:
 def _service_kind(item: pytest.Item) -> str:
     call: Any = getattr(item, "callspec", None)
     return str(call.params.get("service_kind", "")) if call else ""
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder at a path of its own: what tests share, such as processes, knows files by their paths.
+
+    Pytest's own folder is removed after the test, so that the next one may get the same path.
+    """
+    return tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
 
 
 @pytest.fixture(scope="session")
