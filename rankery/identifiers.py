@@ -107,8 +107,7 @@ def _spell_floats(column: Any) -> Spelling:
 
     values = pc.fill_null(column, math.nan).to_numpy(zero_copy_only=False)
     is_known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        is_whole = is_known & (values == np.floor(values)) & np.isfinite(values)
+    is_whole = np.isfinite(values) & (values == np.floor(values))
     unfit = is_known & inexact_ids(values)
     whole = pc.cast(
         pa.array(np.where(is_whole & ~unfit, values, 0).astype(np.int64), mask=~is_known), pa.large_string()
