@@ -92,10 +92,19 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Delete").click()
     held: list[Route] = []
     page.route("**/studies", lambda route: held.append(route))
+    asked: list[Route] = []
+    page.route("**/trials?*", lambda route: asked.append(route))
     # Playwright evaluates nothing in a page that is being left.
-    page.evaluate(_SEEN_AGAIN)
+    with page.expect_request("**/trials?*"):
+        page.evaluate(_SEEN_AGAIN)
+    before = len(visit.requests)
+    page.get_by_role("button", name="Delete the study").click()
+    # Nor may an answer that is under way find the study gone.
+    for _ in range(2):
+        page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))
+    assert [request.method for request in visit.requests[before:] if study in request.url] == []
     with page.expect_request(f"{visit.url}/studies"):
-        page.get_by_role("button", name="Delete the study").click()
+        asked[0].continue_()
     # The page that is about to be left must not ask for a study that is gone, also when it is seen again.
     before = len(visit.requests)
     for _ in range(2):

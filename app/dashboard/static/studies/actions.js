@@ -11,8 +11,12 @@ import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
 
-/** @param {string} id @param {() => void} changed */
-export function studyActions(id, changed) {
+/**
+ * @param {string} id
+ * @param {() => void} changed
+ * @param {() => Promise<unknown>} settled waits until what the page asks for has arrived
+ */
+export function studyActions(id, changed, settled) {
   const node = h("div", { class: "actions" });
   const failure = h("div", { class: "study-failure" });
   const create = creator();
@@ -70,6 +74,7 @@ export function studyActions(id, changed) {
     });
     if (!sure) return;
     isDeleted = true;
+    await settled();
     await request(studyApi(id), { method: "DELETE" }).catch((error) => {
       isDeleted = false;
       throw error;

@@ -30,18 +30,30 @@ const id = subject();
 const place = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
-const actions = studyActions(id, () => again());
+/** What is being asked for. @type {Promise<unknown>} */
+let asked = Promise.resolve();
+const actions = studyActions(
+  id,
+  () => again(),
+  () => asked.catch(() => {}),
+);
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
 
-const again = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such study",
-    sentence: `No study has the id ${id}.`,
-    href: "/studies",
-    action: "All studies",
-  }),
+const again = poll(
+  () => {
+    const answer = refresh();
+    asked = answer;
+    return answer;
+  },
+  (problem) =>
+    showMissing(place, problem, {
+      title: "There is no such study",
+      sentence: `No study has the id ${id}.`,
+      href: "/studies",
+      action: "All studies",
+    }),
 );
 
 async function refresh() {
