@@ -138,11 +138,16 @@ def built_guide() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
-    wanted = os.environ.get("RANKERY_TEST_CHROMIUM", "/usr/bin/chromium")
-    found = shutil.which(wanted)
+    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set.
+
+    The one without windows needs a sixth less of the processors.
+    """
+    named = os.environ.get("RANKERY_TEST_CHROMIUM")
+    wanted = [named] if named else ["chromium-headless-shell", "chromium"]
+    found = next(filter(None, map(shutil.which, wanted)), None)
     if found is None:
-        skip_without(f"no Chromium at {wanted}: apt-get install chromium, or set RANKERY_TEST_CHROMIUM")
+        way_out = "apt-get install chromium-headless-shell, or set RANKERY_TEST_CHROMIUM"
+        skip_without(f"no {' and no '.join(wanted)}: {way_out}")
     return found
 
 

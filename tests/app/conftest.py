@@ -43,6 +43,12 @@ def application(settings: ApiSettings) -> FastAPI:
     return create_app(settings)
 
 
+@pytest.fixture(scope="session")
+def openapi_document() -> dict[str, Any]:
+    """The document that every application makes, in a second; it needs no running service."""
+    return create_app(ApiSettings(broker_url=NO_BROKER)).openapi()
+
+
 @pytest.fixture
 def client(application: FastAPI) -> Iterator[TestClient]:
     """A client of the running application."""

@@ -137,11 +137,10 @@ def test_an_unknown_scope_grants_nothing() -> None:
     assert not any(caller.may(scope) for scope in (READ, SCORE, WRITE, ADMIN))
 
 
-def test_the_document_tells_the_scope_of_every_operation(application: FastAPI) -> None:
+def test_the_document_tells_the_scope_of_every_operation(openapi_document: dict[str, Any]) -> None:
     """Each operation has its scope for both schemes, and the refusals; health has neither."""
-    document = application.openapi()
-    assert set(document["components"]["securitySchemes"]) == {"key", "session"}
-    for path, methods in document["paths"].items():
+    assert set(openapi_document["components"]["securitySchemes"]) == {"key", "session"}
+    for path, methods in openapi_document["paths"].items():
         for method, operation in methods.items():
             rule = rule_of(path)
             assert rule is not None

@@ -8,7 +8,6 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pydantic import TypeAdapter
 
-from app import ApiSettings, create_app
 from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
 from app.datasets.browsing_schemas import Corpus
 from app.datasets.folders import FolderDatasetRequest
@@ -30,7 +29,7 @@ from app.scoring.schemas import RankRequest
 from app.uploads.schemas import Upload
 from core.losses import LOSSES
 from core.training import training_spec
-from tests.app.conftest import NO_BROKER, TestClient
+from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded
 
@@ -179,25 +178,18 @@ REPEATABLE = ("roll_back_alias",)
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The document, which needs no running service."""
-    settings = ApiSettings(data_dir=tmp_path_factory.mktemp("data"), broker_url=NO_BROKER)
-    return create_app(settings).openapi()
-
-
-@pytest.fixture(scope="module")
-def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def operations(openapi_document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Every operation by its id."""
     return {
         operation["operationId"]: {"path": path, **operation}
-        for path, methods in document["paths"].items()
+        for path, methods in openapi_document["paths"].items()
         for operation in methods.values()
     }
 
 
-def test_the_paths_are_the_public_ones(document: dict[str, Any]) -> None:
+def test_the_paths_are_the_public_ones(openapi_document: dict[str, Any]) -> None:
     """A path that appears or goes is a decision, not an accident; the dashboard's pages are not API."""
-    assert {path: set(methods) for path, methods in document["paths"].items()} == PATHS
+    assert {path: set(methods) for path, methods in openapi_document["paths"].items()} == PATHS
 
 
 def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]]) -> None:
@@ -224,7 +216,9 @@ def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> 
         assert all(content.get("examples") or content.get("example") for content in texts)
 
 
-def test_problems_are_documented(operations: dict[str, dict[str, Any]], document: dict[str, Any]) -> None:
+def test_problems_are_documented(
+    operations: dict[str, dict[str, Any]], openapi_document: dict[str, Any]
+) -> None:
     """Every error response is a problem with an example of its own status, and nothing else."""
     reference = {"$ref": "#/components/schemas/Problem"}
     for name, operation in operations.items():
@@ -240,7 +234,7 @@ def test_problems_are_documented(operations: dict[str, dict[str, Any]], document
             assert content["schema"] == reference
             examples = [one["value"] for one in content.get("examples", {}).values()]
             assert {one["status"] for one in examples or [content["example"]]} == {status}
-    assert "HTTPValidationError" not in document["components"]["schemas"]
+    assert "HTTPValidationError" not in openapi_document["components"]["schemas"]
 
 
 def test_failures_of_the_inference_protocol_are_its_own(operations: dict[str, dict[str, Any]]) -> None:
@@ -276,9 +270,9 @@ def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[
     assert all({"201", "202"} & operations[name]["responses"].keys() for name in CREATING)
 
 
-def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None:
+def test_losses_are_a_union_told_apart_by_name(openapi_document: dict[str, Any]) -> None:
     """Each loss of the registry has a schema of its own with its bounds."""
-    schemas = document["components"]["schemas"]
+    schemas = openapi_document["components"]["schemas"]
     mapping = schemas["TrainRequest"]["properties"]["loss"]["anyOf"][0]["discriminator"]["mapping"]
     assert set(mapping) == set(LOSSES)
     sigma = schemas[mapping["lambdarank"].rpartition("/")[2]]["properties"]["sigma"]
@@ -286,40 +280,44 @@ def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None
     assert sigma["description"]
 
 
-def test_the_compact_document_is_served_and_small(client: TestClient) -> None:
+def test_the_compact_document_is_served_and_small(
+    client: TestClient, openapi_document: dict[str, Any]
+) -> None:
     """Generators, readers and `/docs` get it; a route that repeats what others say must not make it grow."""
     answer = client.get("/openapi.json")
-    assert answer.json() == compact(client.app.openapi())  # type: ignore[attr-defined]
+    assert answer.json() == compact(openapi_document)
     assert len(answer.content) <= MAX_BYTES
 
 
-def test_the_compact_document_is_valid(document: dict[str, Any]) -> None:
+def test_the_compact_document_is_valid(openapi_document: dict[str, Any]) -> None:
     """By the JSON schema of OpenAPI 3.1, and with every reference and example in its place."""
-    OpenAPIV31SpecValidator(compact(document)).validate()
+    OpenAPIV31SpecValidator(compact(openapi_document)).validate()
 
 
-def test_every_reference_has_its_component(document: dict[str, Any]) -> None:
+def test_every_reference_has_its_component(openapi_document: dict[str, Any]) -> None:
     """No `$ref` and no mapping points at a component that is not there, and no component is without use."""
-    for one in (document, compact(document)):
+    for one in (openapi_document, compact(openapi_document)):
         references = set(re.findall(r"'#/components/(\w+/[^']+)'", str(one)))
         components = {f"{section}/{name}" for section, all_ in one["components"].items() for name in all_}
         assert references <= components
         assert not {name for name in components - references if not name.startswith("s")}
 
 
-def test_the_compact_document_says_the_same(document: dict[str, Any]) -> None:
+def test_the_compact_document_says_the_same(openapi_document: dict[str, Any]) -> None:
     """With its new references resolved, every operation and schema is the one that FastAPI generated."""
-    served = compact(document)
-    expanded = _expanded({key: served[key] for key in ("paths", "components")}, served, document)
+    served = compact(openapi_document)
+    expanded = _expanded({key: served[key] for key in ("paths", "components")}, served, openapi_document)
     for methods in expanded["paths"].values():
         for operation in methods.values():
             operation.setdefault("security", served["security"])
-    schemas = {name: expanded["components"]["schemas"][name] for name in document["components"]["schemas"]}
-    assert _without_repetitions(expanded["paths"]) == _without_repetitions(document["paths"])
-    assert _without_repetitions(schemas) == _without_repetitions(document["components"]["schemas"])
+    schemas = {
+        name: expanded["components"]["schemas"][name] for name in openapi_document["components"]["schemas"]
+    }
+    assert _without_repetitions(expanded["paths"]) == _without_repetitions(openapi_document["paths"])
+    assert _without_repetitions(schemas) == _without_repetitions(openapi_document["components"]["schemas"])
     for section in served.keys() - {"paths", "components", "security"}:
-        assert served[section] == document[section]
-    assert served["components"]["securitySchemes"] == document["components"]["securitySchemes"]
+        assert served[section] == openapi_document[section]
+    assert served["components"]["securitySchemes"] == openapi_document["components"]["securitySchemes"]
 
 
 def test_titles_that_say_something_stay() -> None:
