@@ -1,5 +1,7 @@
 """Array types shared by all of core."""
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,3 +14,4 @@ UInt8Array = npt.NDArray[np.uint8]
 UInt16Array = npt.NDArray[np.uint16]
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]
+Precision = Literal["float32", "float64"]

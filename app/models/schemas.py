@@ -16,6 +16,7 @@ from app.http.schemas import (
     ResponseModel,
 )
 from core.store import Model as ModelRow
+from core.types import Precision
 
 
 class LineageDataset(ResponseModel):
@@ -91,6 +92,7 @@ class Model(ResponseModel):
                     "feature_names": ["bm25", "pagerank"],
                     "loss": {"name": "ndcg-loss2++", "mu": 5.0},
                     "kind": "trees",
+                    "precision": "float32",
                     "scorer": None,
                     "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64},
                     "best_iteration": 312,
@@ -140,6 +142,11 @@ class Model(ResponseModel):
         description="The loss it was trained with, all hyperparameters spelled out; null for an imported one"
     )
     kind: str = Field(description="What scores: `trees`, `linear`, `mlp` or `sum`")
+    precision: Precision | None = Field(
+        description="What features are rounded to before they are scored, whatever form they come in:"
+        " `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose"
+        " members have their own"
+    )
     scorer: Json | None = Field(
         description="What it was trained as, all hyperparameters spelled out; of an imported network its"
         " structure; null for trees"
@@ -162,8 +169,9 @@ class Model(ResponseModel):
     @classmethod
     def of(cls, row: ModelRow, aliases: list[str]) -> "Model":
         """Return the response of a stored model and its aliases."""
-        columns = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
-        return cls(**columns, aliases=aliases)
+        computed = {"aliases": aliases, "precision": None if row.kind == "sum" else row.precision}
+        columns = {name: getattr(row, name) for name in cls.model_fields if name not in computed}
+        return cls(**columns, **computed)
 
 
 ModelColumn = Literal["created", "name", "metric", "trees", "size"]

@@ -19,8 +19,8 @@ class StoredModels:
 
     def _read(self, model_id: str) -> ScoringModel:
         with self._store.read() as tx:
-            sha256 = tx.models.get(model_id).sha256
-        return read_model(self._store.verified.read_bytes(model_key(model_id), sha256))
+            row = tx.models.get(model_id)
+        return read_model(self._store.verified.read_bytes(model_key(model_id), row.sha256), row.precision)
 
 
 class Explanations:

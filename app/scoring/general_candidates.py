@@ -15,15 +15,15 @@ from app.settings import ApiSettings
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
-from core.types import Float32Array
+from core.types import FloatArray, Precision
 
 # Enough to see the pattern; a request may hold thousands of documents with the same mistake.
 MAX_PROBLEMS = 50
 _NONE: Mapping[str, Categories] = MappingProxyType({})
 
 
-# In every form of a request a number is rounded to float64, and refused where float32 makes it infinite:
-# from half a step above float32's largest number on, a tie that goes to even.
+# In every form of a request a number is rounded to the model's precision, and refused where float32 makes it
+# infinite: from half a step above float32's largest number on, a tie that goes to even.
 INFINITE = (2 - 2.0**-24) * 2.0**127
 
 
@@ -38,13 +38,22 @@ class GeneralJson:
         """Return the candidates; see `CandidateReader`."""
         n_documents = sum(len(query.documents) for query in self.body.queries)
         check_documents(n_documents, len(model.feature_names), settings, "/queries")
-        return general_candidates(self.body, model.feature_names, model.categories)
+        return general_candidates(self.body, model.feature_names, model.categories, model.scorer.precision)
 
 
 def general_candidates(
-    request: RankRequest, feature_names: Sequence[str], categories: Mapping[str, Categories] = _NONE
+    request: RankRequest,
+    feature_names: Sequence[str],
+    categories: Mapping[str, Categories] = _NONE,
+    precision: Precision = "float32",
 ) -> JsonCandidates:
     """Read the candidates of a validated body.
+
+    Args:
+        request: The body.
+        feature_names: Those of the model.
+        categories: The values of its categorical features by name.
+        precision: What numbers are rounded to.
 
     Raises:
         InvalidInput: For feature names the model does not know, arrays of another length, values beyond
@@ -54,7 +63,7 @@ def general_candidates(
     return JsonCandidates(
         [query.id for query in request.queries],
         [[document.id for document in query.documents] for query in request.queries],
-        _feature_matrix(request, _Model.of(feature_names, categories)),
+        _feature_matrix(request, _Model.of(feature_names, categories), precision),
         request.top_k,
         request.explain,
     )
@@ -84,9 +93,9 @@ class _Model:
 _Items = list[tuple[tuple[str | int, ...], _Column, FeatureValue]]
 
 
-def _feature_matrix(request: RankRequest, model: _Model) -> Float32Array:
+def _feature_matrix(request: RankRequest, model: _Model, precision: Precision) -> FloatArray:
     n_documents = sum(len(query.documents) for query in request.queries)
-    features = np.full((n_documents, len(model.columns)), np.nan, np.float32)
+    features = np.full((n_documents, len(model.columns)), np.nan, precision)
     problems: list[InputProblem] = []
     row = 0
     for q, query in enumerate(request.queries):
@@ -106,7 +115,7 @@ def _feature_matrix(request: RankRequest, model: _Model) -> Float32Array:
 
 
 def _fill(
-    row: np.ndarray[tuple[int], np.dtype[np.float32]],
+    row: FloatArray,
     values: dict[str, NamedValue] | list[FeatureValue],
     model: _Model,
     place: str,

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from app.scoring.candidates import CandidateIds
 from app.scoring.served_models import ServedModel
 from core.scorers.explainability import Explainer
-from core.types import Float32Array, Float64Array, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array
 
 MEDIA_TYPE = "application/json"
 
@@ -23,15 +23,15 @@ class JsonCandidates:
     Attributes:
         query_ids: As they came.
         document_ids: Of each query.
-        features: (n_documents, n_features) float32, as in training, so that a document falls into the leaf
-            that it would have fallen into there; NaN where missing.
+        features: (n_documents, n_features) in the precision of the model, as in training, so that a document
+            falls into the leaf that it would have fallen into there; NaN where missing.
         top_k: Documents to return a query, or None for all.
         explain: Whether to say how each score came about.
     """
 
     query_ids: Sequence[str]
     document_ids: Sequence[Sequence[str]]
-    features: Float32Array
+    features: FloatArray
     top_k: int | None = None
     explain: bool = False
 
@@ -46,7 +46,7 @@ class JsonCandidates:
         sizes = map(len, self.document_ids)
         return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
 
-    def matrix(self, _: ServedModel) -> Float32Array:
+    def matrix(self, _: ServedModel) -> FloatArray:
         """Return the features."""
         return self.features
 

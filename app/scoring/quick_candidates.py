@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any
 
-import numpy as np
-
 from app.http.bodies import parse_json
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
@@ -75,9 +73,8 @@ def quick_candidates(
         return None  # a repeated name hides some of them
     if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
         return None
-    with np.errstate(over="ignore"):
-        features = model.coded(values.rows).astype(np.float32)
-    if np.isinf(features).any():
+    features = model.rounded(model.coded(values.rows))
+    if features is None:
         return None
     return JsonCandidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from queue import Full, Queue
 from typing import Any
 
-import numpy as np
 import structlog
 from pydantic_core import to_json
 
@@ -18,7 +17,7 @@ from app.scoring.candidates import CandidateIds, Candidates
 from app.scoring.sample_uploads import SampleUploads
 from app.scoring.served_models import ServedModel
 from core.store.clock import utc_now
-from core.types import Float32Array, Float64Array, FloatArray
+from core.types import Float64Array, FloatArray
 
 MOST_WAITING = 100  # requests; while the disk is slower, further ones are left out
 MOST_VALUES = 2**18  # of features; of a larger request documents are drawn. About 5 MB as text
@@ -109,7 +108,7 @@ class _Sample:
     request_id: str | None
     model: ServedModel
     ids: CandidateIds
-    features: Float32Array
+    features: FloatArray
     scores: Float64Array
     rows: Sequence[int] | None
 
@@ -124,8 +123,7 @@ class _Sample:
             rows = sorted(random.sample(range(len(features)), most_documents))
             features, scores = features[rows], scores[rows]
         request_id = structlog.contextvars.get_contextvars().get("request_id")
-        compact = features.astype(np.float32, copy=False)
-        return cls(utc_now(), request_id, model, ids, compact, scores, rows)
+        return cls(utc_now(), request_id, model, ids, features, scores, rows)
 
     def __str__(self) -> str:
         """Return the sample as a line of JSON."""

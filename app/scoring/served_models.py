@@ -78,6 +78,17 @@ class ServedModel:
             coded[:, column] = categories.codes_of_numbers(features[:, column])
         return coded
 
+    def rounded(self, values: FloatArray) -> FloatArray | None:
+        """Return values in the precision of the model; None where float32 makes one infinite.
+
+        Every form of a request is rounded so, and refused there, so that a document has one score.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+            single = values.astype(np.float32)
+        if np.isinf(single).any():
+            return None
+        return single if self.scorer.precision == "float32" else values.astype(np.float64)
+
     def shown(self, column: int, value: float) -> float | str | None:
         """Return the value of a feature as requests give it: a category's text, None where it is missing."""
         if np.isnan(value):
@@ -246,8 +257,8 @@ class ServedModels:
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:
-    scorer = read_model(store.verified.read_bytes(model_key(model.id), model.sha256))
-    scorer.score(np.zeros((1, len(scorer.feature_names)), np.float32))
+    scorer = read_model(store.verified.read_bytes(model_key(model.id), model.sha256), model.precision)
+    scorer.score(np.zeros((1, len(scorer.feature_names)), scorer.precision))
     names = tuple(model.feature_names)
     reader = FeatureReader(MEMBER, names, feature_blocks(names))
     categories = categories_by_name(scorer, names)

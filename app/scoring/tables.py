@@ -16,10 +16,9 @@ from app.scoring.limits import max_documents
 from app.scoring.served_models import MEMBER, ServedModel
 from app.scoring.threads import BRIEF_TABLE_BYTES
 from app.settings import ApiSettings
-from core.data.categories import Categories
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
-from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 QUERY, DOCUMENT = "query_id", "document_id"
@@ -81,7 +80,7 @@ class TableCandidates:
     def _codes(self) -> Int64Array:
         return _query_codes(self._table)
 
-    def matrix(self, model: ServedModel) -> Float32Array:
+    def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features.
 
         Raises:
@@ -137,13 +136,13 @@ def _texts(table: pa.Table, name: str) -> list[str | None]:
     return texts
 
 
-def _features(table: pa.Table, model: ServedModel) -> Float32Array:
+def _features(table: pa.Table, model: ServedModel) -> FloatArray:
     names = [name for name in table.column_names if name not in (QUERY, DOCUMENT)]
     lists = [name for name in names if pa.types.is_fixed_size_list(table.schema.field(name).type)]
     if names == lists == [MEMBER] and MEMBER not in model.blocks:
         return _lists(table.column(MEMBER), model)
     columns = {name: column for column, name in enumerate(model.feature_names)}
-    features = np.full((len(table), len(columns)), np.nan, np.float32)
+    features = np.full((len(table), len(columns)), np.nan, model.scorer.precision)
     owners: dict[int, str] = {}
     for name in lists:
         block = model.blocks.get(name)
@@ -158,11 +157,11 @@ def _features(table: pa.Table, model: ServedModel) -> Float32Array:
             raise InvalidInput.at(f"/{name}", "not a feature of this model")
         if columns[name] in owners:
             raise InvalidInput.at(f"/{name}", f"is given by {owners[columns[name]]!r} as well")
-        features[:, columns[name]] = _feature(table.column(name), name, model.categories.get(name))
+        features[:, columns[name]] = _feature(table.column(name), name, model)
     return features
 
 
-def _block(column: Any, name: str, block: range, model: ServedModel) -> Float32Array:
+def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArray:
     """Return the values of a block of features; a null list is missing values."""
     size = column.type.list_size
     if size != len(block):
@@ -171,14 +170,15 @@ def _block(column: Any, name: str, block: range, model: ServedModel) -> Float32A
     for place, feature in enumerate(model.feature_names[block.start : block.stop]):
         if feature in model.categories:
             values[:, place] = model.categories[feature].codes_of_numbers(values[:, place])
-    return _rounded(values, name)
+    return _rounded(values, name, model)
 
 
-def _feature(column: Any, name: str, categories: Categories | None) -> Float32Array:
-    """Return a column in float32, a category by its codes."""
+def _feature(column: Any, name: str, model: ServedModel) -> FloatArray:
+    """Return a column in the precision of the model, a category by its codes."""
+    categories = model.categories.get(name)
     if categories is None or not _is_text(column.type):
         numbers = _numbers(column, name)
-        return _rounded(numbers if categories is None else categories.codes_of_numbers(numbers), name)
+        return _rounded(numbers if categories is None else categories.codes_of_numbers(numbers), name, model)
     parts = [categories.codes_of_texts(part) for part in column.chunks]
     return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
@@ -188,7 +188,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(value_kind) or pa.types.is_large_string(value_kind))
 
 
-def _lists(column: Any, model: ServedModel) -> Float32Array:
+def _lists(column: Any, model: ServedModel) -> FloatArray:
     size = len(model.feature_names)
     if column.type.list_size != size:
         raise InvalidInput.at(
@@ -197,7 +197,7 @@ def _lists(column: Any, model: ServedModel) -> Float32Array:
     lists = column.combine_chunks()
     if lists.null_count:
         raise InvalidInput.at(f"/{MEMBER}", "a document has no list; null stands for values within it")
-    return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER)
+    return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER, model)
 
 
 def _numbers(column: Any, name: str) -> FloatArray:
@@ -210,10 +210,9 @@ def _numbers(column: Any, name: str) -> FloatArray:
     return given.astype(np.float64) if given.dtype.kind in "iu" else given
 
 
-def _rounded(given: FloatArray, name: str) -> Float32Array:
-    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
-        values: Float32Array = given.astype(np.float32)
-    if np.isinf(values).any():
+def _rounded(given: FloatArray, name: str, model: ServedModel) -> FloatArray:
+    values = model.rounded(given)
+    if values is None:
         raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")
     return values
 

@@ -52,15 +52,18 @@ class Inference:
         return len(self.tensors[0])
 
     def matrix(self, model: ServedModel) -> FloatArray:
-        """Return the features, NaN where one was left out."""
+        """Return the features in the precision of the model, NaN where one was left out."""
+        with np.errstate(invalid="ignore"):  # for NaN that signals
+            return self._matrix(model)
+
+    def _matrix(self, model: ServedModel) -> FloatArray:
         if self.columns is None:
-            return model.coded(self.tensors[0])
-        features = np.full((self.n_documents, len(model.feature_names)), np.nan)
+            return model.coded(self.tensors[0]).astype(model.scorer.precision, copy=False)
+        features = np.full((self.n_documents, len(model.feature_names)), np.nan, model.scorer.precision)
         for column, values, tensor in zip(self.columns, self.tensors, self.head.inputs, strict=True):
-            categories = model.categories.get(tensor.name)
-            features[:, column] = values.reshape(-1)
-            if categories is not None and tensor.datatype != TEXTS:
-                features[:, column] = categories.codes_of_numbers(features[:, column])
+            categories = model.categories.get(tensor.name) if tensor.datatype != TEXTS else None
+            flat = values.reshape(-1)
+            features[:, column] = flat if categories is None else categories.codes_of_numbers(flat)
         return features
 
     def ids(self) -> CandidateIds:

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.errors import ModelError
 from core.scorers.gradients import IntegratedGradients, explanation_steps
-from core.scorers.model import ScoringModel, TreeModel
+from core.scorers.model import ScoringModel, TreeModel, rounded
 from core.scorers.network import Network
 from core.scorers.sum import Sum
 from core.scoring import Contributions, Explainability
@@ -71,7 +71,8 @@ class SumExplainer:
         """Explain documents; see `Contributions.of` and `IntegratedGradients.of`."""
         base, contributions = np.zeros(len(features)), np.zeros(features.shape)
         for explainer, member, columns in self._parts:
-            of_member = explainer.of(np.ascontiguousarray(features[:, columns]))
+            chosen = rounded(np.ascontiguousarray(features[:, columns]), member.precision)
+            of_member = explainer.of(chosen)
             base += member.weight * of_member[0]
             contributions[:, columns] += member.weight * of_member[1]
         return base, contributions

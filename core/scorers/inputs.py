@@ -167,7 +167,7 @@ def as_float32(features: FloatArray) -> Float32Array:
     """Return features in float32, contiguous, for reading; what is beyond its range becomes infinite."""
     if features.dtype == np.float32 and features.flags.c_contiguous:
         return read_only(features)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
         return read_only(np.ascontiguousarray(features, np.float32))
 
 

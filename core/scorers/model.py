@@ -7,9 +7,10 @@ from typing import Protocol
 
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures
+from core.scorers.inputs import as_float32
 from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
-from core.types import Float64Array, FloatArray
+from core.types import Float64Array, FloatArray, Precision
 
 
 class ScoringModel(Protocol):
@@ -36,6 +37,10 @@ class ScoringModel(Protocol):
         """Return the columns that decide scores, in order."""
 
     @property
+    def precision(self) -> Precision:
+        """Return the precision that features are rounded to before they are scored."""
+
+    @property
     def categories(self) -> Mapping[int, Categories]:
         """Return the values of the features that are categories, by column."""
 
@@ -49,9 +54,11 @@ class TreeModel:
 
     Attributes:
         text: What LightGBM's text holds.
+        precision: Of the features that it was trained on: float32 here, float64 in LightGBM elsewhere.
     """
 
     text: ModelText
+    precision: Precision = "float32"
 
     @property
     def kind(self) -> str:
@@ -89,8 +96,15 @@ class TreeModel:
         return Forest(self.text)
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
-        """Return the scores; see `Forest.score`."""
+        """Return the scores of features in the model's precision; see `Forest.score`."""
+        if not isinstance(features, SelectedFeatures):  # which are float32
+            features = rounded(features, self.precision)
         return self.forest.score(features, threads)
+
+
+def rounded(features: FloatArray, precision: Precision) -> FloatArray:
+    """Return features as a model of a precision reads them."""
+    return features if precision == "float64" else as_float32(features)
 
 
 def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> dict[str, Categories]:

@@ -17,7 +17,7 @@ from core.scorers.kernels import BLOCK, RELU, SIGMOID, TANH, score
 from core.scorers.layer import Layer
 from core.scorers.packing import PackedNetwork
 from core.scorers.parameters import ACTIVATIONS
-from core.types import Float32Array, Float64Array, FloatArray
+from core.types import Float32Array, Float64Array, FloatArray, Precision
 
 ACTIVATION_CODES: Mapping[str, int] = MappingProxyType({"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID})
 LEAST_DOCUMENTS = 4 * BLOCK  # that are worth a thread
@@ -67,6 +67,11 @@ class Network:
     def steps(self) -> int:
         """Return what one score takes, in units of about a split that a document passes in trees."""
         return max(1, self.n_parameters // 8)
+
+    @property
+    def precision(self) -> Precision:
+        """Return float32, which features of a network are rounded to."""
+        return "float32"
 
     @property
     def categories(self) -> Mapping[int, Categories]:

@@ -4,16 +4,21 @@ from core.scorers.model import ScoringModel, TreeModel
 from core.scorers.network_file import described, is_safetensors, read_network
 from core.scorers.sum import KIND, read_sum
 from core.scoring.model_text import ModelText
+from core.types import Precision
 
 
-def read_model(content: bytes) -> ScoringModel:
+def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel:
     """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
+
+    Args:
+        content: Its file.
+        precision: Of the features that its trees were trained on; a safetensors file has its own.
 
     Raises:
         ModelError: It is damaged, or none of these.
     """
     if not is_safetensors(content):
-        return TreeModel(ModelText.read(content))
+        return TreeModel(ModelText.read(content), precision)
     if described(content).get("kind") == KIND:
         return read_sum(content)
     return read_network(content)

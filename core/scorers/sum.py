@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from core.scorers.model import ScoringModel, TreeModel
 from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
 from core.scorers.parameters import MOST_MEMBERS, WeightedSum
 from core.scoring.model_text import ModelText
-from core.types import Float64Array, FloatArray, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array, Precision
 
 KIND = WeightedSum.kind
 _COPIED_ROWS = 4_096  # columns of so few documents are copied at once
@@ -30,12 +30,14 @@ class Member:
         content: Its file.
         feature_names: Its features, by the names that its dataset gave them.
         weight: Factor of its scores.
+        precision: Of the features that it was trained on.
     """
 
     reference: str
     content: bytes
     feature_names: tuple[str, ...]
     weight: float
+    precision: Precision = "float32"
 
     @cached_property
     def model(self) -> ScoringModel:
@@ -45,7 +47,7 @@ class Member:
             ModelError: Its file is damaged, or a sum itself.
         """
         if not is_safetensors(self.content):
-            return TreeModel(ModelText.read(self.content))
+            return TreeModel(ModelText.read(self.content), self.precision)
         if described(self.content).get("kind") == KIND:
             raise ModelError(f"{self.reference} is a sum itself; name its members instead")
         return read_network(self.content)
@@ -112,6 +114,11 @@ class Sum:
         return tuple(sorted(used))
 
     @property
+    def precision(self) -> Precision:
+        """Return the highest precision of its members, each of which rounds to its own."""
+        return max(member.precision for member in self.members)
+
+    @property
     def categories(self) -> Mapping[int, Categories]:
         """Return the values of the features that are categories, by column."""
         places = {name: column for column, name in enumerate(self.feature_names)}
@@ -154,6 +161,7 @@ def write_sum(model: Sum) -> bytes:
         "kind": KIND,
         "members": [
             {"model": each.reference, "feature_names": list(each.feature_names), "weight": each.weight}
+            | ({} if each.precision == "float32" else {"precision": each.precision})
             for each in model.members
         ],
     }
@@ -187,7 +195,10 @@ def _member(place: int, listed: Any, tensors: Mapping[str, NDArray[Any]]) -> Mem
         raise ModelError(f"member {place} of the sum is not described")
     if not isinstance(weight, float) or not np.isfinite(weight):
         raise ModelError(f"member {place} of the sum has no weight")
-    return Member(str(reference), file.tobytes(), tuple(names or ()), weight)
+    precision = listed.get("precision", "float32")
+    if precision not in get_args(Precision):
+        raise ModelError(f"member {place} of the sum has features of an unknown precision")
+    return Member(str(reference), file.tobytes(), tuple(names or ()), weight, precision)
 
 
 def _bytes(content: bytes) -> NDArray[np.uint8]:

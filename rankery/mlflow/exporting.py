@@ -134,6 +134,7 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
         "model": f"{model.name}:{model.version}",
         "feature_names": list(model.feature_names),
         "categories": categories,
+        "precision": model.precision,
     }
     (data / "model.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return categories

@@ -4,7 +4,8 @@
 imports nothing of Rankery: numpy and pandas, and LightGBM for models that have categorical splits, linear
 trees or averaged trees. The directory that it loads holds:
 
-- `model.json`: `kind`, `feature_names`, and `categories`, the values of each categorical feature by name.
+- `model.json`: `kind`, `feature_names`, `categories`, the values of each categorical feature by name, and
+  `precision`, what features are rounded to: float64 for trees that were imported into Rankery, else float32.
 - Of trees, `model.txt`, LightGBM's text; of plain ones `nodes.npz`, too: arrays `features`, `values`,
   `missing`, `right` and `roots`.
 - Of linear scorers and networks, `model.safetensors`.
@@ -39,14 +40,20 @@ class ScoringModel:
         feature_names: In the model's order.
         categories: The values of each categorical feature by its name; the code of a value is its position.
         score: From features, (n_documents, n_features) with categories as codes, to scores.
+        precision: What features are rounded to.
     """
 
     def __init__(
-        self, feature_names: Sequence[str], categories: Mapping[str, Sequence[str]], score: Score
+        self,
+        feature_names: Sequence[str],
+        categories: Mapping[str, Sequence[str]],
+        score: Score,
+        precision: str = "float32",
     ) -> None:
         self.feature_names = list(feature_names)
         self.categories = dict(categories)
         self.score = score
+        self.precision = precision
 
     def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> NDArray[np.float64]:
         """Return a score for each row; the higher it is, the better the document ranks.
@@ -62,7 +69,7 @@ class ScoringModel:
         return self.score(self.matrix(model_input))
 
     def matrix(self, model_input: Any) -> NDArray[np.float64]:
-        """Return features in the model's order, categories as codes, rounded to float32 as in training."""
+        """Return features in the model's order, categories as codes, rounded as in training."""
         if not isinstance(model_input, pd.DataFrame):
             model_input = pd.DataFrame(np.atleast_2d(model_input), columns=self.feature_names)
         lacking = [name for name in self.feature_names if name not in model_input.columns]
@@ -73,8 +80,9 @@ class ScoringModel:
         for place, name in enumerate(self.feature_names):
             column = self._column(name, model_input[name])
             with np.errstate(over="ignore"):
-                found[:, place] = column.astype(np.float32)
-            if (np.isinf(found[:, place]) & np.isfinite(column)).any():
+                single = column.astype(np.float32)
+            found[:, place] = single if self.precision == "float32" else column
+            if (np.isinf(single) & np.isfinite(column)).any():
                 raise ValueError(f"the column {name} has a value beyond the range of float32")
         return found
 
@@ -92,7 +100,8 @@ def _load_pyfunc(data_path: str) -> ScoringModel:
     """Load the model of a directory; MLflow calls this."""
     folder = Path(data_path)
     described = json.loads((folder / "model.json").read_text("utf-8"))
-    return ScoringModel(described["feature_names"], described["categories"], _score_of(folder))
+    precision = described.get("precision", "float32")
+    return ScoringModel(described["feature_names"], described["categories"], _score_of(folder), precision)
 
 
 def _score_of(folder: Path) -> Score:

@@ -313,6 +313,16 @@ def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
         model.predict(pd.DataFrame({"bm25": [1.0], "price": ["dear"]}))
 
 
+def test_features_are_rounded_as_the_service_rounds_them() -> None:
+    """Those of trees that were imported into it are not; a directory of before says nothing of it."""
+    pytest.importorskip("pandas", reason="pandas is not installed: make develop")
+    found = [
+        ScoringModel(["a"], {}, lambda features: features[:, 0], *precision).predict(np.array([[0.1]]))
+        for precision in ((), ("float32",), ("float64",))
+    ]
+    assert found == [np.float32(0.1), np.float32(0.1), 0.1]
+
+
 def test_values_between_equal_knots_are_interpolated() -> None:
     """The knots at the end are repeated where there are fewer than the table holds."""
     knots, targets = np.array([0.0, 1.0, 3.0, 3.0]), np.array([-1.0, 0.0, 2.0, 2.0])

@@ -16,7 +16,7 @@ from core.drift import QuerySample
 from core.errors import NotFound
 from core.store import Store
 from core.store.artifacts.keys import samples_key
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array, Float64Array, FloatArray
 from worker.job.systems import LoadedModel
 
 # What is compared grows no further with the number of samples.
@@ -76,7 +76,7 @@ def read_samples(
         seed: Decides which queries are drawn.
         threads: To score with.
     """
-    drawn: list[tuple[int, int, Float32Array]] = []  # a heap with the greatest number first
+    drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number first
     seen: set[int] = set()
     requests = 0
     for features, request in _requests(store, model, window):
@@ -102,9 +102,9 @@ def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
     return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MOST_DOCUMENTS)))]))
 
 
-def with_scores(features: Float32Array, scores: Float64Array) -> Float32Array:
-    """Return features with the scores as a last column."""
-    return np.column_stack([features, scores.astype(np.float32)])
+def with_scores(features: FloatArray, scores: Float64Array) -> Float32Array:
+    """Return features with the scores as a last column, in float32."""
+    return np.column_stack([features, scores]).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -119,18 +119,18 @@ class _LoggedFeatures:
     columns: Sequence[int]
     model: LoadedModel
 
-    def of(self, documents: Sequence[Mapping[str, Any]]) -> Float32Array:
-        """Return the features of the documents of a query, (n_documents, n_features)."""
+    def of(self, documents: Sequence[Mapping[str, Any]]) -> FloatArray:
+        """Return the features of the documents of a query, (n_documents, n_features), as they were scored."""
         rows = [document["features"] for document in documents]
         if not self.model.categories:
-            return np.array(rows, np.float32)[:, self.columns]
-        found = np.empty((len(rows), len(self.columns)), np.float32)
+            return np.array(rows, self.model.scorer.precision)[:, self.columns]
+        found = np.empty((len(rows), len(self.columns)), self.model.scorer.precision)
         for place, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
             values = [row[column] for row in rows]
             categories = self.model.categories.get(name)
             if categories is not None:
                 values = [categories.code(each) if isinstance(each, str) else each for each in values]
-            found[:, place] = np.array(values, np.float32)
+            found[:, place] = np.array(values, found.dtype)
         return found
 
 
@@ -176,11 +176,11 @@ def _number(key: str, seed: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _scored(model: LoadedModel, matrices: Sequence[Float32Array], threads: int) -> QuerySample:
+def _scored(model: LoadedModel, matrices: Sequence[FloatArray], threads: int) -> QuerySample:
     sizes = np.cumsum([0, *map(len, matrices)])
     kept = max(0, int(np.sum(sizes <= MOST_DOCUMENTS)) - 1)
     boundaries = sizes[: kept + 1].astype(np.int64)
     n_features = len(model.feature_names)
-    features = np.concatenate([np.empty((0, n_features), np.float32), *matrices[:kept]])
+    features = np.concatenate([np.empty((0, n_features), model.scorer.precision), *matrices[:kept]])
     scores = model.scorer.score(features, threads) if len(features) else np.empty(0)
     return QuerySample(with_scores(features, scores), boundaries)

@@ -60,7 +60,7 @@ def load_members(run: JobRun, job: BoostingJob) -> tuple[Member, ...]:
     members = []
     for row, weight in zip(rows, weights, strict=True):
         content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
-        members.append(Member(row.reference, content, tuple(row.feature_names), weight))
+        members.append(Member(row.reference, content, tuple(row.feature_names), weight, row.precision))
     _sum_of(members)
     return tuple(members)
 

@@ -81,7 +81,7 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     with store.read() as tx:
         row = tx.models.get(model_id)
     content = store.verified.read_bytes(model_key(model_id), row.sha256)
-    return LoadedModel(read_model(content), tuple(row.feature_names))
+    return LoadedModel(read_model(content, row.precision), tuple(row.feature_names))
 
 
 ALLOW_ABSENT = ', or send "allow_absent_features": true'

@@ -92,7 +92,7 @@ def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
     with run.store.read() as tx:
         row = tx.models.resolve(job.init_model)
     content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
-    member = Member(row.reference, content, tuple(row.feature_names), 1.0)
+    member = Member(row.reference, content, tuple(row.feature_names), 1.0, row.precision)
     try:
         return BaseModel(member, member.categories)
     except ModelError as error:

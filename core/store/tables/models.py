@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
 from core.store.tables.mixins import Labelled, Named, Trashable
+from core.types import Precision
 
 
 class Model(Labelled, Trashable, Base):
@@ -68,6 +69,11 @@ class Model(Labelled, Trashable, Base):
     def source(self) -> str:
         """The origin of the model: `trained` or `imported`."""
         return "imported" if self.dataset_id is None else "trained"
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of the features that scores are computed from: float64 of imported trees, else float32."""
+        return "float64" if self.source == "imported" and self.kind == "trees" else "float32"
 
 
 class ModelName(Labelled, Base):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.scoring.differential.campaign import FORMS, Outcome, compare
+from tests.app.scoring.differential.imports import differences
 from tests.app.scoring.differential.requests import Form
 from tests.app.scoring.differential.served import served
 
@@ -29,3 +30,20 @@ def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tm
     assert outcome.bodies == outcome.accepted + outcome.refused == BODIES
     assert min(outcome.accepted, outcome.refused) > BODIES / 20
     assert outcome.scores > outcome.accepted / 2
+
+
+async def _different(seeds: range, n_rows: int, folder: Path) -> list[str]:
+    async with served(folder) as application:
+        return [each for seed in seeds for each in await differences(application, seed, n_rows)]
+
+
+@pytest.mark.long
+def test_an_imported_model_has_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
+    """Whatever options LightGBM trained it with: the scores of `predict` on what was sent, to the bit."""
+    assert asyncio.run(_different(range(12), 50, tmp_path)) == []
+
+
+@pytest.mark.slow
+def test_two_hundred_imported_models_have_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
+    """The same of 200 models and 1,000 documents each."""
+    assert asyncio.run(_different(range(1_000, 1_200), 1_000, tmp_path)) == []

@@ -7,6 +7,7 @@ from core.errors import ModelError
 from core.scorers import InputTransform, Layer, Member, Network, Sum, read_model, write_network, write_sum
 from core.scorers.explainability import explainability_of, explainer_of
 from core.scoring.forest import Forest
+from tests.core.inspection.forests import forest_of, stump
 from tests.core.scoring.forests import random_model_text
 
 NAMES = ("a", "b", "c")
@@ -101,3 +102,22 @@ def test_scores_are_explained_by_all_members(added: Sum) -> None:
     only_net = Sum.of([added.members[1]])
     of_net = explainer_of(only_net).of(np.ascontiguousarray(features[:, [3, 1]]))[1]
     np.testing.assert_array_equal(contributions[:, 3], of_net[:, 0])
+
+
+def test_each_member_rounds_to_its_own_precision() -> None:
+    """Trees that were imported read float64 and trees of a training float32, in a file, too."""
+    text = (
+        forest_of(stump(0, 0.1, 1.0, 2.0), n_features=1).write().encode()
+    )  # 0.1 is above it when it was rounded to float32
+    members = [
+        Member("web:1", text, ("a",), 1.0),
+        Member("imported:1", text, ("a",), 10.0, "float64"),
+    ]
+    alone, both = Sum.of(members[:1]), Sum.of(members)
+    assert (alone.precision, both.precision) == ("float32", "float64")
+    read = read_model(write_sum(both))
+    features = np.array([[0.1]])
+    assert read.score(features).tolist() == both.score(features).tolist() == [2.0 + 10.0]
+    assert b"precision" not in write_sum(alone)
+    base, contributions = explainer_of(both).of(features)
+    assert (base + contributions[:, 0]).tolist() == pytest.approx([2.0 + 10.0])

@@ -2,14 +2,23 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
 import numpy as np
 
 from tests.app.scoring.differential.rank_requests import RankRequests
-from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Form, Refused, Sent
+from tests.app.scoring.differential.requests import (
+    IMPORTED,
+    NAMES,
+    WEB,
+    Answer,
+    ExpectedScores,
+    Form,
+    Refused,
+    Sent,
+)
 from tests.app.scoring.differential.served import Served
 from tests.app.scoring.differential.table_requests import TableRequests
 from tests.app.scoring.differential.tensor_requests import TensorRequests
@@ -21,6 +30,7 @@ FORMS: Sequence[Form] = (
     TableRequests(),
 )
 BATCH = 500
+_MODELS = (WEB, IMPORTED)
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
@@ -62,20 +72,20 @@ async def compare(form: Form, served: Served, bodies: int, first_seed: int = 0) 
     for first in range(first_seed, first_seed + bodies, BATCH):
         seeds = range(first, min(first + BATCH, first_seed + bodies))
         exchanges = [await _exchange(form, served, seed, outcome) for seed in seeds]
-        read = [exchange.reading.features for exchange in exchanges if exchange.reading]
-        features = np.concatenate([np.empty((0, len(NAMES))), *read])
-        scores = served.scores(features) if len(features) else np.empty(0)
-        for exchange in exchanges:
-            size = len(exchange.reading.features) if exchange.reading else 0
-            _judge(form, exchange, scores[:size], outcome)
-            scores = scores[size:]
+        for model in _MODELS:
+            _judge_all(form, [one for one in exchanges if _model(one.seed) == model], served, outcome)
         yield outcome
+
+
+def _model(seed: int) -> str:
+    return _MODELS[seed % len(_MODELS)]
 
 
 async def _exchange(form: Form, served: Served, seed: int, outcome: Outcome) -> _Exchange:
     sent = form.make(seed)
+    sent = replace(sent, path=sent.path.replace(f"/{WEB}/", f"/{_model(seed)}/"))
     answer = await served.ask(sent)
-    is_quick, difference = form.compare_readers(sent, await served.model(), served.settings)
+    is_quick, difference = form.compare_readers(sent, await served.model(_model(seed)), served.settings)
     outcome.quick += is_quick
     if difference:
         outcome.differences.append((seed, difference))
@@ -87,6 +97,17 @@ def _read(form: Form, sent: Sent, served: Served) -> ExpectedScores | None:
         return form.read(sent, served.settings)
     except Refused:
         return None
+
+
+def _judge_all(form: Form, exchanges: Sequence[_Exchange], served: Served, outcome: Outcome) -> None:
+    """Judge requests to one model, whose scores LightGBM computes together."""
+    read = [exchange.reading.features for exchange in exchanges if exchange.reading]
+    features = np.concatenate([np.empty((0, len(NAMES))), *read])
+    scores = served.scores(features, _model(exchanges[0].seed)) if len(features) else np.empty(0)
+    for exchange in exchanges:
+        size = len(exchange.reading.features) if exchange.reading else 0
+        _judge(form, exchange, scores[:size], outcome)
+        scores = scores[size:]
 
 
 def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> None:

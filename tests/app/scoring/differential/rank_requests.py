@@ -28,6 +28,7 @@ from tests.app.scoring.differential.requests import (
     ExpectedScores,
     Refused,
     Sent,
+    cell,
     require,
 )
 
@@ -80,7 +81,7 @@ class RankRequests:
             require(len(set(ids[-1][1])) == len(ids[-1][1]))
         require(len(rows) <= settings.max_rank_documents)
         features = np.array(rows).reshape(-1, len(NAMES))
-        return ExpectedScores(in_float32(features), lambda scores: _expected(ids, scores, top_k))
+        return ExpectedScores(features, lambda scores: _expected(ids, scores, top_k))
 
     def is_stricter(self, answer: Answer) -> bool:
         """See `Form`."""
@@ -98,10 +99,12 @@ class RankRequests:
         try:
             quick = quick_candidates(sent.content, model, settings)
         except InvalidInput:
-            return False, "" if _general(sent.content, settings) is None else "only the quick way refuses"
+            return False, "" if _general(
+                sent.content, settings, model
+            ) is None else "only the quick way refuses"
         if quick is None:
             return False, ""
-        general = _general(sent.content, settings)
+        general = _general(sent.content, settings, model)
         if general is None:
             return True, "only the quick way takes it"
         same = np.array_equal(quick.features, general.features, equal_nan=True)
@@ -149,11 +152,6 @@ def number(value: Any) -> float:
     return found
 
 
-def in_float32(features: Float64Array) -> Float64Array:
-    """Round as the features of training are."""
-    return features.astype(np.float32).astype(np.float64)
-
-
 def _refuse(constant: str) -> Any:
     raise Refused(constant)
 
@@ -179,7 +177,7 @@ def _check_texts(value: Any) -> None:
 
 
 def _document(generator: random.Random, number: int) -> dict[str, Any]:
-    values = [generator.choice((None, 0, 1, generator.gauss(0, 1), generator.gauss(0, 1))) for _ in NAMES]
+    values = [generator.choice((None, 0, 1, cell(generator), cell(generator))) for _ in NAMES]
     if generator.random() < 0.5:
         return {"id": f"d{number}", "features": values}
     named: list[tuple[str, Any]]
@@ -220,10 +218,10 @@ def _expected(ids: list[tuple[str, list[str]]], scores: Float64Array, top_k: int
     return found
 
 
-def _general(content: bytes, settings: ApiSettings) -> JsonCandidates | None:
+def _general(content: bytes, settings: ApiSettings, model: ServedModel) -> JsonCandidates | None:
     try:
         body = parse_json(content, max_containers(settings))
         check_candidates(body, settings)
-        return general_candidates(RankRequest.model_validate(body), NAMES)
+        return general_candidates(RankRequest.model_validate(body), NAMES, precision=model.scorer.precision)
     except (JSONDecodeError, ValidationError, InvalidInput):
         return None

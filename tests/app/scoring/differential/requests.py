@@ -1,8 +1,11 @@
 """What a form of scoring request consists of, for the comparison of its readers."""
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
 
 from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
@@ -11,6 +14,9 @@ from core.types import Float64Array
 NAMES = ("bm25", "page rank", 'a "quoted" one', "größe", "age/days", "emb.0", "emb.1")
 BLOCK = "emb"
 OF_BLOCK = ("emb.0", "emb.1")
+WEB, IMPORTED = "web", "imported"  # names of one text, as trained here on float32 and as LightGBM trained it
+GRID = 0.5  # of the training data, so that thresholds lie between its multiples
+_ZERO = float(np.float32(1e-35))  # up to which LightGBM takes a value for 0
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class ExpectedScores:
     """A request as the reference reads it.
 
     Attributes:
-        features: (n_documents, n_features) to be scored, NaN where missing.
+        features: (n_documents, n_features) as they were sent, NaN where missing.
         expected: Makes what `Form.answered` is to find of the scores.
     """
 
@@ -60,7 +66,7 @@ class Form(Protocol):
     name: str
 
     def make(self, seed: int) -> Sent:
-        """Make the mutated request of a seed."""
+        """Make the mutated request of a seed, to the model `WEB`."""
 
     def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
         """Read a request as the reference does.
@@ -77,6 +83,19 @@ class Form(Protocol):
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
         """Compare our quick reader with our general one: whether the quick one read it, and a difference."""
+
+
+def cell(generator: random.Random) -> float:
+    """Draw a value: a normal one, or one within a step of float64 or float32 of a threshold."""
+    if generator.random() < 0.5:
+        return generator.gauss(0, 1)
+    middle = generator.choice((*np.arange(-2, 2, GRID) + GRID / 2, -_ZERO, _ZERO))
+    towards = generator.choice((-np.inf, middle, np.inf))
+    if generator.random() < 0.3:
+        return float(np.nextafter(np.float32(middle), np.float32(towards)))
+    # LightGBM puts a threshold a step above the middle, but for that beside 0.
+    threshold = middle if abs(middle) == _ZERO else np.nextafter(middle, np.inf)
+    return float(np.nextafter(threshold, towards))
 
 
 def require(holds: object) -> None:

@@ -1,9 +1,9 @@
-"""The real application in this process, with a model that tells documents apart."""
+"""The real application in this process, with models that tell documents apart."""
 
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +13,42 @@ from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.scoring.served_models import ServedModel
+from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.types import Float64Array
-from tests.app.scoring.differential.requests import NAMES, Answer, Sent
+from tests.app.scoring.differential.requests import GRID, IMPORTED, NAMES, WEB, Answer, Sent
 
 _NO_ANSWER: dict[str, Any] = {"status": 500, "headers": []}
 _NO_BROKER = "redis://127.0.0.1:1/0"
 
 
 class Served:
-    """An application that serves a model.
+    """An application that serves models.
 
     Args:
         application: It, started.
-        booster: The same model in LightGBM.
+        booster: Those of `WEB` and `IMPORTED` in LightGBM.
     """
 
     def __init__(self, application: FastAPI, booster: lightgbm.Booster) -> None:
         self._application = application
         self._booster = booster
         self.settings: ApiSettings = application.state.services.settings
+        self.store: Store = application.state.services.store
 
-    async def model(self) -> ServedModel:
-        """Return the model that scores."""
-        model: ServedModel = await self._application.state.services.models.get("web")
+    async def model(self, name: str) -> ServedModel:
+        """Return a model that scores."""
+        model: ServedModel = await self._application.state.services.models.get(name)
         return model
 
-    def scores(self, features: Float64Array) -> Float64Array:
-        """Score documents by LightGBM."""
-        return np.asarray(self._booster.predict(features, raw_score=True), np.float64)
+    def add(self, name: str, text: str, *, feature_names: Sequence[str], imported: bool) -> None:
+        """Store a model, as if it was trained here or imported."""
+        _add_model(self.store, name, text, feature_names, imported=imported)
+
+    def scores(self, features: Float64Array, name: str) -> Float64Array:
+        """Score documents by LightGBM: those of the model that was trained here in float32."""
+        held = features if name == IMPORTED else features.astype(np.float32)
+        return np.asarray(self._booster.predict(held, raw_score=True), np.float64)
 
     async def ask(self, sent: Sent) -> Answer:
         """Have a request answered by the application, as a server would."""
@@ -86,13 +93,15 @@ async def served(folder: Path) -> AsyncIterator[Served]:
     application = create_app(settings)
     async with application.router.lifespan_context(application):
         booster = _booster()
-        _add_model(application, booster.model_to_string())
-        yield Served(application, booster)
+        serving = Served(application, booster)
+        for name in (WEB, IMPORTED):
+            serving.add(name, booster.model_to_string(), feature_names=NAMES, imported=name == IMPORTED)
+        yield serving
 
 
 def _booster() -> lightgbm.Booster:
     generator = np.random.default_rng(5)
-    features = generator.normal(size=(4_000, len(NAMES)))
+    features = GRID * np.round(generator.normal(size=(4_000, len(NAMES))) / GRID)
     features[generator.random(features.shape) < 0.2] = np.nan
     slopes, gaps = np.array([3, -2, 1, 0.5, 2, 1, -1]), np.arange(1.0, 8.0)
     target = np.nansum(features * slopes, 1) + np.isnan(features) @ gaps
@@ -100,18 +109,17 @@ def _booster() -> lightgbm.Booster:
     return lightgbm.train(parameters, lightgbm.Dataset(features, target), num_boost_round=40)
 
 
-def _add_model(application: FastAPI, text: str) -> None:
-    store = application.state.services.store
+def _add_model(store: Store, name: str, text: str, feature_names: Sequence[str], *, imported: bool) -> None:
     with store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
-        job = tx.jobs.add("train", {"model_name": "web"}, dataset_ids=[dataset.id])
+        job = tx.jobs.add("train", {"model_name": name}, dataset_ids=[dataset.id])
         model = tx.models.add(
-            name="web",
+            name=name,
             job_id=job.id,
-            dataset_id=dataset.id,
-            feature_names=list(NAMES),
-            loss={"name": "lambdarank"},
-            hyperparameters={},
+            dataset_id=None if imported else dataset.id,
+            feature_names=list(feature_names),
+            loss=None if imported else {"name": "lambdarank"},
+            hyperparameters=None if imported else {},
             best_iteration=40,
             sha256=hashlib.sha256(text.encode()).hexdigest(),
             size_bytes=len(text),

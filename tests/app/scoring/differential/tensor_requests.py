@@ -17,7 +17,15 @@ from core.errors import InvalidInput
 from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
 from tests.app.scoring.differential.rank_requests import parsed
-from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
+from tests.app.scoring.differential.requests import (
+    NAMES,
+    Answer,
+    ExpectedScores,
+    Refused,
+    Sent,
+    cell,
+    require,
+)
 
 _CODES = {"BOOL": "?", "FP16": "e", "FP32": "f", "FP64": "d", "INT8": "b", "UINT8": "B", "INT16": "h"} | {
     "UINT16": "H",
@@ -118,7 +126,7 @@ class TensorRequests:
             size = count * struct.calcsize(f"<{_CODES[datatype]}")
             tensor["parameters"] = {"binary_data_size": size}
             return tensor, _bytes(datatype, count, generator)
-        numbers = (math.nan, 0.0, 1, generator.gauss(0, 1), generator.gauss(0, 1))
+        numbers = (math.nan, 0.0, 1, cell(generator), cell(generator))
         tensor["data"] = [generator.choice(numbers) for _ in range(count)]
         if generator.random() < 0.1:
             tensor["data"] = [[value] for value in tensor["data"]]
@@ -149,8 +157,8 @@ def _bytes(datatype: str, count: int, generator: random.Random) -> bytes:
         0.0,
         -0.0,
         1e-40,
-        generator.gauss(0, 1),
-        generator.gauss(0, 1),
+        cell(generator),
+        cell(generator),
         generator.choice((1e39, math.inf)),
     )
     values = np.array([numbers[min(generator.randrange(60) // 9, 6)] for _ in range(count)])
