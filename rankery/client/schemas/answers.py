@@ -3350,6 +3350,9 @@ class ListedModel(Answer):
     kind: str
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
 
+    precision: Literal["float32", "float64"] | None = None
+    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
+
     scorer: dict[str, Any] | None = None
     """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
 
@@ -3422,6 +3425,9 @@ class Model(Answer):
 
     kind: str
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
+
+    precision: Literal["float32", "float64"] | None = None
+    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
 
     scorer: dict[str, Any] | None = None
     """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
