@@ -72,7 +72,7 @@ class Model(Labelled, Trashable, Base):
 
     @property
     def precision(self) -> Precision:
-        """The precision of the features that scores are computed from: float64 of imported trees, else float32."""
+        """The precision that features are rounded to: float64 for imported trees, else float32."""
         return "float64" if self.source == "imported" and self.kind == "trees" else "float32"
 
 

@@ -95,7 +95,7 @@ def drawn_model(seed: int) -> ImportedModel:
         parameters["objective"] = parameters["objective"].replace("l1", "regression")
     features = _features(np.random.default_rng(seed), kind)
     labels = (np.nan_to_num(features) @ np.array([1, -1, 0.5, 1e30, 2, 0.3]) > 0.5).astype(float)
-    labels += np.nan_to_num(features[:, CATEGORY]) % 2
+    labels += np.floor(np.nan_to_num(features[:, CATEGORY])) % 2
     if parameters["objective"] == "binary":
         labels = np.minimum(labels, 1)
     categories = _CATEGORIES.get(kind, ())
