@@ -146,6 +146,28 @@ class ModelError(RankeryError):
     """A model text cannot be used, or the features offered do not fit the model."""
 
 
+class ScoreNotFinite(ModelError):
+    """A model computes NaN or infinity for a document, which has no rank by it.
+
+    Attributes:
+        row: Position of the document among those that were scored together.
+        score: What was computed.
+    """
+
+    def __init__(self, row: int, score: float, model: str = "the model", document: str | None = None) -> None:
+        self.row = row
+        self.score = score
+        place = document or f"document {row}, counted from 0"
+        super().__init__(
+            f"{model} computes {score} as the score of {place}: its features are too large for the weights of"
+            " the model. Correct them, or train the model again with inputs that are rank-gauss"
+        )
+
+    def of(self, model: str, document: str | None) -> "ScoreNotFinite":
+        """Return the error with the reference of the model and the name of the document."""
+        return ScoreNotFinite(self.row, self.score, model, document)
+
+
 class NotFound(RankeryError):
     """No row, artifact or alias of that name exists."""
 

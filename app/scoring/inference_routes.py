@@ -31,6 +31,7 @@ from app.scoring.threads import BRIEF_TEXT_BYTES
 from app.scoring.walk import read, score
 from app.services import Services, UseServices, services_of
 from core.errors import InvalidInput, RankeryError
+from core.types import Precision
 
 
 class InferenceRoute(DeferredRoute):
@@ -83,6 +84,7 @@ class InferRoute(InferenceRoute):
 router = Router(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
 infer_router = Router(prefix="/v2", tags=["inference"], route_class=InferRoute)
 
+_DATATYPES: Mapping[Precision, str] = MappingProxyType({"float32": "FP32", "float64": "FP64"})
 _PLATFORMS: Mapping[str, str] = MappingProxyType({"trees": "rankery_forest", "sum": "rankery_sum"})
 
 Name = Annotated[
@@ -187,7 +189,11 @@ async def _metadata(services: Services, reference: str) -> ModelMetadata:
         name=model.name,
         versions=[str(model.version)],
         platform=_PLATFORMS.get(model.scorer.kind, "rankery_network"),
-        inputs=[Tensor(name=INPUT, datatype="FP32", shape=[-1, len(model.feature_names)])],
+        inputs=[
+            Tensor(
+                name=INPUT, datatype=_DATATYPES[model.scorer.precision], shape=[-1, len(model.feature_names)]
+            )
+        ],
         outputs=[Tensor(name=OUTPUT, datatype="FP64", shape=[-1])],
     )
 

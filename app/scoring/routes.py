@@ -20,7 +20,7 @@ from app.scoring.quick_candidates import quick_readers
 from app.scoring.schemas import MOST_RANKED, RankRequest, RankResponse
 from app.scoring.served_models import ServedModel
 from app.scoring.tables import ArrowTable
-from app.scoring.walk import read, score
+from app.scoring.walk import read, score, scores_of
 from app.services import Services, UseServices, services_of
 from app.settings import ApiSettings
 from core.errors import InvalidInput, NotFound
@@ -173,7 +173,7 @@ async def _explained(services: Services, model: ServedModel, candidates: JsonCan
     def work() -> Response:
         explainer = services.explanations.of(model.id)
         check_explanation_steps(n_explained, explainer.steps, services.settings)
-        scores = model.score(candidates.features)
+        scores = scores_of(model, candidates, candidates.features)
         services.samples.take(model, candidates, candidates.features, scores)
         return candidates.answer(model, scores, explainer)
 

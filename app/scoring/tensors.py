@@ -78,7 +78,7 @@ class Inference:
             answer["id"] = self.head.id
         if not self.head.wants_binary:
             output["data"] = scores.tolist()
-            return Response(to_json(answer, inf_nan_mode="null"), media_type="application/json")
+            return Response(to_json(answer), media_type="application/json")
         data = scores.astype("<f8").tobytes()
         output["parameters"] = {"binary_data_size": len(data)}
         text = to_json(answer)

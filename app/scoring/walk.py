@@ -9,6 +9,8 @@ from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModel
 from app.scoring.threads import run_brief_or_threaded, scores_briefly
 from app.settings import ApiSettings
+from core.errors import ScoreNotFinite
+from core.types import Float64Array, FloatArray
 
 Form = TypeVar("Form", bound=Candidates | None)
 
@@ -27,12 +29,37 @@ async def score(model: ServedModel, candidates: Candidates, samples: Samples) ->
 
     Raises:
         InvalidInput: The features of the candidates are wrong.
+        ScoreNotFinite: A score is NaN or infinite.
     """
 
     def work() -> Response:
         features = candidates.matrix(model)
-        scores = model.score(features)
+        scores = scores_of(model, candidates, features)
         samples.take(model, candidates, features, scores)
         return candidates.answer(model, scores)
 
     return await run_brief_or_threaded(work, is_brief=scores_briefly(model, candidates.n_documents))
+
+
+def scores_of(model: ServedModel, candidates: Candidates, features: FloatArray) -> Float64Array:
+    """Return the scores, (n_documents,), of the features of candidates.
+
+    Raises:
+        ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+    """
+    try:
+        return model.score(features)
+    except ScoreNotFinite as error:
+        raise error.of(f"{model.name}:{model.version}", _named(candidates, error.row)) from error
+
+
+def _named(candidates: Candidates, row: int) -> str | None:
+    """Return the ids of a document, None where the request has none."""
+    ids = candidates.ids()
+    for query, documents in zip(ids.queries, ids.documents, strict=True):
+        if row < len(documents):
+            document = documents[row]
+            of_query = "" if query is None else f" of query {query!r}"
+            return None if document is None else f"document {document!r}{of_query}"
+        row -= len(documents)
+    return None

@@ -89,6 +89,8 @@ class Loss(ABC):
     formula: ClassVar[str]
     source: ClassVar[str]
     choose: ClassVar[str]
+    # Whether a number added to all scores of a query changes nothing, so that differences alone are fitted.
+    is_shift_invariant: ClassVar[bool] = True
 
     @property
     def is_random(self) -> bool:

@@ -32,6 +32,8 @@ class MeanSquaredError(Loss):
         "Labels are amounts to be predicted, or as the plain baseline that looks at no other document"
     )
 
+    is_shift_invariant: ClassVar[bool] = False
+
     def _bind(self, queries: LabelledQueries) -> "SquaredErrorObjective":
         by_query = np.repeat(queries.query_weights, np.diff(queries.boundaries))
         weights = by_query * queries.each_document_weight()

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures
+from core.scorers.finite import finite
 from core.scorers.inputs import as_float32
 from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
@@ -45,7 +46,11 @@ class ScoringModel(Protocol):
         """Return the values of the features that are categories, by column."""
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
-        """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
+        """Return the scores, (n_documents,), of features, (n_documents, n_features).
+
+        Raises:
+            ScoreNotFinite: One is NaN or infinite.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,7 @@ class TreeModel:
         """Return the scores of features in the model's precision; see `Forest.score`."""
         if not isinstance(features, SelectedFeatures):  # which are float32
             features = rounded(features, self.precision)
-        return self.forest.score(features, threads)
+        return finite(self.forest.score(features, threads))
 
 
 def rounded(features: FloatArray, precision: Precision) -> FloatArray:

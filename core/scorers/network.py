@@ -12,6 +12,7 @@ import numpy as np
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures, row_blocks
 from core.errors import ModelError
+from core.scorers.finite import finite
 from core.scorers.inputs import InputTransform, as_float32
 from core.scorers.kernels import BLOCK, RELU, SIGMOID, TANH, score
 from core.scorers.layer import Layer
@@ -98,11 +99,15 @@ class Network:
 
         Raises:
             ModelError: When the number of features is not the network's.
+            ScoreNotFinite: A score is NaN or infinite.
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
             raise ModelError(f"the model needs {self.n_features} features, these are {features.shape[-1]}")
+        return finite(self._scores(features, threads))
+
+    def _scores(self, features: FloatArray | SelectedFeatures, threads: int) -> Float64Array:
         if isinstance(features, SelectedFeatures):
-            scored = [self.score(block, threads) for _, block in row_blocks(features)]
+            scored = [self._scores(block, threads) for _, block in row_blocks(features)]
             return np.concatenate(scored) if scored else np.empty(0)
         single, scores = as_float32(features), np.empty(len(features))
         parts = min(threads, len(single) // LEAST_DOCUMENTS)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.data.categories import Categories
 from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
+from core.scorers.finite import finite
 from core.scorers.model import ScoringModel, TreeModel
 from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
 from core.scorers.parameters import MOST_MEMBERS, WeightedSum
@@ -136,6 +137,7 @@ class Sum:
 
         Raises:
             ModelError: When the number of features is not the sum's.
+            ScoreNotFinite: A score is NaN or infinite.
         """
         if len(features.shape) != 2 or features.shape[1] != len(self.feature_names):
             raise ModelError(
@@ -144,7 +146,7 @@ class Sum:
         total = np.zeros(features.shape[0])
         for member, columns in self.parts:
             total += member.weight * member.model.score(_chosen(features, columns), threads)
-        return total
+        return finite(total)
 
     @cached_property
     def parts(self) -> tuple[tuple[Member, Int64Array], ...]:

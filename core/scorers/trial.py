@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ModelError
+from core.errors import ModelError, ScoreNotFinite
 from core.scorers.explainability import explainability_of, explainer_of
 from core.scorers.model import ScoringModel
 from core.scorers.network import Network
@@ -65,8 +65,10 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
     if not isinstance(model, Network):
         raise TypeError(type(model))
     rows = _rows(model.inputs.means, model.inputs.deviations, len(model.feature_names))
-    if n_odd := np.count_nonzero(~np.isfinite(model.score(rows))):
-        raise ModelError(f"the model's scores of {n_odd} of {len(rows)} random documents are not finite")
+    try:
+        model.score(rows)
+    except ScoreNotFinite as error:
+        raise ModelError(f"the model computes {error.score} as the score of a random document") from error
     return TriedModel(model.feature_names, 0, _structure(model), _explained(model, rows))
 
 

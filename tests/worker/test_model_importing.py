@@ -178,7 +178,7 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
         ("cut", "damaged"),
         ("infinite", "layers.0.weights are not all finite"),
         ("names", "not 1 to 1,000 printable characters"),
-        ("huge", "of 1000 random documents are not finite"),
+        ("huge", "as the score of a random document"),
     ],
 )
 def test_a_hostile_network_is_refused(case: str, words: str) -> None:

@@ -30,7 +30,7 @@ def taught(
         row = tx.models.resolve(reference)
     teacher = load_model(run.store, row.id)
     findings = fit_findings(job, reference, teacher, known.dataset)
-    scores = teacher.scorer.score(teacher.fit(known.dataset).features, run.threads)
+    scores = teacher.score(teacher.fit(known.dataset), run.threads)
     labels = labels_of_scores(scores, known.dataset.query_boundaries, known.dataset.labels)
     if not labels.any():
         raise InvalidInput.at(

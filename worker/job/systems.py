@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
@@ -12,7 +13,7 @@ from core.data.fitting import AbsentFeatures, fit_features
 from core.data.trec import Run, join_run
 from core.doctor.agreement import absent_feature_findings, unseen_category_findings
 from core.doctor.report import Finding
-from core.errors import ArtifactDamaged
+from core.errors import ArtifactDamaged, ScoreNotFinite
 from core.evaluation import Judgments
 from core.jobs import JobSpec, SubmittedJob, System
 from core.scorers import ScoringModel, categories_by_name, read_model
@@ -29,10 +30,12 @@ class LoadedModel:
     Attributes:
         scorer: What scores.
         feature_names: Its features in their order, by the names that its dataset gave them.
+        reference: Its name and version.
     """
 
     scorer: ScoringModel
     feature_names: tuple[str, ...]
+    reference: str
 
     @property
     def used_features(self) -> tuple[str, ...]:
@@ -51,6 +54,29 @@ class LoadedModel:
             DatasetError: The dataset is bare judgments.
         """
         return fit_features(dataset, self.feature_names, self.categories)
+
+    def score(self, dataset: RankingDataset, threads: int) -> Float64Array:
+        """Return the scores, (n_documents,), of a dataset that `fit` returned.
+
+        Raises:
+            ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+        """
+        return scores_of(self.scorer, self.reference, dataset, threads)
+
+
+def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, threads: int) -> Float64Array:
+    """Return the scores, (n_documents,), of the documents of a dataset.
+
+    Raises:
+        ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+    """
+    try:
+        return scorer.score(dataset.features, threads)
+    except ScoreNotFinite as error:
+        query = int(np.searchsorted(dataset.query_boundaries, error.row, side="right")) - 1
+        document = str(dataset.document_ids[error.row])
+        named = f"document {document!r} of query {str(dataset.query_ids[query])!r}"
+        raise error.of(reference, named) from error
 
 
 def heal_models(store: Store, content: bytes) -> list[str]:
@@ -81,7 +107,7 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     with store.read() as tx:
         row = tx.models.get(model_id)
     content = store.verified.read_bytes(model_key(model_id), row.sha256)
-    return LoadedModel(read_model(content, row.precision), tuple(row.feature_names))
+    return LoadedModel(read_model(content, row.precision), tuple(row.feature_names), row.reference)
 
 
 ALLOW_ABSENT = ', or send "allow_absent_features": true'
@@ -122,7 +148,7 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         model = load_model(run.store, system.model_id)
         findings = fit_findings(spec, system.name, model, dataset)
         fitted = model.fit(dataset)
-        return Ranked(fitted, fitted, model.scorer.score(fitted.features, run.threads), findings)
+        return Ranked(fitted, fitted, model.score(fitted, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores)
 

@@ -12,6 +12,7 @@ from core.training.cross_validation import CrossValidation, fold_curves, fold_la
 from worker.job.checkpoints import Checkpoints
 from worker.job.fitting import CheckpointReader, FoldBins, checkpoint_reader, fit_model
 from worker.job.run import JobRun, Values
+from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
 
@@ -112,7 +113,7 @@ class FoldedTraining:
         spec = replace(self._job.training, diagnostics=None)
         ranker = fit_model(self._run, spec, data, watch, self._resumed(), self._bins.of(*rows))
         with watch.kept_on_stopping():
-            scores = read_model(ranker.content).score(held_out.features, self._run.threads)
+            scores = scores_of(read_model(ranker.content), "the model", held_out, self._run.threads)
             measures = self._job.measures
             values = measure(scores, held_out, measures.metrics, measures.contract)
             self._run.check()

@@ -34,7 +34,7 @@ from worker.job.results import (
     store_validation,
 )
 from worker.job.run import JobRun, Values
-from worker.job.systems import Ranked
+from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
 from worker.runners.cross_validation import FoldedTraining
@@ -213,7 +213,7 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
     if trained.data.validation is None:
         return None
     dataset = trained.data.validation.dataset
-    scores = trained.model.score(dataset.features, run.threads)
+    scores = scores_of(trained.model, "the model", dataset, run.threads)
     return store_validation(run, job.measures, Ranked(dataset, dataset, scores), model_id)
 
 
@@ -244,6 +244,6 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     unseen = unseen_category_findings(
         trained.loaded.test.dataset, test.categories, "of the test data", "the model"
     )
-    scores = trained.model.score(test.features, run.threads)
+    scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))

@@ -22,6 +22,7 @@ from core.studies.sampling import Ask, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
 from worker.job.run import JobRun, Values
+from worker.job.systems import scores_of
 from worker.runners.cross_validation import cross_validate
 from worker.runners.training import trained_as_asked
 
@@ -244,7 +245,7 @@ def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
             raise ValueError("a trial has validation data")
         run.phase("evaluating")
         dataset = trained.data.validation.dataset
-        scores = trained.model.score(dataset.features, run.threads)
+        scores = scores_of(trained.model, "the model", dataset, run.threads)
         measures, metric = asked.job.measures, asked.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]
     mean = float(np.nanmean(values)) if not np.isnan(values).all() else None

@@ -69,9 +69,13 @@ class Differentiation:
         scorer: Its hyperparameters.
         parameters: Its weights in the beginning.
         seed: Decides which units are left out.
+        factors: Of the gradient, in the structure of the parameters; None where all weights are trained.
     """
 
-    def __init__(self, scorer: NetworkScorer, parameters: Parameters, seed: int) -> None:
+    def __init__(
+        self, scorer: NetworkScorer, parameters: Parameters, seed: int, factors: Parameters | None = None
+    ) -> None:
+        self._factors = factors
         self._optimizer = _optimizer(scorer)
         self.restart(parameters)
         activation, dropout = "relu", 0.0
@@ -139,7 +143,10 @@ class Differentiation:
     def _stepped(
         self, parameters: Parameters, state: Any, pulled: Any, gradient: Any, learning_rate: Any
     ) -> Any:
-        updates, state = self._optimizer.update(pulled(gradient)[0], state, parameters)
+        (of_weights,) = pulled(gradient)
+        if self._factors is not None:
+            of_weights = jax.tree.map(jnp.multiply, of_weights, self._factors)
+        updates, state = self._optimizer.update(of_weights, state, parameters)
         moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
         return moved, state
 

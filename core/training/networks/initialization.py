@@ -18,7 +18,7 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
 
     The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
-    inputs that do not vary are 0 and stay so: other values than in training then change no score.
+    inputs that do not vary are 0, and `trainable_weights` keeps them so.
 
     Args:
         scorer: What is trained.
@@ -52,6 +52,28 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
             }
         weights.append(layer)
     return weights
+
+
+def trainable_weights(weights: Weights, varies: NDArray[np.bool_], *, is_shift_invariant: bool) -> Weights:
+    """Return factors of the gradient: 1 for weights that are trained, 0 for those that stay as they are.
+
+    These are the weights of inputs that do not vary, so that other values than in training change no score;
+    and under a loss that is shift-invariant the last bias, whose gradient is 0 but for rounding, which Adam
+    would make whole steps of.
+
+    Args:
+        weights: As `drawn_weights` returns them.
+        varies: bool (n_inputs,) whether an input varies over the training documents.
+        is_shift_invariant: Whether the loss is, see `Loss.is_shift_invariant`.
+
+    Returns:
+        Of each layer and name an array that broadcasts to the weights.
+    """
+    factors: Weights = [{name: np.ones(1, np.float32) for name in layer} for layer in weights]
+    factors[0]["weights"] = varies[:, np.newaxis].astype(np.float32)
+    if is_shift_invariant:
+        factors[-1]["bias"] = np.zeros(1, np.float32)
+    return factors
 
 
 def varying_inputs(inputs: Float32Array) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from core.training.measure import Measure
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
 from core.training.networks.differentiation import Differentiation, as_arrays
-from core.training.networks.initialization import drawn_weights, varying_inputs
+from core.training.networks.initialization import drawn_weights, trainable_weights, varying_inputs
 from core.training.networks.schedule import Schedule
 from core.training.report import IterationReport
 from core.training.sampling import derived_seed
@@ -138,7 +138,9 @@ class _NetworkTraining:
         self._schedule = Schedule(scorer, began.learning_rate, began.costs, began.restarts)
         self._history = History(spec, began, validates=validation is not None)
         self._best_weights = began.best_weights
-        self._network = Differentiation(scorer, self._drawn_weights(), derived_seed(spec.seed, _DROPOUT, 0))
+        drawn = self._drawn_weights()
+        factors = trainable_weights(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
+        self._network = Differentiation(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)
         if resume is not None:
             self._network.restore(resume.weights, resume.optimizer)
 
