@@ -70,7 +70,8 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         model_text_: The model in LightGBM's text form, as the service stores it.
-        booster_: The same as a `lightgbm.Booster`.
+        booster_: The same as a `lightgbm.Booster`. LightGBM cannot hold every name; `booster_.feature_name()`
+            has its spellings in the order of `feature_names_in_`.
         best_iteration_: Number of trees kept.
         evals_result_: Values by data (`train`, `validation`), metric and iteration, of trainings with an
             `eval_set`.

@@ -59,6 +59,12 @@ class Lineage(ResponseModel):
         description="Versions of lightgbm, numba, numpy and python; of a network, of jax, jaxlib, optax, too"
     )
     machine: str = Field(description="Kind of processor")
+    names_in_file: dict[str, str] | None = Field(
+        None,
+        description="How the model's file spells features whose names LightGBM cannot hold, by their names;"
+        " null for one from before that was kept",
+        examples=[{"page rank": "page_rank"}],
+    )
 
 
 class ModelExplanation(ResponseModel):

@@ -34,14 +34,18 @@ class LightGbm(TreeTarget):
         return Nodes.of(ModelText.read(content))
 
     def notes(self, source: TreeSource, content: bytes) -> list[str]:
-        """Say how categories are given."""
+        """Say how features are spelled, and how categories are given."""
+        pairs = zip(source.features, source.text.feature_names, strict=True)
+        spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
+        found = [f"LightGBM cannot hold every name: in its text {', '.join(spelled)}."] if spelled else []
         names = [source.features[column] for column in source.text.categories]
         if not names:
-            return []
+            return found
         return [
+            *found,
             f"Values of {', '.join(names)} are positions in the lists of pandas_categorical, the last line,"
             " also in the golden vectors. LightGBM's Python package reads it: DataFrames hold the values"
-            " themselves, in columns of type category."
+            " themselves, in columns of type category.",
         ]
 
     def instructions(self, source: TreeSource) -> str:

@@ -11,6 +11,7 @@ from safetensors.numpy import save
 
 from core.data import synthetic_dataset
 from core.errors import ModelError
+from core.export import export_model, parity
 from core.scorers import Member, Sum, write_network, write_sum
 from core.scorers.gradients import explanation_steps
 from core.scorers.trial import TriedModel, try_file
@@ -90,6 +91,26 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
     evaluation = workshop.run("evaluate", dataset_id, model_id=model.id, metrics=["ndcg@5"])
     assert evaluation.status == "succeeded", evaluation.problem
     assert not any(key.startswith("model-uploads/") for key in _kept(workshop))
+
+
+@pytest.mark.long
+def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Workshop) -> None:
+    """The model tells how its text spells them; its text means the same features when it is imported."""
+    names = ("a b", "a_b", "größe", "price:usd")
+    dataset_id = workshop.add(replace(DATASET, feature_names=names), "d1")
+    text = workshop.model_text(workshop.trained(dataset_id))
+    job = _imported(workshop, text)
+    assert job.status == "succeeded", job.problem
+    with workshop.store.read() as tx:
+        trained, imported = tx.models.resolve("web:1"), tx.models.resolve("web:2")
+    spelled = {"a b": "a_b_", "price:usd": "price_usd"}
+    for model in (trained, imported):
+        assert model.feature_names == list(names)
+        assert model.lineage is not None
+        assert model.lineage["names_in_file"] == spelled
+    notes = parity(export_model(text, "lightgbm", names)).notes
+    (note,) = notes
+    assert note == "LightGBM cannot hold every name: in its text `a b` is `a_b_`, `price:usd` is `price_usd`."
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The lineage of a model: everything that determines its bytes."""
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,17 +18,26 @@ _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
 _ASIDE = ("priority", "limits", "tags")
 
 
-def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
-    """Return the lineage of the model that a job trains.
+def lineage_of(
+    tx: Transaction,
+    run: JobRun,
+    spec: BoostingJob | ImportModelJob,
+    feature_names: Sequence[str],
+    names_in_file: Sequence[str],
+) -> Values:
+    """Return the lineage of the model that a job trains or imports.
 
     Args:
         tx: Where its datasets are on record.
         run: The job.
         spec: Its specification.
+        feature_names: The features of the model, by the names that its dataset gave them.
+        names_in_file: The same as its file has them: LightGBM's text cannot hold every name.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",
-        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
+        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine",
+        "names_in_file": {"page rank": "page_rank", …}}`, the last of those features whose names differ.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -47,6 +56,11 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
             "python": platform.python_version(),
         },
         "machine": platform.machine(),
+        "names_in_file": {
+            name: written
+            for name, written in zip(feature_names, names_in_file, strict=True)
+            if name != written
+        },
     }
 
 

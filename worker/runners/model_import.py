@@ -5,7 +5,7 @@ import hashlib
 from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
-from core.store import new_id
+from core.store import Transaction, new_id
 from core.store.artifacts.keys import model_key, model_upload_key
 from worker.job.lineage import lineage_of
 from worker.job.model_trial import try_model
@@ -17,6 +17,7 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     """Validate an uploaded model, store it as the next version of its name, and remove the upload.
 
     It is LightGBM's text, or the file of a linear scorer or a network.
+    An export of an earlier model has the feature names of that one: LightGBM's text cannot hold every name.
     Models of the same content whose stored copies are damaged get theirs back.
 
     Raises:
@@ -37,17 +38,23 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         file.write(content)
     heal_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
+        feature_names = _known_names(tx, spec.sha256) or found["feature_names"]
         tx.models.add(
             model_id,
             name=spec.model_name,
             job_id=run.id,
-            feature_names=found["feature_names"],
+            feature_names=feature_names,
             best_iteration=found["best_iteration"],
             scorer=found["scorer"],
             sha256=spec.sha256,
             size_bytes=spec.size_bytes,
             description=spec.description,
             tags=spec.tags,
-            lineage=lineage_of(tx, run, spec),
+            lineage=lineage_of(tx, run, spec, feature_names, found["feature_names"]),
             explanation=found["explainability"],
         )
+
+
+def _known_names(tx: Transaction, sha256: str) -> list[str] | None:
+    """Return the features of the first model that has this file, None where there is none."""
+    return next((model.feature_names for model in tx.models.of_text(sha256)), None)

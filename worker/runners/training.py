@@ -156,7 +156,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
             metrics=judged.evaluation.means if judged else None,
-            lineage=lineage_of(tx, run, job),
+            lineage=lineage_of(tx, run, job, ranker.feature_names, trained.model.feature_names),
             explanation=asdict(explainability_of(trained.model)),
             tags=dict(job.tags) or None,
             validation=validation,

@@ -140,6 +140,9 @@ function lineagePanel(model) {
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
       checksum,
+      ...Object.entries(lineage.names_in_file ?? {}).map(([name, written]) =>
+        fact(`${name} in its text`, h("code", {}, written)),
+      ),
     ),
     h(
       "dl",
