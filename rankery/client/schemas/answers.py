@@ -3308,6 +3308,9 @@ class Lineage(Answer):
     machine: str
     """Kind of processor"""
 
+    names_in_file: dict[str, str] | None = None
+    """How the model's file spells features whose names LightGBM cannot hold, by their names; null for one from before that was kept"""
+
 
 class ListedModel(Answer):
     """One version of a ranker in a list."""
