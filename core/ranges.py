@@ -107,6 +107,16 @@ def read_only(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     return view
 
 
+def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Number]:
+    """Return a contiguous array that may be written to, as kernels of the library are compiled for.
+
+    Those of callers may be read-only, as polars' and Arrow's are, and are copied then: a number a document is
+    sooner copied than a kernel compiled once more.
+    """
+    found: npt.NDArray[_Number] = np.require(values, dtype, "CEW")
+    return found
+
+
 def per_query(kernel: Callable[..., Any], query_boundaries: Int64Array, *arguments: Any) -> Float64Array:
     """Fill a number for each query, 0 before; `kernel(start, stop, query_boundaries, *arguments, numbers)`.
 

@@ -5,7 +5,7 @@ import numpy as np
 from core.errors import InvalidInput
 from core.jit import bare
 from core.losses.randomness import mix
-from core.ranges import over_ranges, use_threads
+from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array
 
 RESAMPLES = 4_000
@@ -43,7 +43,7 @@ def bootstrap_intervals(
         raise InvalidInput.at("/values", "must hold at least one query")
     use_threads(threads)
     sums = np.zeros((resamples, values.shape[1]))
-    held = np.ascontiguousarray(values, np.float64)
+    held = for_kernels(values, np.float64)
     over_ranges(_resample, resamples, held, np.uint64(seed), sums, work=resamples * n_queries)
     means = sums / n_queries
     tail = _expanded_tail(n_queries)

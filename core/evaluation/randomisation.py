@@ -5,7 +5,7 @@ import numpy as np
 from core.errors import InvalidInput
 from core.jit import bare, compiled
 from core.losses.randomness import mix
-from core.ranges import over_ranges, use_threads
+from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array, Int64Array
 
 EXACT_UP_TO = 20  # differing queries whose 2^n assignments are all counted
@@ -45,7 +45,7 @@ def randomisation_p_values(
     if not np.isfinite(differences).all():
         raise InvalidInput.at("/differences", "must be finite")
     use_threads(threads)
-    values = np.ascontiguousarray(differences, np.float64)
+    values = for_kernels(differences, np.float64)
     few = np.count_nonzero(values, axis=0) <= EXACT_UP_TO
     p_values = np.ones(values.shape[1])
     for column in np.flatnonzero(few):

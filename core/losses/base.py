@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from core.errors import InvalidInput
+from core.ranges import for_kernels
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
@@ -134,10 +135,10 @@ class Loss(ABC):
             document_weights: (n_documents,), or None.
             first_query: Position of the first query in the whole dataset, 0 where this is the whole.
         """
-        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+        boundaries = for_kernels(query_boundaries, np.int64)
         return self._bind(
             LabelledQueries(
-                np.asarray(labels, np.float64),
+                for_kernels(labels, np.float64),
                 boundaries,
                 _weights(query_weights, np.ones(len(boundaries) - 1)),
                 _weights(document_weights, np.empty(0)),
@@ -165,11 +166,11 @@ def checked_scores(scores: FloatArray) -> Float64Array:
     Raises:
         InvalidInput: When a score is NaN or infinite: there is no rank for it.
     """
-    values = np.ascontiguousarray(scores, np.float64)
+    values = for_kernels(scores, np.float64)
     if not np.isfinite(values).all():
         raise InvalidInput.at("/scores", "must be finite")
     return values
 
 
 def _weights(given: Float64Array | None, otherwise: Float64Array) -> Float64Array:
-    return otherwise if given is None else np.ascontiguousarray(given, np.float64)
+    return otherwise if given is None else for_kernels(given, np.float64)

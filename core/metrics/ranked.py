@@ -11,7 +11,7 @@ from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.gains import Gain, gains
 from core.jit import compiled
-from core.ranges import over_ranges, per_query
+from core.ranges import for_kernels, over_ranges, per_query
 from core.sorting import SORT_PADDING, rank_highest, sort_counters
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -188,8 +188,7 @@ def order_by_score(
         document_ids: (n_documents,) needed for `docid`; input order where left out.
         depth: Rows of each query that are wanted, the highest scores; all when None, and with `docid`.
     """
-    boundaries = np.ascontiguousarray(query_boundaries, np.int64)
-    values = np.ascontiguousarray(scores, np.float64)
+    boundaries, values = for_kernels(query_boundaries, np.int64), for_kernels(scores, np.float64)
     if ties != "docid" or document_ids is None:
         return _ordered(values, boundaries, _boundaries_of_first(depth, boundaries))
     values = values.astype(np.float32).astype(np.float64)
@@ -205,7 +204,7 @@ def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
         labels: (n_documents,) graded relevance; NaN where a document was retrieved but not judged.
         query_boundaries: (n_queries + 1,) offsets.
     """
-    judged, boundaries = np.asarray(labels, np.float64), np.ascontiguousarray(query_boundaries, np.int64)
+    judged, boundaries = for_kernels(labels, np.float64), for_kernels(query_boundaries, np.int64)
     documents = Labels(judged, boundaries)
     missing = np.isnan(judged)
     if missing.any():
