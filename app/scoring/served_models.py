@@ -62,6 +62,11 @@ class ServedModel:
         return feature_blocks(self.feature_names)
 
     @cached_property
+    def columns(self) -> Mapping[str, range]:
+        """The columns of each feature and of each block, by name; a block has the name of no feature."""
+        return {name: range(at, at + 1) for at, name in enumerate(self.feature_names)} | dict(self.blocks)
+
+    @cached_property
     def _numeric_categories(self) -> tuple[tuple[int, Categories], ...]:
         return tuple(
             (column, self.categories[name])

@@ -38,13 +38,13 @@ class Inference:
 
     Attributes:
         head: All but the numbers.
-        tensors: One of all features, (n_documents, n_features), or one a feature.
-        columns: Which feature each tensor is; None for one of all.
+        tensors: One of all features, (n_documents, n_features), or one a feature or block of features.
+        columns: Which features each tensor has; None for one of all.
     """
 
     head: InferenceHead
     tensors: Sequence[FloatArray]
-    columns: Sequence[int] | None
+    columns: Sequence[range] | None
 
     @property
     def n_documents(self) -> int:
@@ -60,10 +60,13 @@ class Inference:
         if self.columns is None:
             return model.coded(self.tensors[0]).astype(model.scorer.precision, copy=False)
         features = np.full((self.n_documents, len(model.feature_names)), np.nan, model.scorer.precision)
-        for column, values, tensor in zip(self.columns, self.tensors, self.head.inputs, strict=True):
-            categories = model.categories.get(tensor.name) if tensor.datatype != TEXTS else None
-            flat = values.reshape(-1)
-            features[:, column] = flat if categories is None else categories.codes_of_numbers(flat)
+        for columns, values, tensor in zip(self.columns, self.tensors, self.head.inputs, strict=True):
+            rows = values.reshape(-1, len(columns))
+            features[:, columns.start : columns.stop] = rows
+            for place, column in enumerate(columns if model.categories else ()):
+                categories = model.categories.get(model.feature_names[column])
+                if categories is not None and tensor.datatype != TEXTS:
+                    features[:, column] = categories.codes_of_numbers(rows[:, place])
         return features
 
     def ids(self) -> CandidateIds:
@@ -267,26 +270,38 @@ def _numbers(data: Any) -> Iterator[Any]:
 
 def _columns(
     inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel
-) -> list[int] | None:
-    """Find the feature of each tensor, of which all have as many documents; None for one tensor of all."""
-    n_features, first = len(model.feature_names), tensors[0]
-    if len(tensors) == 1 and first.ndim == _MATRIX:
-        is_column = first.shape[1] == _COLUMN and inputs[0].name in model.feature_names
-        if first.shape[1] != n_features and not is_column:
+) -> list[range] | None:
+    """Find the features of each tensor, of which all have as many documents; None for one tensor of all."""
+    first = tensors[0]
+    known = model.columns
+    if len(tensors) == 1 and first.ndim == _MATRIX and first.shape[1] != len(known.get(inputs[0].name, ())):
+        n_features = len(model.feature_names)
+        if first.shape[1] != n_features:
             raise InvalidInput.at(
                 "/inputs/0/shape", f"is {list(first.shape)}; the model has {n_features} features"
             )
-        if not is_column:
-            return None
-    columns = {name: column for column, name in enumerate(model.feature_names)}
-    found: list[int] = []
+        return None
+    found: list[range] = []
+    owners: dict[int, str] = {}
     for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
         place = f"/inputs/{number}"
-        if tensor.name not in columns:
+        columns = known.get(tensor.name)
+        if columns is None:
             raise InvalidInput.at(f"{place}/name", "not a feature of this model")
-        if columns[tensor.name] in found:
-            raise InvalidInput.at(f"{place}/name", "there are two tensors of this name")
-        if values.shape not in ((len(first),), (len(first), _COLUMN)):
-            raise InvalidInput.at(f"{place}/shape", f"must be [{len(first)}] as the first tensor's")
-        found.append(columns[tensor.name])
+        owner = next((owners[column] for column in columns if column in owners), None)
+        if owner is not None:
+            twice = "there are two tensors of this name"
+            detail = twice if owner == tensor.name else f"is given by {owner!r} as well"
+            raise InvalidInput.at(f"{place}/name", detail)
+        owners |= dict.fromkeys(columns, tensor.name)
+        if values.shape not in _shapes(len(first), len(columns)):
+            shape = list(_shapes(len(first), len(columns))[0])
+            raise InvalidInput.at(f"{place}/shape", f"must be {shape} as the first tensor's")
+        found.append(columns)
     return found
+
+
+def _shapes(n_documents: int, n_columns: int) -> list[tuple[int, ...]]:
+    """Return the shapes of a tensor of so many features."""
+    matrix = (n_documents, n_columns)
+    return [(n_documents,), matrix] if n_columns == _COLUMN else [matrix]

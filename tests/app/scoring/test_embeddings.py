@@ -210,3 +210,51 @@ def test_arrow_lists_that_do_not_fit_are_refused(
     (error,) = answer.json()["errors"]
     assert error["pointer"] == pointer
     assert error["detail"].startswith(detail)
+
+
+def _infer(client: TestClient, inputs: list[dict[str, Any]]) -> Any:
+    return client.post("/v2/models/web/infer", json={"inputs": inputs})
+
+
+def _tensor(name: str, values: Any, *shape: int) -> dict[str, Any]:
+    return {"name": name, "shape": shape, "datatype": "FP64", "data": values}
+
+
+def test_a_tensor_gives_all_features_of_a_block(client: TestClient, scores: Float64Array) -> None:
+    """Beside tensors of single features, in any order, and as rows or flat."""
+    bm25, embeddings, prices = (list(column) for column in zip(*DOCUMENTS, strict=True))
+    rows = [embedding or [None] * 3 for embedding in embeddings]
+    for data in (rows, [value for row in rows for value in row]):
+        inputs = [_tensor("emb", data, 5, 3), _tensor("price", prices, 5), _tensor("bm25", bm25, 5, 1)]
+        (output,) = _infer(client, inputs).json()["outputs"]
+        np.testing.assert_array_equal(output["data"], scores)
+
+
+@pytest.mark.usefixtures("model")
+def test_a_tensor_of_a_block_alone_leaves_the_others_out(client: TestClient) -> None:
+    """It is no matrix of all features, which may have the same name."""
+    alone = _infer(client, [_tensor("emb", [0.1, -0.2, 0.3], 1, 3)]).json()["outputs"][0]["data"]
+    named = [_tensor(f"emb.{place}", [value], 1) for place, value in enumerate((0.1, -0.2, 0.3))]
+    assert _infer(client, named).json()["outputs"][0]["data"] == alone
+    whole = [_tensor("emb", [None, 0.1, -0.2, 0.3, None], 1, 5)]
+    assert _infer(client, whole).json()["outputs"][0]["data"] == alone
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("inputs", "detail"),
+    [
+        ([_tensor("emb", [1, 2], 1, 2)], "/inputs/0/shape: is [1, 2]; the model has 5 features"),
+        ([_tensor("emb", [1], 1), _tensor("price", [1], 1)], "/inputs/0/shape: must be [1, 3]"),
+        ([_tensor("emb.1", [1], 1), _tensor("emb", [1, 2, 3], 1, 3)], "/inputs/1/name: is given by 'emb.1'"),
+        ([_tensor("emb", [1, 2, 3], 1, 3), _tensor("emb.1", [1], 1)], "/inputs/1/name: is given by 'emb'"),
+        ([_tensor("emb", [1, 2, 3], 1, 3)] * 2, "/inputs/1/name: there are two tensors of this name"),
+    ],
+)
+def test_tensors_that_do_not_fit_a_block_are_refused(
+    client: TestClient, inputs: list[dict[str, Any]], detail: str
+) -> None:
+    """With their place, as those of features are."""
+    answer = _infer(client, inputs)
+    assert answer.status_code == 400
+    assert detail in answer.text

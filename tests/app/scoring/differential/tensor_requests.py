@@ -18,7 +18,9 @@ from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
 from tests.app.scoring.differential.rank_requests import parsed
 from tests.app.scoring.differential.requests import (
+    BLOCK,
     NAMES,
+    OF_BLOCK,
     Answer,
     ExpectedScores,
     Refused,
@@ -56,9 +58,13 @@ class TensorRequests:
         rows = generator.randrange(5)
         by_name = generator.random() < 0.5
         chosen = generator.sample(NAMES, generator.randrange(1, len(NAMES) + 1)) if by_name else ["x"]
+        if by_name and generator.random() < 0.4:
+            chosen = [name for name in chosen if name not in OF_BLOCK or generator.random() < 0.1]
+            chosen.append(BLOCK)
         inputs, data = [], b""
         for name in chosen:
             shape = [rows, len(NAMES)] if not by_name else generator.choice(([rows], [rows, 1]))
+            shape = [rows, len(OF_BLOCK)] if name == BLOCK else shape
             tensor, binary = self._tensor(name, shape, generator)
             inputs.append(tensor)
             data += binary
@@ -234,12 +240,17 @@ def _flat(data: list[Any]) -> list[Any]:
 
 def _features(tensors: list[tuple[str, list[int], Float64Array]]) -> Float64Array:
     name, shape, values = tensors[0]
-    if len(tensors) == 1 and len(shape) == 2 and not (name in NAMES and shape[1] == 1):
+    widths = {**dict.fromkeys(NAMES, 1), BLOCK: len(OF_BLOCK)}
+    if len(tensors) == 1 and len(shape) == 2 and shape[1] != widths.get(name):
         require(shape[1] == len(NAMES))
         return values.reshape(-1, len(NAMES))
     features = np.full((shape[0], len(NAMES)), np.nan)
-    require(len({name for name, _, _ in tensors}) == len(tensors))
-    for name, (n_documents, *width), values in tensors:
-        require(name in NAMES and n_documents == shape[0] and width in ([], [1]))
-        features[:, NAMES.index(name)] = values
+    names = [name for name, _, _ in tensors]
+    require(len(set(names)) == len(names))
+    require(BLOCK not in names or set(names).isdisjoint(OF_BLOCK))
+    for name, (n_documents, *columns), values in tensors:
+        require(name in widths and n_documents == shape[0])
+        require(columns == [widths[name]] or (not columns and widths[name] == 1))
+        first = NAMES.index(OF_BLOCK[0] if name == BLOCK else name)
+        features[:, first : first + widths[name]] = values.reshape(n_documents, widths[name])
     return features
