@@ -18,26 +18,17 @@ _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
 _ASIDE = ("priority", "limits", "tags")
 
 
-def lineage_of(
-    tx: Transaction,
-    run: JobRun,
-    spec: BoostingJob | ImportModelJob,
-    feature_names: Sequence[str],
-    names_in_file: Sequence[str],
-) -> Values:
+def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
     """Return the lineage of the model that a job trains or imports.
 
     Args:
         tx: Where its datasets are on record.
         run: The job.
         spec: Its specification.
-        feature_names: The features of the model, by the names that its dataset gave them.
-        names_in_file: The same as its file has them: LightGBM's text cannot hold every name.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",
-        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine",
-        "names_in_file": {"page rank": "page_rank", …}}`, the last of those features whose names differ.
+        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -56,12 +47,18 @@ def lineage_of(
             "python": platform.python_version(),
         },
         "machine": platform.machine(),
-        "names_in_file": {
-            name: written
-            for name, written in zip(feature_names, names_in_file, strict=True)
-            if name != written
-        },
     }
+
+
+def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:
+    """Return how the file of a model spells features, by their names, where the two differ.
+
+    Args:
+        feature_names: By which requests and datasets name the features.
+        written: The same features in the file: LightGBM's text cannot hold every name.
+    """
+    pairs = zip(feature_names, written, strict=True)
+    return {name: spelling for name, spelling in pairs if name != spelling}
 
 
 def _libraries(spec: BoostingJob | ImportModelJob) -> tuple[str, ...]:

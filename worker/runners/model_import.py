@@ -7,7 +7,7 @@ from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
 from core.store import Transaction, new_id
 from core.store.artifacts.keys import model_key, model_upload_key
-from worker.job.lineage import lineage_of
+from worker.job.lineage import lineage_of, names_in_file
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun
 from worker.job.systems import heal_models
@@ -50,7 +50,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
             size_bytes=spec.size_bytes,
             description=spec.description,
             tags=spec.tags,
-            lineage=lineage_of(tx, run, spec, feature_names, found["feature_names"]),
+            lineage=lineage_of(tx, run, spec)
+            | {"names_in_file": names_in_file(feature_names, found["feature_names"])},
             explanation=found["explainability"],
         )
 

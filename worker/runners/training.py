@@ -24,7 +24,7 @@ from core.training.cross_validation import CrossValidation
 from core.training.findings import automatic_findings, growth_finding, resumption_findings, seed_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.fitting import checkpoint_reader, fit_model
-from worker.job.lineage import lineage_of
+from worker.job.lineage import lineage_of, names_in_file
 from worker.job.results import (
     StoredEvaluation,
     StoredRanking,
@@ -156,7 +156,8 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
             metrics=judged.evaluation.means if judged else None,
-            lineage=lineage_of(tx, run, job, ranker.feature_names, trained.model.feature_names),
+            lineage=lineage_of(tx, run, job)
+            | {"names_in_file": names_in_file(ranker.feature_names, trained.model.feature_names)},
             explanation=asdict(explainability_of(trained.model)),
             tags=dict(job.tags) or None,
             validation=validation,
