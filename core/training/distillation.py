@@ -3,6 +3,7 @@
 import numpy as np
 
 from core.errors import InvalidInput
+from core.losses import Loss
 from core.types import Float32Array, Float64Array, Int64Array
 
 PREFIX = "model:"
@@ -26,7 +27,7 @@ def teacher_reference(labels_from: str) -> str:
 
 
 def labels_of_scores(
-    scores: Float64Array, query_boundaries: Int64Array, judged: Float32Array
+    scores: Float64Array, query_boundaries: Int64Array, judged: Float32Array, loss: Loss
 ) -> Float32Array:
     """Return labels that order documents as a teacher's scores do.
 
@@ -34,21 +35,31 @@ def labels_of_scores(
     document of each query has 0, and the largest difference within any query becomes L. Differences keep
     their proportions over all queries, so that queries of which the teacher is unsure count for less.
 
+    A loss that is not shift-invariant, `mse`, fits the labels themselves, and the lowest score of a query is
+    no function of a document's features. So its label is `L (s - min s) / (max s - min s)` over all queries.
+
     Args:
         scores: (n_documents,) of the teacher.
         query_boundaries: (n_queries + 1,) offsets.
         judged: (n_documents,) labels that are replaced. L is the largest of them, 4 where none is above 0.
+        loss: What the student minimises.
 
     Returns:
         float32 (n_documents,), all 0 where the teacher gives each query one score.
 
     Example:
-        >>> labels_of_scores(np.array([1.0, 3.0, 8.0, 9.0]), np.array([0, 2, 4]), np.zeros(4, np.float32))
+        >>> from core.losses import make_loss
+        >>> scores, queries = np.array([1.0, 3.0, 8.0, 9.0]), np.array([0, 2, 4])
+        >>> unjudged = np.zeros(4, np.float32)
+        >>> labels_of_scores(scores, queries, unjudged, make_loss("lambdarank"))
         array([0., 4., 0., 2.], dtype=float32)
+        >>> labels_of_scores(scores, queries, unjudged, make_loss("mse"))
+        array([0. , 1. , 3.5, 4. ], dtype=float32)
     """
-    starts = query_boundaries[:-1]
-    lowest = np.minimum.reduceat(scores, starts)
+    lowest = np.minimum.reduceat(scores, query_boundaries[:-1])
     differences = scores - np.repeat(lowest, np.diff(query_boundaries))
+    if not loss.is_shift_invariant and differences.any():
+        differences = scores - scores.min()
     widest = float(differences.max(initial=0.0))
     known = judged[np.isfinite(judged)]
     largest = float(known.max(initial=0.0)) or _LARGEST

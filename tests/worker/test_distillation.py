@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
+from core.losses import make_loss
+from core.scorers import Network, read_model
+from core.store.artifacts.keys import model_key
 from core.training.distillation import labels_of_scores
 from tests.worker.workshop import Workshop
 from worker.job.systems import load_model
@@ -35,7 +38,7 @@ def test_labels_are_the_teachers_scores(workshop: Workshop, dataset: RankingData
         teacher_id = tx.models.resolve("web:1").id
         lineage = tx.models.get(taught["model_id"]).lineage
     scores = load_model(workshop.store, teacher_id).scorer.score(dataset.features)
-    labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels)
+    labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels, make_loss("mse"))
     by_hand = workshop.add(dataset.with_labels(labels), "by hand")
     expected = workshop.trained(by_hand, **{**STUDENT, "labels_from": None})
     assert workshop.model_text(taught) == workshop.model_text(expected)
@@ -85,3 +88,26 @@ def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None
     again = workshop.run(**asked)
     assert again.result is not None, again.problem
     assert again.result["equal"]
+
+
+def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
+    workshop: Workshop, dataset: RankingDataset
+) -> None:
+    """Its weights are the teacher's but for one factor."""
+    dataset_id = workshop.add(dataset, "judged")
+    workshop.trained(dataset_id, scorer=LINEAR, hyperparameters={})
+    exact = {**LINEAR, "epochs": 400, "optimizer": "sgd", "learning_rate": 0.1, "batch_documents": 1_000}
+    result = workshop.trained(dataset_id, **STUDENT, scorer=exact, hyperparameters={})
+    teacher, student = (_weights(workshop, reference) for reference in ("web:1", "small:1"))
+    assert result["model_id"]
+    factor = float(student @ teacher / (teacher @ teacher))
+    assert factor > 0.0
+    np.testing.assert_allclose(student, factor * teacher, atol=1e-3 * np.abs(student).max())
+
+
+def _weights(workshop: Workshop, reference: str) -> Any:
+    with workshop.store.read() as tx:
+        model_id = tx.models.resolve(reference).id
+    network = read_model(workshop.store.artifacts.read_bytes(model_key(model_id)))
+    assert isinstance(network, Network)
+    return network.layers[0].weights[:, 0].astype(float)

@@ -31,7 +31,7 @@ def taught(
     teacher = load_model(run.store, row.id)
     findings = fit_findings(job, reference, teacher, known.dataset)
     scores = teacher.score(teacher.fit(known.dataset), run.threads)
-    labels = labels_of_scores(scores, known.dataset.query_boundaries, known.dataset.labels)
+    labels = labels_of_scores(scores, known.dataset.query_boundaries, known.dataset.labels, job.training.loss)
     if not labels.any():
         raise InvalidInput.at(
             "/labels_from",
