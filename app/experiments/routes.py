@@ -265,5 +265,6 @@ def _document(services: Services, row: ExperimentRow) -> dict[str, Any]:
     """Return the latest report and estimate, both null before the first."""
     if row.report_key is None:
         return {"report": None, "estimate": None}
-    document: dict[str, Any] = json.loads(services.store.artifacts.read_bytes(row.report_key))
+    with services.store.verified.open(row.report_key) as file:
+        document: dict[str, Any] = json.load(file)
     return document

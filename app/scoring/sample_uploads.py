@@ -1,6 +1,7 @@
 """Store sampled requests as artifacts, where drift jobs of any worker read them."""
 
 import gzip
+import hashlib
 import logging
 import threading
 import time
@@ -114,6 +115,7 @@ class SampleUploads(logging.Handler):
                     samples_id,
                     models=sorted(chunk.models),
                     requests=len(chunk.lines),
+                    sha256=hashlib.sha256(content).hexdigest(),
                     size_bytes=len(content),
                     first_at=datetime.fromtimestamp(chunk.first_at, UTC),
                     last_at=datetime.fromtimestamp(chunk.last_at, UTC),

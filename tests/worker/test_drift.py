@@ -1,5 +1,7 @@
 """Drift jobs on requests that the API stored: shifts found, none where there is none."""
 
+import gzip
+import hashlib
 import json
 import logging
 import secrets
@@ -22,7 +24,7 @@ from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
 from core.store import DriftReport, Job, Model, Store
-from core.store.artifacts.keys import samples_folder
+from core.store.artifacts.keys import samples_folder, samples_key
 from tests.servers.fixtures import Places
 from tests.worker.workshop import Workshop
 
@@ -323,3 +325,29 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     assert [store.artifacts.exists(samples_folder(each)) for each in written] == [
         each in {row.id for row in kept} for each in written
     ]
+    with store.read() as tx:
+        checksums = {row.key for row in tx.digests.under("scored")}
+    assert checksums == {samples_key(row.id) for row in kept}
+
+
+def test_stored_requests_are_verified_before_they_are_compared(workshop: Workshop) -> None:
+    """By the checksum of their writing; those of before checksums get theirs when they are read."""
+    traffic = Traffic(workshop)
+    traffic.send(judged(2))
+    store = traffic.store
+    with store.read() as tx:
+        (written,) = tx.digests.under("scored")
+    content = store.artifacts.read_bytes(written.key)
+    assert written.sha256 == hashlib.sha256(content).hexdigest()
+    with store.begin() as tx:
+        tx.digests.forget(written.key.rpartition("/")[0])
+    assert traffic.report(compare_with_previous=False).verdict == "none"
+    with store.read() as tx:
+        (kept,) = tx.digests.under("scored")
+    assert (kept.sha256, kept.damaged_at) == (written.sha256, None)
+    other = gzip.compress(gzip.decompress(content).replace(b'"q', b'"p'))
+    store.artifacts.write_bytes(written.key, other)
+    job = traffic.look(compare_with_previous=False)
+    assert job.problem is not None
+    assert job.problem["title"] == "Stored bytes damaged"
+    assert written.key in job.problem["detail"]

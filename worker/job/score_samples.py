@@ -75,6 +75,9 @@ def read_samples(
         queries_by: Whether equal ids mean one query, or no two queries are the same.
         seed: Decides which queries are drawn.
         threads: To score with.
+
+    Raises:
+        ArtifactDamaged: Stored requests are gone, or not those that were written.
     """
     drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number first
     seen: set[int] = set()
@@ -143,10 +146,11 @@ def _requests(
     known: dict[str, _LoggedFeatures | None] = {}
     for row in rows:
         try:
-            content = store.artifacts.read_bytes(samples_key(row.id))
+            with store.verified.open(samples_key(row.id)) as file:
+                lines = gzip.decompress(file.read()).splitlines()
         except NotFound:
             continue  # dropped meanwhile, to make room
-        for line in reversed(gzip.decompress(content).splitlines()):
+        for line in reversed(lines):
             request = json.loads(line)
             version = request["model"]
             if version["name"] != window.name:

@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from core.store.artifacts.keys import samples_folder
+from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories import ids
+from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Page, Span, narrowed
 from core.store.repositories.rows import added, found
 from core.store.tables import DriftReport, PendingDeletion, ScoreSamples
@@ -74,6 +75,7 @@ class SampledScores:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._digests = ArtifactDigests(session)
 
     def add(
         self,
@@ -81,11 +83,13 @@ class SampledScores:
         *,
         models: Sequence[str],
         requests: int,
+        sha256: str,
         size_bytes: int,
         first_at: datetime,
         last_at: datetime,
     ) -> ScoreSamples:
-        """Record an artifact that was written."""
+        """Record an artifact that was written, with its checksum."""
+        self._digests.keep(samples_key(id), sha256, size_bytes)
         row = ScoreSamples(
             id=id,
             models=sorted(set(models)),
@@ -115,6 +119,7 @@ class SampledScores:
         self._session.execute(delete(ScoreSamples).where(ScoreSamples.id.in_(dropped)))
         folders = [samples_folder(each) for each in dropped]
         for folder in folders:
+            self._digests.forget(folder)
             self._session.merge(PendingDeletion(folder=folder))
         self._session.flush()
         return folders

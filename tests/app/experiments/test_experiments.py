@@ -1,5 +1,6 @@
 """Papers and experiments over HTTP."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from app import ApiSettings
 from app.experiments.submission import folders_of
 from core.experiments import PAPERS
+from core.store import Store
+from core.store.artifacts.keys import experiment_report_key
 from tests.app.conftest import TestClient
 
 ASKED = {"paper": "lambda-ex-2023", "tables": ["table-5"]}
@@ -97,3 +100,17 @@ def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
     assert client.post(f"{path}/cancel").status_code == 409
     assert client.post(f"{path}/resume").json()["status"] == "preparing"
     assert client.get("/v1/experiments/exp_none").status_code == 404
+
+
+def test_a_report_is_verified_before_it_is_shown(client: TestClient, store: Store) -> None:
+    """Damaged bytes are an error that names them, never figures."""
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        row.report_key = experiment_report_key(row.id, "job_1", 1)
+        tx.digests.keep(row.report_key, hashlib.sha256(b"{}").hexdigest(), 2)
+    store.artifacts.write_bytes(row.report_key, b"[]")
+    answer = client.get(f"/v1/experiments/{row.id}")
+    assert (answer.status_code, answer.json()["type"]) == (500, "/problems/artifact-damaged")
+    assert row.report_key in answer.json()["detail"]
