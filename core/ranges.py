@@ -113,7 +113,7 @@ def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Num
     Those of callers may be read-only, as polars' and Arrow's are, and are copied then: a number a document is
     sooner copied than a kernel compiled once more.
     """
-    found: npt.NDArray[_Number] = np.require(values, dtype, "CEW")
+    found: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
     return found
 
 

@@ -45,7 +45,7 @@ def _json(values: list[float], **more: Any) -> dict[str, Any]:
 def test_every_form_names_model_and_document(client: TestClient, web: Model) -> None:
     """Never `null` with status 200, and nothing of the request is answered."""
     inputs = [{"name": "bm25", "shape": [2], "datatype": "FP32", "data": [1.0, HUGE]}]
-    tables = {"headers": {"content-type": MEDIA_TYPE}}
+    tables = {"content-type": MEDIA_TYPE}
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
     assert client.post(rank, json=_json([1.0, 1e20])).status_code == 200
     answers = {
@@ -53,7 +53,7 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
             client.post(rank, json=_json([1.0, HUGE])),
             client.post(rank, json=_json([1.0, HUGE], explain=True)),
         ],
-        "document 'd2'": [client.post(rank, content=_arrow([1.0, HUGE]), **tables)],
+        "document 'd2'": [client.post(rank, content=_arrow([1.0, HUGE]), headers=tables)],
         "document 1, counted from 0": [client.post(infer, json={"inputs": inputs})],
     }
     for place, each in answers.items():

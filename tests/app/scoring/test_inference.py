@@ -50,6 +50,17 @@ def test_the_server_and_its_models_describe_themselves(client: TestClient, score
         assert (missing.status_code, list(missing.json())) == (404, ["error"])
 
 
+def test_an_imported_model_asks_for_float64(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """Its trees were grown on it: a client that sends float32 rounds what it has."""
+    model = add_model("web")
+    with store.begin() as tx:
+        tx.models.get(model.id).dataset_id = None  # as of every imported one
+    (tensor,) = client.get("/v2/models/web").json()["inputs"]
+    assert tensor["datatype"] == "FP64"
+
+
 def test_scores_come_in_the_order_of_the_documents(client: TestClient, scores: Float64Array) -> None:
     """Whether as one tensor, flat or nested, or as one a feature; null is a missing value."""
     columns = [
