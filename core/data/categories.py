@@ -76,14 +76,14 @@ class Categories:
         found_at: Any = pc.index_in(texts, value_set=pa.array(self.values, texts.type))
         return np.asarray(pc.cast(found_at, pa.float32()).to_numpy(zero_copy_only=False), np.float32)
 
-    def codes_of_numbers(self, numbers: FloatArray) -> Float32Array:
+    def codes_of_numbers(self, numbers: FloatArray) -> FloatArray:
         """Return the codes of a column of numbers: of these values where they are numbers, else unchanged.
 
         Args:
             numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing.
         """
         if not self.are_numbers or not self.values:
-            return np.asarray(numbers, np.float32)
+            return numbers
         known, codes = self._ordered_numbers
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         return np.where(known[places] == numbers, codes[places], np.float32(np.nan))

@@ -111,7 +111,7 @@ def _with_training(
 def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
     dataset = draw_queries(model.fit(load_dataset(run.store, run.caches, dataset_id).dataset), spec.seed)
     features = np.asarray(dataset.features, np.float32)
-    scores = model.scorer.score(features, run.threads)
+    scores = model.score(dataset, run.threads)
     return QuerySample(with_scores(features, scores), dataset.query_boundaries)
 
 
