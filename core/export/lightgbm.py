@@ -37,7 +37,9 @@ class LightGbm(TreeTarget):
         """Say how features are spelled, and how categories are given."""
         pairs = zip(source.features, source.text.feature_names, strict=True)
         spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
-        found = [f"LightGBM cannot hold every name: in its text {', '.join(spelled)}."] if spelled else []
+        found = (
+            [f"In LightGBM's text, which cannot hold every name, {', '.join(spelled)}."] if spelled else []
+        )
         names = [source.features[column] for column in source.text.categories]
         if not names:
             return found

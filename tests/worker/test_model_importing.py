@@ -110,7 +110,10 @@ def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Work
         assert model.lineage["names_in_file"] == spelled
     notes = parity(export_model(text, "lightgbm", names)).notes
     (note,) = notes
-    assert note == "LightGBM cannot hold every name: in its text `a b` is `a_b_`, `price:usd` is `price_usd`."
+    assert (
+        note
+        == "In LightGBM's text, which cannot hold every name, `a b` is `a_b_`, `price:usd` is `price_usd`."
+    )
 
 
 @pytest.mark.parametrize(
