@@ -173,7 +173,7 @@ def run_rank_worker(
     _warn_of_unknown_variables()
     with compilation_progress() as report:
         compile_kernels(report)  # else each rank would
-    options = RankWorkerOptions(threads or settings.threads or available_cpus(), memory, host)
+    options = RankWorkerOptions(threads or settings.threads or available_cpus(), memory, host, settings.ports)
     try:
         run_until_stopped(settings, options)
     except RankeryError as error:

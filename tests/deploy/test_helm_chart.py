@@ -46,6 +46,7 @@ EVERYTHING: Manifest = {
     "service": {"annotations": {"a": "b"}},
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicy": {"enabled": True, "callers": [{"namespaceSelector": {}}]},
     "distributed": {"enabled": True, "secret": "certificates"},
     "daskScheduler": {"podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "fast"}},
     "rankWorker": {
@@ -243,6 +244,33 @@ def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
     service = manifests["Service/ltr-rankery-scheduler"]
     labels = manifests["Deployment/ltr-rankery-scheduler"]["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
+
+
+def test_pods_are_reached_by_those_that_need_them() -> None:
+    """By the pods of the components that connect to them, and the API by its callers; off by default."""
+    assert not [name for name in rendered(LEAST) if name.startswith("NetworkPolicy/")]
+    manifests = rendered(EVERYTHING)
+    admitted = {
+        "worker": ["rank-worker"],
+        "dask-scheduler": ["worker", "rank-worker"],
+        "rank-worker": ["dask-scheduler", "rank-worker"],
+    }
+    deployments = {"dask-scheduler": "scheduler"}
+    for component, peers in admitted.items():
+        policy = manifests[f"NetworkPolicy/ltr-rankery-{component}"]["spec"]
+        pods = manifests[f"Deployment/ltr-rankery-{deployments.get(component, component)}"]
+        labels = pods["spec"]["template"]["metadata"]["labels"]
+        assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+        (rule,) = policy["ingress"]
+        selected = [
+            peer["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for peer in rule["from"]
+        ]
+        assert selected == peers
+    (rule,) = manifests["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"]
+    assert rule == {"ports": [{"port": "http"}], "from": [{"namespaceSelector": {}}]}
+    alone = rendered({**LEAST, "networkPolicy": {"enabled": True}})
+    assert alone["NetworkPolicy/ltr-rankery-worker"]["spec"]["ingress"] == []
+    assert alone["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"] == [{"ports": [{"port": "http"}]}]
 
 
 def test_rank_workers_have_no_credentials_of_the_service() -> None:

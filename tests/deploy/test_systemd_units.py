@@ -60,13 +60,17 @@ def test_the_unit_is_hardened(systemd_analyze: str, installed: Path) -> None:
 
 
 def test_the_units_start_commands_of_rankery() -> None:
-    """One unit runs the API, the other a worker."""
+    """One unit runs the API, one a rank worker, one a worker."""
     started = [
-        re.findall(r"^ExecStart=/opt/rankery/bin/rankery (\w+)$", unit.read_text(), re.M) for unit in UNITS
+        re.findall(r"^ExecStart=/opt/rankery/bin/rankery ([a-z-]+)$", unit.read_text(), re.M)
+        for unit in UNITS
     ]
-    assert started == [["api"], ["worker"]]
-    commands = {command.name or command.callback.__name__ for command in command_line.registered_commands}  # type: ignore[union-attr]
-    assert {"api", "worker"} <= commands
+    assert started == [["api"], ["rank-worker"], ["worker"]]
+    commands = {
+        command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
+        for command in command_line.registered_commands
+    }
+    assert {"api", "rank-worker", "worker"} <= commands
 
 
 def test_every_environment_variable_is_read_by_a_process() -> None:

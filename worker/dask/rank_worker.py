@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from core.errors import ClusterUnavailable, InvalidInput
 from core.loopback import is_loopback
 from worker.dask.cluster import CONNECT_SECONDS, security_of
 from worker.dask.settings import DaskSettings
+from worker.ranks.ports import ANY_PORT
 
 if TYPE_CHECKING:
     from distributed import Security, Worker
@@ -37,11 +38,13 @@ class RankWorkerOptions:
         threads: Threads with which it reads files; ranks have as many as their job asks for.
         memory: Memory for files that are read, as Dask writes sizes; beyond it they go to the disk.
         host: Address at which other machines reach it; None: that of the way to the scheduler.
+        ports: Ports at which it may listen there; 0 is any.
     """
 
     threads: int
     memory: str = "auto"
     host: str | None = None
+    ports: Sequence[int] = ANY_PORT
 
 
 def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> None:
@@ -127,13 +130,14 @@ async def _joined(
         nthreads=options.threads,
         memory_limit=options.memory,
         host=options.host or _loopback_of(scheduler),
+        port=options.ports,
         security=security,
         dashboard=False,
         dashboard_address=_PAGES,
     )
     try:
         await worker
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter where no port is free
         raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
     _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
     try:

@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from pydantic import Field, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from core.loopback import is_loopback
+from worker.ranks.ports import PortSettings
 
 _TLS = "tls://"
 
 
-class DaskSettings(BaseSettings):
+class DaskSettings(PortSettings):
     """Where the scheduler is, and the certificate that is shown to it, read from `RANKERY_…` variables.
 
     A scheduler runs the code of whoever connects to it, so that there is none without certificates, except

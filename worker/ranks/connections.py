@@ -3,13 +3,16 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import errno
 import logging
+import socket
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from core.errors import ExtraMissing
 from worker.ranks.identity import Identity, new_nonce
+from worker.ranks.ports import ANY_PORT
 
 try:
     from distributed.comm.core import Comm, Listener, connect, listen
@@ -84,12 +87,21 @@ class Endpoint:
         self._thread = threading.Thread(target=self.loop.run_forever, name="rank-connections", daemon=True)
         self._thread.start()
 
-    def listen(self, host: str, on_connection: Callable[[Connection], Awaitable[None]]) -> str:
+    def listen(
+        self,
+        host: str,
+        on_connection: Callable[[Connection], Awaitable[None]],
+        ports: Sequence[int] = ANY_PORT,
+    ) -> str:
         """Accept connections; returns the address to connect to.
 
         Args:
             host: Address of this machine at which the others reach it.
             on_connection: Called in the loop with each connection whose other end has proved its rank.
+            ports: Tried one after the other; 0 is any that is free.
+
+        Raises:
+            OSError: None of the ports is free.
         """
 
         async def accept(comm: Comm) -> None:
@@ -103,7 +115,11 @@ class Endpoint:
 
         async def start() -> str:
             arguments = self._security.get_listen_args("worker")
-            self._listener = await listen(f"tls://{host}:0", accept, deserialize=False, **arguments)
+            port = next((port for port in ports if _is_free(host, port)), None)
+            if port is None:
+                span = f"{ports[0]}-{ports[-1]}"
+                raise OSError(errno.EADDRINUSE, f"RANKERY_RANK_PORTS: no port of {span} is free")
+            self._listener = await listen(f"tls://{host}:{port}", accept, deserialize=False, **arguments)
             address: str = self._listener.contact_address
             return address
 
@@ -173,3 +189,15 @@ class Endpoint:
         if not self._identity.proves(shown["rank"], nonce, shown["proof"]):
             raise Refused("it does not know the secret of the training")
         return Connection(comm, shown["rank"])
+
+
+def _is_free(host: str, port: int) -> bool:
+    """Tell whether a port can be listened at; 0 always can."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host.strip("[]"), port), family=family).close()
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    return True

@@ -21,6 +21,7 @@ from distributed.comm.addressing import get_address_host
 from core.errors import ClusterUnavailable
 from worker.ranks.dask_host import TOPIC, HostReport, describe_host, end_rank, packages, start_rank
 from worker.ranks.invitation import Invitation
+from worker.ranks.ports import ANY_PORT
 from worker.ranks.team import RankLost
 
 if TYPE_CHECKING:
@@ -54,9 +55,16 @@ class DaskPlacement:
     Args:
         client: The cluster's, open until the placement is closed.
         room_seconds: How long to wait for enough Dask workers.
+        driver_ports: Ports at which ranks may reach the driver.
     """
 
-    def __init__(self, client: "Client", room_seconds: float = ROOM_SECONDS) -> None:
+    def __init__(
+        self,
+        client: "Client",
+        room_seconds: float = ROOM_SECONDS,
+        driver_ports: Sequence[int] = ANY_PORT,
+    ) -> None:
+        self.driver_ports = driver_ports
         self._client = client
         self._room_seconds = room_seconds
         self._hosts: list[_Host] = []

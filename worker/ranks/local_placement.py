@@ -8,6 +8,7 @@ from collections.abc import Callable
 from core.machine import available_cpus
 from core.subprocesses import module_command, module_environment
 from worker.ranks.invitation import Invitation
+from worker.ranks.ports import ANY_PORT
 
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"
@@ -24,6 +25,7 @@ class LocalPlacement:
     """
 
     driver_host = _HOST
+    driver_ports = ANY_PORT
 
     def __init__(self, threads_per_rank: int) -> None:
         self._threads = threads_per_rank

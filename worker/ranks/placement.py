@@ -1,6 +1,6 @@
 """Where the processes of ranks run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from worker.ranks.invitation import Invitation
@@ -23,9 +23,11 @@ class Placement(Protocol):
 
     Attributes:
         driver_host: Address of this machine at which ranks reach the driver.
+        driver_ports: Ports for it there, the first that is free; 0 is any.
     """
 
     driver_host: str
+    driver_ports: Sequence[int]
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
         """Return how many ranks can be started now.

@@ -30,6 +30,7 @@ from worker.ranks.identity import DRIVER
 from worker.ranks.invitation import Invitation
 from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
+from worker.ranks.ports import PortSettings
 from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ class RankProcess:
     def run(self) -> None:
         """Answer requests until the driver leaves."""
         endpoint, invitation = self._endpoint, self._invitation
-        address = endpoint.listen(invitation.host, self._mesh.accept)
+        address = endpoint.listen(invitation.host, self._mesh.accept, PortSettings().ports)
         try:
             self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
         except (OSError, Refused) as error:

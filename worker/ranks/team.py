@@ -96,7 +96,8 @@ class Team:
     def __enter__(self) -> "Team":
         self._endpoint = Endpoint(self._identity, DRIVER)
         try:
-            address = self._endpoint.listen(self._placement.driver_host, self._accept)
+            placement = self._placement
+            address = self._endpoint.listen(placement.driver_host, self._accept, placement.driver_ports)
             for rank in range(self._n_ranks):
                 self.members.append(self._started(rank, address))
             self._await_all()

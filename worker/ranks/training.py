@@ -55,5 +55,5 @@ def _placement(settings: WorkerSettings, distribution: Distribution) -> Iterator
     with cluster_client(settings) as client:
         from worker.ranks.dask_placement import DaskPlacement
 
-        with closing(DaskPlacement(client)) as placement:
+        with closing(DaskPlacement(client, driver_ports=settings.ports)) as placement:
             yield placement

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
+from tests.servers.process import free_port
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.invitation import Invitation
 from worker.ranks.local_placement import RankSubprocess, rank_environment
+from worker.ranks.ports import PortSettings
 
 HOST = "127.0.0.1"
 
@@ -97,6 +100,39 @@ def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "secret")
     assert "secret" not in rank_environment(2).values()
     assert rank_environment(2)["OMP_NUM_THREADS"] == "2"
+
+
+def test_an_endpoint_takes_the_first_port_that_is_free(identity: Identity) -> None:
+    """Of the range that a firewall lets through; and says when none is."""
+    ports = PortSettings(rank_ports=f"{(first := free_port())}-{first}").ports
+    doors = [Endpoint(identity, DRIVER), Endpoint(identity, 1)]
+    try:
+        assert doors[0].listen(HOST, _nobody, ports).endswith(f":{first}")
+        with pytest.raises(OSError, match=f"RANKERY_RANK_PORTS: no port of {first}-{first} is free"):
+            doors[1].listen(HOST, _nobody, ports)
+        other = doors[1].listen(HOST, _nobody, [first, free_port()])
+        assert not other.endswith(f":{first}")
+    finally:
+        for door in doors:
+            door.close()
+
+
+async def _nobody(_: Connection) -> None:
+    """Take no connection."""
+
+
+@pytest.mark.parametrize("text", ["47000", "47099-47000", "0-1", "1-65536", "a-b", "1-2-3"])
+def test_a_range_of_ports_that_is_none_is_refused(text: str) -> None:
+    """With the form that is asked for."""
+    with pytest.raises(ValidationError, match="must be FIRST-LAST, ports from 1 to 65535"):
+        PortSettings(rank_ports=text)
+
+
+def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which its rank worker has, too."""
+    monkeypatch.setenv("RANKERY_RANK_PORTS", "47000-47002")
+    assert rank_environment(1)["RANKERY_RANK_PORTS"] == "47000-47002"
+    assert list(PortSettings().ports) == [47000, 47001, 47002]
 
 
 def test_a_rank_without_its_driver_ends(identity: Identity) -> None:
