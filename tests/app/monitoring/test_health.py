@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -145,7 +146,8 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, stora
     database_gate.shut()
     storage_gate.shut()
     answer = remote.get("/readyz").json()["detail"]
-    assert answer.startswith("the database refuses connections; the storage ")
+    # A refusal is told within 2 s, unless this machine is busy.
+    assert re.match("the database (refuses connections|does not answer within 2 s); the storage ", answer)
     assert "127.0.0.1" not in answer
     assert str(database_gate.port) not in answer
     database_gate.open()
