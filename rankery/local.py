@@ -122,7 +122,6 @@ def evaluate_runs(
     with one_sentence():
         values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]
     names = _names(runs)
-    geometric = {spelling for spelling, metric in parsed.items() if metric.geometric_mean}
     directions = {spelling: metric.higher_is_better for spelling, metric in parsed.items()}
     query_ids = list(dataset.query_ids)
     sentence, pairs = None, []
@@ -139,7 +138,7 @@ def evaluate_runs(
                 "unknown_queries": run.unknown_queries,
                 "metrics": {
                     spelling: {**asdict(summary), "contract": parsed[spelling].contract()}
-                    for spelling, summary in summarise_all(one, seed=seed, geometric=geometric).items()
+                    for spelling, summary in summarise_all(one, seed=seed, metrics=parsed).items()
                 },
             }
             for name, run, one in zip(names, joined, values, strict=True)

@@ -33,7 +33,7 @@ class MetricDifference(ResponseModel):
     mean_a: float
     mean_b: float
     difference: float
-    lower: float = Field(description="Lower end of the 95 % bootstrap interval of the difference")
+    lower: float = Field(description="Lower end of the 95 % interval of the difference")
     upper: float = Field(description="Upper end of the interval")
     t_test_p: float | None = Field(
         description="Paired t-test, two-sided; null where all differences are equal"

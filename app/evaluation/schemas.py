@@ -17,7 +17,7 @@ class Interval(ResponseModel):
     """A mean with its confidence interval."""
 
     mean: float | None = Field(description="Mean over the queries where the metric is defined")
-    lower: float | None = Field(description="Lower end of the 95 % bootstrap interval of the mean")
+    lower: float | None = Field(description="Lower end of the 95 % interval of the mean")
     upper: float | None = Field(description="Upper end of the interval")
 
 

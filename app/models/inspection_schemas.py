@@ -24,7 +24,7 @@ class FeaturePermutation(ResponseModel):
     standard_error: float | None = Field(
         description="Of the mean, from one shuffle to the next; null where there was one only"
     )
-    lower: float | None = Field(description="Lower end of the 95 % bootstrap interval over queries")
+    lower: float | None = Field(description="Lower end of the 95 % interval over queries")
     upper: float | None = Field(description="Upper end of the interval")
 
 

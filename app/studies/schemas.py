@@ -56,7 +56,7 @@ class HeldOutValues(ResponseModel):
     default: float | None = Field(examples=[0.4512])
     difference: float | None = Field(examples=[0.0123])
     interval: list[float] | None = Field(
-        description="95 % bootstrap interval of the difference", examples=[[0.0071, 0.0175]]
+        description="95 % interval of the difference", examples=[[0.0071, 0.0175]]
     )
     p_value: float | None = Field(description="Fisher's randomisation test, two-sided", examples=[0.0003])
     queries: int | None = Field(examples=[1219])
@@ -259,7 +259,7 @@ class Trial(ResponseModel):
         description="Mean of the objective over the queries tested; of a pruned trial those of some folds"
     )
     folds: list[TrialFold] = Field(description="Those that were finished")
-    interval: list[float] | None = Field(description="95 % bootstrap interval of the value over queries")
+    interval: list[float] | None = Field(description="95 % interval of the value over queries")
     best_iteration: int | None = Field(description="Median over the folds")
     job_id: str
     started_at: datetime | None

@@ -208,6 +208,8 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {p_words(first.adjusted_p)})"
         f" over {paired.queries:,} queries."
     )
+    if paired.too_few:
+        said += f" {paired.too_few}"
     if first.verdict == "no evidence" and paired.queries_needed is not None:
         said += f" To detect this difference with 80% power takes about {paired.queries_needed:,} queries."
     return " ".join((said, *_of_other_metrics(first.verdict, metrics)))

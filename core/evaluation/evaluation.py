@@ -121,8 +121,7 @@ def evaluate(
     """Measure scores and summarise each metric; arguments and errors as those of `measure`."""
     parsed = _parsed(metrics, conventions)
     per_query = _measured(scores, judgments, parsed)
-    geometric = {spelling for spelling, metric in parsed.items() if metric.geometric_mean}
-    summaries = summarise_all(per_query, seed=seed, threads=threads, geometric=geometric)
+    summaries = summarise_all(per_query, seed=seed, threads=threads, metrics=parsed)
     return Evaluation(parsed, per_query, summaries)
 
 

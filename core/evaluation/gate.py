@@ -121,7 +121,8 @@ def decide(
         f" over {paired.queries:,} queries"
     )
     found = _verdict(rule.require, names, gained if shown else 0.0)
-    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *_fallen(rule, sign, changes)))
+    too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
+    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *_fallen(rule, sign, changes)))
     return GateDecision(passes and not any(change.refused for change in changes), sentence, paired, changes)
 
 

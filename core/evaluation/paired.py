@@ -8,13 +8,15 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InvalidInput
-from core.evaluation.bootstrap import bootstrap_intervals
 from core.evaluation.columns import defined_alike
+from core.evaluation.intervals import mean_intervals
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
 SIGNIFICANCE = 0.05
 POWER = 0.8
+LEAST_DIFFERING = 6  # queries that differ, below which Fisher's test has no p-value below 0.05
+_LEAST_NEEDED = 8  # queries from which Fisher's test finds about as much as the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
@@ -27,7 +29,7 @@ class PairedDifference:
         mean_a: Mean of A over the queries that count.
         mean_b: Mean of B.
         difference: Mean of the differences.
-        lower: Lower end of the 95% bootstrap interval of the difference.
+        lower: Lower end of the 95% interval of the difference, see `mean_intervals`.
         upper: Upper end.
         t_test_p: Two-sided p-value of the paired t-test (Student 1908); None where the differences are all
             the same.
@@ -38,8 +40,8 @@ class PairedDifference:
         queries: Queries that count: the metric is defined for both.
         skipped: Queries that do not.
         effect_size: Difference over the standard deviation of the differences; None without one.
-        queries_needed: Queries that would show a difference of this size at p < 0.05 with a chance of 80%
-            (normal approximation); None where there is no difference.
+        queries_needed: Queries that would show a difference of this size at p < 0.05 with a chance of 80%;
+            None where there is no difference, or one query.
     """
 
     mean_a: float
@@ -56,6 +58,15 @@ class PairedDifference:
     skipped: int
     effect_size: float | None
     queries_needed: int | None
+
+    @property
+    def too_few(self) -> str | None:
+        """Why no difference can be shown whatever its size, as a sentence; None where one can be."""
+        differing = self.wins + self.losses
+        if differing >= LEAST_DIFFERING:
+            return None
+        unit = "query differs" if differing == 1 else "queries differ"
+        return f"Only {differing} {unit}: fewer than {LEAST_DIFFERING} cannot show a difference of any size."
 
 
 def paired_differences(
@@ -117,13 +128,33 @@ def p_words(p: float) -> str:
 
 
 def queries_needed(difference: float, deviation: float) -> int | None:
-    """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided."""
+    """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided.
+
+    The smallest n >= ((t_0.975 + t_0.8) s / δ)², quantiles of n - 1 degrees of freedom, which follows the
+    noncentral t distribution to a fifth of a query. It is at least 8: Fisher's randomisation test, which
+    decides, needs 6 for any p < 0.05, and has less power than the t-test below 8.
+
+    Args:
+        difference: δ, the mean difference.
+        deviation: s, the standard deviation of the differences.
+
+    Returns:
+        None where there is no difference.
+
+    Example:
+        >>> queries_needed(0.02, 0.1)
+        199
+    """
     if difference == 0.0:
         return None
     from scipy import special
 
-    quantiles = special.ndtri(1.0 - SIGNIFICANCE / 2.0) + special.ndtri(POWER)
-    return max(2, math.ceil(float(quantiles * deviation / difference) ** 2))
+    levels = np.array([1.0 - SIGNIFICANCE / 2.0, POWER])
+    ratio = (deviation / difference) ** 2
+    needed: int = max(_LEAST_NEEDED, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
+    while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # at most three times
+        needed += 1
+    return needed
 
 
 def t_test_p(mean: float, deviation: float, n: int) -> float:
@@ -143,7 +174,7 @@ class _Tests:
         self._a, self._b = a, b
         self._differences = b - a
         self._p = randomisation_p_values(self._differences, permutations, seed, threads)
-        self._lower, self._upper = bootstrap_intervals(self._differences, seed=seed, threads=threads)
+        self._lower, self._upper = mean_intervals(self._differences, seed=seed, threads=threads)
 
     def of(self, metric: int, skipped: int) -> PairedDifference:
         differences = self._differences[:, metric]
@@ -165,5 +196,5 @@ class _Tests:
             queries=len(differences),
             skipped=skipped,
             effect_size=mean / deviation if varies else None,
-            queries_needed=queries_needed(mean, deviation),
+            queries_needed=queries_needed(mean, deviation) if len(differences) > 1 else None,
         )

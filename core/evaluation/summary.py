@@ -1,12 +1,14 @@
 """From one value a query to a mean with its uncertainty."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.evaluation.bootstrap import RESAMPLES, bootstrap_intervals
+from core.evaluation.bootstrap import RESAMPLES
 from core.evaluation.columns import defined_alike
+from core.evaluation.intervals import mean_intervals
+from core.metrics import Metric
 from core.types import Float64Array
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -18,7 +20,7 @@ class Summary:
 
     Attributes:
         mean: Mean over the queries on which the metric is defined; geometric where that was asked for.
-        lower: Lower end of the 95% bootstrap interval of the mean.
+        lower: Lower end of the 95% interval of the mean, see `mean_intervals`.
         upper: Upper end.
         quantiles: What that share of the queries does not exceed, `p05` to `p95`.
         queries: Queries that count.
@@ -54,20 +56,26 @@ def summarise_all(
     resamples: int = RESAMPLES,
     seed: int = 0,
     threads: int = 1,
-    geometric: Collection[str] = (),
+    metrics: Mapping[str, Metric] | None = None,
 ) -> dict[str, Summary]:
     """Summarise several metrics of the same queries.
 
     Args:
         values: (n_queries,) values of each metric, NaN where undefined.
-        resamples: Resamples of each interval, see `bootstrap_intervals`.
+        resamples: Resamples of each interval, see `mean_intervals`.
         seed: Seed of the resampling.
         threads: Threads to use; the result does not depend on them.
-        geometric: Metrics whose mean is geometric: mean and interval are those of the logarithms, taken back.
+        metrics: The metrics by name, whose bounds narrow the intervals of few queries; values of others have
+            none. Where the mean is geometric, mean and interval are those of the logarithms, taken back.
     """
     if not values:
         return {}
-    names = list(values)
+    names, parsed = list(values), metrics or {}
+    geometric = {name for name, metric in parsed.items() if metric.geometric_mean}
+    bounds = np.array([parsed[name].bounds if name in parsed else (-np.inf, np.inf) for name in names])
+    for column, name in enumerate(names):
+        if name in geometric:
+            bounds[column] = np.log(bounds[column])
     table = np.column_stack([np.log(values[name]) if name in geometric else values[name] for name in names])
     defined = ~np.isnan(table)
     found: dict[str, Summary] = {}
@@ -78,7 +86,7 @@ def summarise_all(
         if not len(kept):
             found |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
             continue
-        lower, upper = bootstrap_intervals(kept, resamples=resamples, seed=seed, threads=threads)
+        lower, upper = mean_intervals(kept, bounds[columns], resamples=resamples, seed=seed, threads=threads)
         for place, column in enumerate(columns):
             unit = np.exp if names[column] in geometric else np.float64
             quantiles = np.quantile(unit(kept[:, place]), QUANTILES)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from core.evaluation.bootstrap import bootstrap_intervals
 from core.evaluation.randomisation import randomisation_p_values
-from core.evaluation.summary import summarise
 
 _DIFFERENCES = np.random.default_rng(0).random((24, 1))
 
@@ -14,5 +14,5 @@ def randomisation() -> None:
 
 
 def bootstrap() -> None:
-    """Summarise some values."""
-    summarise(_DIFFERENCES[:, 0])
+    """Resample some values once."""
+    bootstrap_intervals(_DIFFERENCES, resamples=1)

@@ -35,7 +35,7 @@ class Comparison:
         first: Row and column.
         second: Row and column.
         difference: In natural units, of means where there are values by query.
-        lower: Lower end of the 95% bootstrap interval, None without values by query.
+        lower: Lower end of the 95% interval, None without values by query.
         upper: Upper end.
         p: Two-sided p-value of the table's test, None without values by query.
         adjusted_p: Where the difference contradicts the claim, the same after Holm's correction over its

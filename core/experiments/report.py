@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.bootstrap import bootstrap_intervals
+from core.evaluation.intervals import mean_intervals
 from core.experiments.judgement import Judge, Judgement, PairedTests, p_value
 from core.experiments.paper import Printed, Table
 from core.experiments.plan import Cell, Plan
@@ -28,7 +28,7 @@ class ReportCell:
         row: Its row.
         column: Its column.
         ours: Our number, None where there is none.
-        lower: Lower end of its 95% bootstrap interval over queries, None without values by query.
+        lower: Lower end of its 95% interval over queries, None without values by query.
         upper: Upper end.
         queries: Queries that count.
         mark: Mark of significance by the paper's own test.
@@ -282,7 +282,7 @@ class _ReportedTable:
         for columns in together.values():
             values = np.column_stack(list(columns.values()))
             for place, lower, upper in zip(
-                columns, *bootstrap_intervals(values, threads=self._threads), strict=True
+                columns, *mean_intervals(values, threads=self._threads), strict=True
             ):
                 found[place] = (self._unit * float(lower), self._unit * float(upper), len(values))
         return found

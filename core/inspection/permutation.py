@@ -29,7 +29,7 @@ class PermutationImportance:
         mean: Mean loss of the metric over queries and repeats; negative where the metric got better, None
             where no query defines it.
         standard_error: Of the mean, from one repeat to the next; None where there was one only.
-        lower: Lower end of the 95% bootstrap interval over queries, of whose losses the repeats are averaged.
+        lower: Lower end of the 95% interval over queries, of whose losses the repeats are averaged.
         upper: Upper end.
     """
 

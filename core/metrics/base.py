@@ -36,6 +36,7 @@ class Metric(ABC):
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
     geometric_mean: ClassVar[bool] = False  # of the queries' values, which are above 0
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # lowest and highest value of a query
 
     cutoff: int | None = None
     conventions: Conventions = DEFAULT

@@ -157,6 +157,7 @@ class GeometricMeanAveragePrecision(AveragePrecision):
     source: ClassVar[str] = "Robertson 2006, as trec_eval's gm_map"
     takes_cutoff: ClassVar[bool] = False
     geometric_mean: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (_LEAST_IN_GEOMETRIC_MEAN, 1.0)
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the average precision of each query, where it is defined at least 1e-5."""

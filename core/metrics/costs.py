@@ -1,5 +1,6 @@
 """Metrics of the LambdaLoss paper that fall as a ranking gets better."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -54,6 +55,7 @@ class AverageRelevancePosition(Metric):
     source: ClassVar[str] = "Wang et al. 2018, eq. 13"
     takes_cutoff: ClassVar[bool] = False
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions in force; a query without a relevant document has the value 0."""
@@ -78,6 +80,7 @@ class NdcgCost(Metric):
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant")
     takes_cutoff: ClassVar[bool] = False
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the cost of each query, undefined where nothing gains."""

@@ -1,5 +1,6 @@
 """Discounted cumulative gain and its normalised form."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -97,6 +98,7 @@ class Dcg(Metric):
     formula: ClassVar[str] = "Σ_{r ≤ k} g(y_r) / D(r)"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount")
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions in force; a query without a relevant document has the value 0."""
@@ -131,6 +133,7 @@ class Ndcg(Dcg):
     formula: ClassVar[str] = "DCG@k / maxDCG@k"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002; Burges et al. 2006, section 3"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant", "short_lists")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return NDCG@k of each query, undefined where nothing gains."""

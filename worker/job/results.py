@@ -212,7 +212,7 @@ def _intervals(run: JobRun, values: Mapping[str, Float64Array], seed: int) -> di
         resamples=_RESAMPLES,
         seed=seed,
         threads=run.threads,
-        geometric={name for name in values if parse_metric(name).geometric_mean},
+        metrics={name: parse_metric(name) for name in values},
     )
     return {
         name: {"mean": summary.mean, "lower": summary.lower, "upper": summary.upper}

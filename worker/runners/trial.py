@@ -12,6 +12,7 @@ from core.errors import ArtifactDamaged, JobCancelled, NotFound
 from core.evaluation import measure, summarise_all
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
+from core.metrics import parse_metric
 from core.store import Study, Transaction, Trial
 from core.store.artifacts.keys import trial_key
 from core.store.repositories.studies import TrialResult
@@ -212,7 +213,11 @@ class _Watch:
             return TrialResult(status, value, [], None, points, None)
         spec = self._asked.spec
         (summary,) = summarise_all(
-            {spec.metric: found.values}, resamples=_RESAMPLES, seed=spec.seed, threads=self._run.threads
+            {spec.metric: found.values},
+            resamples=_RESAMPLES,
+            seed=spec.seed,
+            threads=self._run.threads,
+            metrics={spec.metric: parse_metric(spec.metric)},
         ).values()
         interval = [end for end in (summary.lower, summary.upper) if end is not None] or None
         return TrialResult(status, summary.mean, found.folds, interval, points, found.best_iteration)

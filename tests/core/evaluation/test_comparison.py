@@ -55,6 +55,13 @@ def test_no_evidence_tells_how_many_queries_would_do() -> None:
     assert f"about {found.paired.queries_needed:,} queries" in pair.sentence
 
 
+def test_too_few_queries_for_any_verdict_are_named() -> None:
+    """Where no p-value can be below 0.05, the sentence says so."""
+    (pair,) = _compare(0.0, 0.3, n_queries=5).pairs
+    assert pair.verdict == "no evidence"
+    assert "Only 5 queries differ: fewer than 6 cannot show a difference of any size." in pair.sentence
+
+
 def test_changed_queries_are_the_extremes() -> None:
     """Ten each, by how much they change."""
     a: Float64Array = np.zeros(30)
