@@ -59,7 +59,7 @@ class EventFeed:
         most_of_a_caller: Streams of one caller at most.
 
     Attributes:
-        changes: How often a change of the database was seen.
+        changes: Transactions that changed what pages show, by the last look; 0 before the first.
     """
 
     def __init__(self, store: Store, most_streams: int, most_of_a_caller: int) -> None:
@@ -140,6 +140,15 @@ class EventFeed:
 
         return await EVENTS.run(read)
 
+    async def count_changes(self) -> int:
+        """Return how many transactions changed what pages show."""
+
+        def read() -> int:
+            with self._store.read() as tx:
+                return tx.tallies.changes()
+
+        return await EVENTS.run(read)
+
     async def stored(
         self, after: int, kinds: Collection[str], object_id: str | None
     ) -> tuple[list[FeedEvent], int, bool]:
@@ -164,11 +173,14 @@ class EventFeed:
         revision = await self._latest_revision()
         if revision == self._revision:
             return
+        changes = await self.count_changes()
         if self._complete_after is None:
             self._complete_after = await self.latest_id()
+        elif changes == self.changes:
+            self._revision = revision
+            return
         await self._read_on()
-        self._revision = revision
-        self.changes += 1
+        self._revision, self.changes = revision, changes
         for follower in self._followers:
             follower.woken.set()
 
@@ -189,6 +201,7 @@ class EventFeed:
     def _forget(self) -> None:
         self._recent.clear()
         self._complete_after = self._revision = None
+        self.changes = 0
 
 
 def _encoded(event: Event) -> FeedEvent:

@@ -79,7 +79,7 @@ class EventStream(StreamingResponse):
         self._caller = caller
         self._is_admitted = is_admitted
         self._follower = Follower()
-        self._last, self._begins_with = 0, b""
+        self._last, self._changes, self._begins_with = 0, 0, b""
         self._ended = False
         # nginx would hold messages back until its buffer is full.
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -91,6 +91,7 @@ class EventStream(StreamingResponse):
             headers = {"Retry-After": str(_RETRY_AFTER_SECONDS)}
             await http_problem(HTTPStatus.TOO_MANY_REQUESTS, refusal, headers)(scope, receive, send)
             return
+        self._changes = await self._feed.count_changes()
         self._last, self._begins_with = await self._beginning()
         on_shutdown: set[Callable[[], None]] = scope.get("state", {}).get(ON_SHUTDOWN, set())
         on_shutdown.add(self._end)
@@ -108,7 +109,7 @@ class EventStream(StreamingResponse):
         last = self._last
         yield self._begins_with
         sent_at = changed_at = admitted_at = time.monotonic()
-        changes = self._feed.changes
+        changes = self._changes
         while not self._ended:
             self._follower.woken.clear()
             last, messages, more = await self._events_after(last)

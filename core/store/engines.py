@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -39,6 +39,8 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
 _WRITES = "rankery_writes"
 _WAIT_SECONDS = "rankery_wait_seconds"
 IS_LOCKED = "is locked: a transaction has waited too long for another one; try again"
+_ROWS_AT_BEGIN = "rankery_rows_at_begin"
+_HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the latter is PostgreSQL's lock_not_available
 _FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
 
@@ -126,6 +128,13 @@ def end_pooling(engine: Engine) -> None:
     event.listen(engine, "checkin", close)
 
 
+def has_written(connection: Connection) -> bool:
+    """Return whether the transaction of a connection has changed rows, or locked some on PostgreSQL."""
+    if connection.dialect.name == "postgresql":
+        return bool(connection.scalar(_HAS_WRITTEN))
+    return bool(_rows_changed(connection) > connection.info[_ROWS_AT_BEGIN])
+
+
 def take_write_lock(connection: Connection) -> None:
     """Take the write lock that job updates take."""
     if connection.dialect.name == "postgresql":
@@ -193,3 +202,10 @@ def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
     # A writer queues here; one that began as a reader could only fail when it came to write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.info[_ROWS_AT_BEGIN] = _rows_changed(connection)
+
+
+def _rows_changed(connection: Connection) -> int:
+    """Return how many rows a connection to SQLite has changed since it was opened."""
+    driver: Any = connection.connection.driver_connection
+    return int(driver.total_changes)

@@ -95,9 +95,13 @@ class Transaction:
         trash: What was deleted and can be restored.
         retained: What is older than it is to be kept.
         stored: How much there is of what takes space.
+        announced: Whether to count a change that followers are told of. False for what no page shows, such as
+            the renewal of a lease.
     """
 
     def __init__(self, session: Session) -> None:
+        self.announced = True
+        self._session = session
         self.datasets = Datasets(session)
         self.tallies = Tallies(session)
         self.events = Events(session)
@@ -133,6 +137,14 @@ class Transaction:
         self.trash = Trash(session)
         self.retained = Retained(session)
         self.stored = Counts(session)
+
+    def finish(self) -> None:
+        """Write what is written just before the commit: counters, then events."""
+        self._session.flush()
+        if self.events.any_added or (self.announced and engines.has_written(self._session.connection())):
+            self.tallies.add_change()
+        self.tallies.write()
+        self.events.write()
 
     def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:
         """Queue a job, for an API key where there is one, in the project given or inherited.
@@ -221,8 +233,7 @@ class Store:
         with self._guard.inside(), self._write_turn.taken() as engine, self._session(engine) as session:
             tx = Transaction(session)
             yield tx
-            tx.tallies.write()
-            tx.events.write()
+            tx.finish()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:

@@ -91,6 +91,34 @@ def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
     )
 
 
+@pytest.mark.parametrize("own_page", [True])
+def test_an_idle_overview_asks_four_times_a_minute(visit: Visit) -> None:
+    """While nothing changes only the workers are asked for, whose leases end without a change."""
+    page = visit.page
+    page.clock.install()
+    with page.expect_response("**/v1/events"):
+        visit.open("/")
+    page.locator("#overview:not([aria-busy])").wait_for()
+    for _ in range(2):  # what may have changed before the stream was open is read again, some of it later
+        page.clock.run_for(15_000)
+        _wait_for_answers(visit)
+    before = len(visit.requests)
+    for _ in range(4):
+        page.clock.run_for(15_000)
+        _wait_for_answers(visit)
+    asked = [request.url.removeprefix(visit.url) for request in visit.requests[before:]]
+    assert asked == ["/v1/workers"] * 4
+
+
+def _wait_for_answers(visit: Visit) -> None:
+    """Wait until all that was asked for is answered, but the stream."""
+    for request in visit.requests:
+        if not request.url.endswith("/v1/events"):
+            response = request.response()
+            assert response is not None
+            response.finished()
+
+
 def test_a_list_is_polled_where_there_is_no_stream(visit: Visit) -> None:
     """A proxy that lets no stream through takes nothing but time."""
     visit.refusals_expected = True

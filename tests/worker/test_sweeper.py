@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
+
 from core.jobs import Lane
 from core.store import Store
 from worker import WorkerSettings
@@ -167,3 +169,30 @@ def test_old_events_are_removed(store: Store, settings: WorkerSettings) -> None:
     Sweeper(settings, "host:1", Lane.TRAINING).sweep()
     with store.read() as tx:
         assert [event.id for event in tx.events.after(0, 10)] == [2]
+
+
+@pytest.mark.both_stores
+def test_idle_workers_change_nothing_that_pages_show(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
+    """Followers are not told of renewed leases, of workers or of jobs; they are of a lost job."""
+
+    def changes() -> int:
+        with store.read() as tx:
+            return tx.tallies.changes()
+
+    run = claim_job()
+    watched = Watched(settings)
+    watched.a_lease(run.renew)
+    before, revision = changes(), store.revision()
+    run.renew()
+    with store.begin() as tx:
+        tx.announced = tx.workers.report(
+            "host:1", Lane.TRAINING, settings.concurrency_of(Lane.TRAINING), 24.0
+        )
+    watched.a_lease(run.renew)
+    assert store.revision() != revision  # the leases are longer
+    assert changes() == before
+    for _ in range(LEASES):
+        watched.a_lease()
+    assert changes() > before

@@ -211,6 +211,7 @@ class JobRun:
             LeaseLost: It was given to another worker.
         """
         with self.store.begin() as tx:
+            tx.announced = False
             if tx.jobs.renew(self.id, self.token, self.settings.lease_seconds):
                 self.interrupt(JobCancelled(self.id))
 

@@ -111,7 +111,7 @@ class Sweeper:
                 settled = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
                 for process, job_ids in settled.by_process.items():
                     tx.events.process_lost(process, job_ids)
-                self._report(tx)
+            self._report(store)
             experiments.advance_all(store)
             schedules.advance_all(store, self._settings.max_active_jobs)
             with store.begin() as tx:
@@ -147,13 +147,16 @@ class Sweeper:
         except RankeryError:
             _LOG.warning("upkeep.failed", exc_info=True)
 
-    def _report(self, tx: Transaction) -> None:
+    def _report(self, store: Store) -> None:
         """Record once per lease that this worker is live."""
         lease_seconds = self._settings.lease_seconds
         if time.monotonic() - self._reported_at < lease_seconds:
             return
         processes = self._settings.concurrency_of(self._lane)
-        tx.workers.report(self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds)
+        with store.begin() as tx:
+            tx.announced = tx.workers.report(
+                self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds
+            )
         self._reported_at = time.monotonic()
 
     def _lost(self, tx: Transaction, now: datetime) -> list[Job]:

@@ -85,6 +85,11 @@ class Events:
         facts = data if callable(data) else lambda: data
         self._added.append(({**row, "project": project, "key_id": key_id}, facts))
 
+    @property
+    def any_added(self) -> bool:
+        """Whether this transaction records an event."""
+        return bool(self._added)
+
     def write(self) -> None:
         """Write the added events; called at the very end of a transaction."""
         if not self._added:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from core.store.tables import Tally
 
 _ROWS = cast("Table", Tally.__table__)
+_CHANGES = "changes"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,15 @@ class Tallies:
             raise ValueError(f"{name} cannot grow by {amount}")
         self._added[name, json.dumps(dict(labels or {}), sort_keys=True)] += amount  # type: ignore[assignment]
 
+    def add_change(self) -> None:
+        """Count a transaction that changed what pages show."""
+        self.add(_CHANGES)
+
+    def changes(self) -> int:
+        """Return how many transactions changed what pages show."""
+        row = select(_ROWS.c.value).where(_ROWS.c.name == _CHANGES)
+        return int(self._session.scalar(row) or 0)
+
     def write(self) -> None:
         """Write the added counts; called at the end of a transaction."""
         if not self._added:
@@ -67,6 +77,7 @@ class Tallies:
         self._added.clear()
 
     def all(self) -> list[Count]:
-        """List the stored counters by name and labels."""
-        rows = self._session.execute(select(_ROWS).order_by(_ROWS.c.name, _ROWS.c.labels))
+        """List the stored counters by name and labels, without that of changes."""
+        counted = select(_ROWS).where(_ROWS.c.name != _CHANGES)
+        rows = self._session.execute(counted.order_by(_ROWS.c.name, _ROWS.c.labels))
         return [Count(row.name, json.loads(row.labels), row.value) for row in rows]

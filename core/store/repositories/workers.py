@@ -19,8 +19,10 @@ class Workers:
 
     def report(
         self, name: str, lane: str, processes: int, seconds: float, compiling: str | None = None
-    ) -> None:
+    ) -> bool:
         """Record a live worker; delete those whose lease has expired, and record that they are lost.
+
+        Returns whether anything but the lease has changed.
 
         Args:
             name: What its jobs call it, before the id of a process.
@@ -34,10 +36,12 @@ class Workers:
         for lost in self._session.scalars(expired, execution_options={"synchronize_session": False}).all():
             self._events.worker_lost(lost)
         worker = self._session.get(Worker, name) or Worker(name=name, started_at=now)
+        before = worker.lane, worker.processes, worker.compiling
         worker.lane, worker.processes, worker.compiling = lane, processes, compiling
         worker.seen_at, worker.expires_at = now, now + timedelta(seconds=seconds)
         self._session.add(worker)
         self._session.flush()
+        return before != (lane, processes, compiling)
 
     def leave(self, name: str) -> None:
         """Record that a worker has left."""

@@ -44,12 +44,12 @@ class Reader:
     headers: httpx.Headers = field(default_factory=httpx.Headers)
     comments: int = 0
     ended: bool = False
-    _messages: "queue.Queue[Message]" = field(default_factory=queue.Queue)
+    messages: "queue.Queue[Message]" = field(default_factory=queue.Queue)
 
     def next(self, *but: str) -> Message:
         """Wait for the next message but `changed`."""
         while True:
-            message = self._messages.get(timeout=PATIENCE_SECONDS)
+            message = self.messages.get(timeout=PATIENCE_SECONDS)
             if message.event not in but:
                 return message
 
@@ -68,7 +68,7 @@ class Reader:
                 fields[name] = value
             elif "event" in fields:
                 number = int(fields["id"]) if "id" in fields else None
-                self._messages.put(Message(fields["event"], number, json.loads(fields["data"])))
+                self.messages.put(Message(fields["event"], number, json.loads(fields["data"])))
                 fields = {}
         self.ended = True
 
@@ -231,8 +231,29 @@ def test_changes_without_an_event(url: str, store: Store) -> None:
         assert {message.id for message in messages} == {None}
         assert time.monotonic() - started > 0.9
         time.sleep(1.2)
-        assert reader._messages.qsize() <= 1
-        assert quiet._messages.empty()
+        assert reader.messages.qsize() <= 1
+        assert quiet.messages.empty()
+
+
+def test_no_change_is_told_where_nothing_is_shown(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a stream, reading and renewing leases sends nothing; the next change is sent."""
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 1.5)  # longer than a look at the database
+    with store.begin() as tx:
+        tx.workers.report("host:1", "training", 1, 60)
+    for processes in (1, 2):  # the feed sleeps before, and is awake for the second
+        with following(url) as reader, following(url) as other:
+            assert reader.next().event == other.next().event == "ready"
+            revision = store.revision()
+            with store.begin() as tx:
+                tx.announced = tx.workers.report("host:1", "training", processes, 60)
+            assert store.revision() != revision
+            eventually(lambda: reader.comments > 0)
+            assert reader.messages.empty()
+            with store.begin() as tx:
+                tx.announced = tx.workers.report("host:1", "training", processes + 1, 60)
+            assert reader.next().event == "changed"
 
 
 def test_comments_keep_the_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,9 +43,10 @@ const LONGEST_WAIT_SECONDS = 15;
  * Ask whenever something has changed: often while something moves, seldom when nothing does, not at all in a hidden
  * tab.
  *
- * @param {() => Promise<boolean | null>} task asks once and tells whether something is still moving; null ends it
+ * @param {(changed: boolean) => Promise<boolean | null>} task asks once and tells whether something is still moving; null
+ *   ends it. It is told whether something may have changed since it was called last, or only time has passed
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
- * @returns {() => void} ask now
+ * @returns {() => Promise<void>} ask now
  */
 export function poll(task, onProblem) {
   let timer = 0;
@@ -55,6 +56,8 @@ export function poll(task, onProblem) {
   /** Whether something changed while the answer was under way. */
   let again = false;
   let ended = false;
+  /** Whether something may have changed since the task was called last. */
+  let changed = true;
   let failures = 0;
   /** Seconds between two requests while changes are not told, and at least while they are. */
   let interval = IDLE_SECONDS;
@@ -82,14 +85,17 @@ export function poll(task, onProblem) {
   }
 
   async function attempt() {
+    const told = !changed && isConnected();
+    changed = false;
     try {
-      const busy = await task();
+      const busy = await task(!told);
       failures = 0;
       ended = busy === null;
       showBack();
       interval = busy ? BUSY_SECONDS : IDLE_SECONDS;
       return isConnected() ? TOLD_SECONDS : interval;
     } catch (error) {
+      changed = true;
       if (error instanceof Problem && error.status < 500) {
         ended = true;
         onProblem(error);
@@ -111,11 +117,15 @@ export function poll(task, onProblem) {
   });
   run().finally(() =>
     follow((signal) => {
+      changed = true;
       if (document.hidden || failures) return;
       const rested = (performance.now() - askedAt) / 1000;
       if (running || signal === "ended") run();
       else waitAtMost(Math.max(0, interval - rested));
     }),
   );
-  return run;
+  return () => {
+    changed = true;
+    return run();
+  };
 }

@@ -18,7 +18,6 @@ const listeners = new Set();
 /** @type {EventSource | null} */
 let source = null;
 let connected = false;
-let opened = false;
 
 /** Whether changes are told. */
 export function isConnected() {
@@ -45,9 +44,8 @@ function open() {
   source = new EventSource(urlOf("/v1/events"));
   source.addEventListener("open", () => {
     connected = true;
-    // What changed while the stream was broken was not told.
-    if (opened) tell("changed");
-    opened = true;
+    // What changed before, since the page was read or while the stream was broken, was not told.
+    tell("changed");
   });
   source.addEventListener("changed", () => tell("changed"));
   for (const kind of ENDINGS) source.addEventListener(kind, () => tell("ended"));

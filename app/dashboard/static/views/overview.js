@@ -344,7 +344,7 @@ const BUSY = {
   running: `/v1/jobs?status=running&sort=oldest&limit=${ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
   queued: `/v1/jobs?status=queued&sort=oldest&limit=${ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
 };
-/** Asked for when a count has changed, else now and then. */
+/** Asked for when a count has changed, else after a change now and then. */
 const CALM = {
   failed: `/v1/jobs?status=failed&limit=${READ}&fields=${ENDED_FIELDS}`,
   workers: "/v1/workers",
@@ -366,19 +366,27 @@ const active = keyedList(at("active"), jobLine);
 /** @type {Record<string, any>} */
 let shown = {};
 let calmAt = 0;
+/** Whether the calm sources may have changed since they were read. */
+let calmDue = true;
 
 poll(refresh, (problem) => {
   page.removeAttribute("aria-busy");
   replace(page, problemBox(problem));
 });
 
-async function refresh() {
-  const found = { ...shown, ...(await readAll(busy)) };
+/** @param {boolean} mayDiffer whether something may have changed; else only what a passing of time changes is read */
+async function refresh(mayDiffer) {
+  const found = { ...shown, ...(mayDiffer && (await readAll(busy))) };
   /** Unchanged parts are not drawn again. */
   const changed = (/** @type {string[]} */ ...names) => names.some((name) => found[name] !== shown[name]);
-  if (changed("counts") || Date.now() - calmAt >= CALM_MILLISECONDS) {
+  calmDue ||= mayDiffer;
+  if (changed("counts") || (calmDue && Date.now() - calmAt >= CALM_MILLISECONDS)) {
     Object.assign(found, await readAll(calm));
     calmAt = Date.now();
+    calmDue = false;
+  } else if (!mayDiffer) {
+    // The leases of workers end without a change.
+    Object.assign(found, await readAll(calm.filter(({ name }) => name === "workers")));
   }
   if (changed("counts")) showCounts(found.counts);
   if (changed("counts", "workers")) replace(at("banner"), waitingBanner(found.counts.waiting, found.workers.items));
