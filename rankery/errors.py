@@ -154,6 +154,11 @@ class JobFailed(UserError):
 
 
 @dataclass
+class JobRefused(JobFailed):
+    """A job that was waited for decided against what it was asked for: a gate refused the version."""
+
+
+@dataclass
 class ExperimentFailed(UserError):
     """An experiment that was waited for failed or was cancelled.
 

@@ -92,7 +92,7 @@ class Attempt(ResponseModel):
     worker: str = Field(description="Machine and process", examples=["trainer-2:41/57"])
     started_at: datetime
     ended_at: datetime | None
-    ending: Literal["succeeded", "failed", "cancelled", "lost", "handed_back"] | None = Field(
+    ending: Literal["succeeded", "refused", "failed", "cancelled", "lost", "handed_back"] | None = Field(
         description="Null while it runs"
     )
     detail: str | None = Field(description="Why it ended so, where there is something to say")

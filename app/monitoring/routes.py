@@ -170,10 +170,11 @@ def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
         for group in tx.figures.active_jobs():
             if group.status == JobStatus.QUEUED:
                 waiting[lane_of(group.kind)] += group.number
+        jobs = tx.figures.jobs()
         return Counts(
-            jobs=tx.figures.jobs(),
+            jobs=jobs,
             waiting=waiting,
-            refused_promotions=tx.figures.refused_promotions(),
+            refused_promotions=jobs[JobStatus.REFUSED],
             **tx.figures.kept(),
         )
 

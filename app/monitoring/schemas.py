@@ -94,14 +94,14 @@ class Counts(ResponseModel):
 
     jobs: dict[JobStatus, int] = Field(
         description="By status",
-        examples=[{"queued": 2, "running": 1, "succeeded": 40, "failed": 1, "cancelled": 0}],
+        examples=[{"queued": 2, "running": 1, "succeeded": 40, "refused": 1, "failed": 1, "cancelled": 0}],
     )
     waiting: dict[Literal["training", "quick"], int] = Field(
         description="Queued jobs by the lane of the workers that run them",
         examples=[{"training": 2, "quick": 0}],
     )
     refused_promotions: int = Field(
-        description="Promotions that a gate refused: among the failed jobs, though nothing went wrong",
+        description="Promotions that a gate refused: `refused` of `jobs`",
         examples=[1],
     )
     datasets: int = Field(examples=[6])

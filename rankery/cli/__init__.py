@@ -61,7 +61,8 @@ def rankery(
     """Train, evaluate and serve learning-to-rank models over HTTP.
 
     Exit codes: 0 done; 1 refused or failed, in one sentence on standard error; 2 the command line is not
-    understood; 130 interrupted. With --json, standard output holds JSON and nothing else.
+    understood; 3 the gate of an alias refused a version; 130 interrupted. With --json, standard output holds
+    JSON and nothing else.
     """
 
 

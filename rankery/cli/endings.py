@@ -1,4 +1,4 @@
-"""Exit codes: 0 success, 1 refused or failed, 2 usage error, 130 interrupted."""
+"""Exit codes: 0 success, 1 refused request or failure, 2 usage error, 3 a gate's refusal, 130 interrupted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +9,10 @@ from typer.core import TyperGroup
 
 from rankery.cli.columns import in_words_of_options
 from rankery.cli.printing import say
-from rankery.errors import UserError
+from rankery.errors import JobRefused, UserError
 
 FAILED = 1
+REFUSED = 3
 INTERRUPTED = 130
 
 
@@ -42,7 +43,7 @@ def _one_sentence_errors() -> Iterator[None]:
         yield
     except UserError as error:
         say(in_words_of_options(str(error)))
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(REFUSED if isinstance(error, JobRefused) else FAILED) from None
     except Interrupted as stopped:
         say(str(stopped))
         raise typer.Exit(INTERRUPTED) from None

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED
+from rankery.cli.endings import FAILED, REFUSED
 from rankery.cli.findings import findings_table
 from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import Limit, OfProject
@@ -72,7 +72,7 @@ def wait_for_jobs(
         float | None, typer.Option(min=0, help="Give up after so many seconds.", show_default="never")
     ] = None,
 ) -> None:
-    """Wait until jobs have ended; the exit code is 1 where one failed or was cancelled.
+    """Wait until jobs have ended; the exit code is 1 where one failed or was cancelled, 3 if gates refused.
 
     Example: `rankery jobs wait job_01k9x2z4q7c8v5n3b6r1 --timeout 3600`
     """
@@ -81,8 +81,9 @@ def wait_for_jobs(
     for job in found:
         say(ending(job), always=job.status != "succeeded")
     session.show(found)
-    if any(job.status != "succeeded" for job in found):
-        raise typer.Exit(FAILED)
+    endings = {job.status for job in found} - {"succeeded"}
+    if endings:
+        raise typer.Exit(REFUSED if endings == {"refused"} else FAILED)
 
 
 @jobs.command("cancel")
@@ -126,7 +127,9 @@ def show_history(
 def ending(job: "Job") -> str:
     """Say how a job ended."""
     why = job.problem and (job.problem.detail or job.problem.title)
-    return f"{job.id} failed: {why}" if job.status == "failed" else f"{job.id} {job.status}"
+    return (
+        f"{job.id} {job.status}: {why}" if job.status in {"failed", "refused"} else f"{job.id} {job.status}"
+    )
 
 
 def _progress(job: "Job") -> str:

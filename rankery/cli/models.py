@@ -96,7 +96,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
     """Let an alias point at a version: users of name@alias see it from then on.
 
     Where the alias has a gate, a job compares the two versions first; this waits for it and prints what it
-    found. The exit code is 1 where the gate refuses; --json then says why, with `promoted` false.
+    found. The exit code is 3 where the gate refuses; --json then says why, with `promoted` false.
 
     Example: `rankery models promote web:4 --alias champion`
     """

@@ -71,7 +71,7 @@ def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
     """An empty service says what to do first; nobody at work is said, too."""
     empty = {
         "counts": {
-            "jobs": dict.fromkeys(("queued", "running", "succeeded", "failed", "cancelled"), 0),
+            "jobs": dict.fromkeys(("queued", "running", "succeeded", "refused", "failed", "cancelled"), 0),
             "waiting": {"training": 1, "quick": 0},
             "refused_promotions": 0,
             **dict.fromkeys(("datasets", "models", "evaluations", "comparisons", "rankings"), 0),

@@ -9,7 +9,14 @@ import httpx
 import pytest
 
 from rankery.client import Client
-from rankery.errors import InvalidSettings, JobFailed, KeyRefused, RankeryApiError, ServiceUnreachable
+from rankery.errors import (
+    InvalidSettings,
+    JobFailed,
+    JobRefused,
+    KeyRefused,
+    RankeryApiError,
+    ServiceUnreachable,
+)
 from tests.rankery.answers import dataset_document, job_document
 
 MODEL = {"id": "mdl_1", "name": "web", "version": 1}
@@ -128,6 +135,14 @@ def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
     problem = {"title": "Dataset cannot be read", "detail": "line 3: expected a number"}
     client = client_of(statuses("running", "failed", problem=problem))
     with client, pytest.raises(JobFailed, match=r"the train job job_1 failed: line 3: expected a number"):
+        client.job("job_1").wait(interval_seconds=0)
+
+
+def test_waiting_for_a_job_that_is_refused_says_so() -> None:
+    """A decision of a gate can be told from a failure."""
+    problem = {"title": "Promotion refused", "detail": "web:2 is worse than web:1"}
+    client = client_of(statuses("running", "refused", problem=problem))
+    with client, pytest.raises(JobRefused, match=r"the train job job_1 refused: web:2 is worse than web:1"):
         client.job("job_1").wait(interval_seconds=0)
 
 

@@ -89,11 +89,21 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
     """The refusal says by how much and how surely; the history keeps either with all its numbers."""
     registry.set_gate(require="better", max_slice_drop=0.5)
     refused = registry.promote(2)
-    assert (refused.status, registry.champion()) == ("failed", 1)
+    assert (refused.status, registry.champion()) == ("refused", 1)
     assert refused.problem is not None
     assert refused.problem["title"] == "Promotion refused"
     assert refused.problem["detail"].startswith("web:2 is worse than web:1 by ndcg@5: 0.")
     assert f"over {QUERIES} queries" in refused.problem["detail"]
+    with registry.workshop.store.read() as tx:
+        assert [attempt.ending for attempt in tx.attempts.of(refused.id)] == ["refused"]
+        counted = {
+            count.labels["ending"]
+            for count in tx.tallies.all()
+            if count.labels.get("kind") == "promote" and "ending" in count.labels
+        }
+        (event,) = tx.events.after(0, 100, kinds=["job.ended"], object_id=refused.id)
+    assert counted == {"refused"}
+    assert event.data["status"] == "refused"
     line = registry.last_move()
     assert (line.kind, line.from_version, line.to_version, line.job_id) == ("refused", 1, 2, refused.id)
     assert line.report is not None
@@ -156,7 +166,7 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
 def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
     """The refusal names the model and the counts; a few absent features are on record with the move."""
     workshop, judged = registry.workshop, _synthetic(2)
-    for kept, status in ((2, "failed"), (4, "succeeded")):
+    for kept, status in ((2, "refused"), (4, "succeeded")):
         narrow = judged.with_features(
             np.ascontiguousarray(judged.features[:, :kept]), judged.feature_names[:kept]
         )
@@ -167,7 +177,7 @@ def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None
         assert job.status == status, job.problem
         report = registry.last_move().report
         assert report is not None
-        if status == "failed":
+        if status == "refused":
             assert job.problem is not None
             assert job.problem["title"] == "Promotion refused"
             assert job.problem["detail"] == report["sentence"]

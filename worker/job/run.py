@@ -298,8 +298,8 @@ class JobRun:
         self._remove_consumed()
 
     @contextmanager
-    def failing(self, problem: Values) -> Iterator[Transaction]:
-        """Open the transaction that stores the results of a job and fails it.
+    def refusing(self, problem: Values) -> Iterator[Transaction]:
+        """Open the transaction that stores a decision against what the job was asked for, and ends it.
 
         Raises:
             LeaseLost: The job was given to another worker.
@@ -307,8 +307,8 @@ class JobRun:
         self.check()
         with self._ending_badly() as tx:
             yield tx
-            tx.jobs.fail(self.id, self.token, problem)
-        self.ending = "failed"
+            tx.jobs.refuse(self.id, self.token, problem)
+        self.ending = "refused"
 
     def fail(self, problem: Values) -> None:
         """End the job with a problem."""

@@ -16,7 +16,7 @@ from core.schedules import Cron, dataset_names, training_of_run
 from core.store import Job, Model, Schedule, ScheduleRun, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
-from core.store.repositories.job_states import QUEUED, RUNNING, SUCCEEDED
+from core.store.repositories.job_states import QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
 from core.store.visibility import limited_to
@@ -232,10 +232,9 @@ def _promote(
 
 
 def _conclude_promotion(tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job) -> None:
-    promotion = PromoteJob.from_json(job.spec)
     if job.status == SUCCEEDED:
         _end(tx, schedule, run, RunStatus.PROMOTED, (job.result or {}).get("sentence"))
-    elif tx.aliases.refusal(promotion.model_name, promotion.alias, job.id) is not None:
+    elif job.status == REFUSED:
         _end(tx, schedule, run, RunStatus.REFUSED, (job.problem or {}).get("detail"))
     else:
         _end(tx, schedule, run, RunStatus.FAILED, _reason(job))

@@ -40,7 +40,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         with run.succeeding(result) as tx:
             tx.aliases.promote(promotion)
     else:
-        with run.failing({"title": "Promotion refused", "detail": decision.sentence}) as tx:
+        with run.refusing({"title": "Promotion refused", "detail": decision.sentence}) as tx:
             tx.aliases.refuse(promotion)
 
 

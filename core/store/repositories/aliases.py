@@ -150,16 +150,6 @@ class Aliases:
         compared = self._compared(promotion)
         return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
 
-    def refusal(self, name: str, alias: str, job_id: str) -> AliasMove | None:
-        """Return the record of a job whose version failed the gate of an alias, or None."""
-        rows = select(AliasMove).where(
-            AliasMove.name == name,
-            AliasMove.alias == alias,
-            AliasMove.kind == REFUSED,
-            AliasMove.job_id == job_id,
-        )
-        return self._session.scalar(rows.limit(1))
-
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
         """Undo the last move of an alias, ignoring its gate.
 

@@ -7,9 +7,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core.store.repositories.aliases import REFUSED
 from core.store.repositories.job_states import ACTIVE, STATUSES
-from core.store.tables import AliasMove, Comparison, Dataset, Evaluation, Job, Model, Ranking
+from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,6 @@ class Figures:
         """Count the jobs by status, zeros included."""
         rows = select(Job.status, func.count()).group_by(Job.status)
         return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
-
-    def refused_promotions(self) -> int:
-        """Count the promotions that a gate refused; their jobs have failed."""
-        refused = select(func.count()).select_from(AliasMove).where(AliasMove.kind == REFUSED)
-        return self._session.scalar(refused) or 0
 
     def kept(self) -> dict[str, int]:
         """Count datasets, models and results by table."""

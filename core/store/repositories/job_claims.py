@@ -15,7 +15,7 @@ from core.jobs import main_metric_of
 from core.store.clock import utc_now
 from core.store.repositories.job_iterations import JobIterations
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH
-from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
+from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.tables import Job
 
 HANDED_BACK = "handed_back"
@@ -157,6 +157,14 @@ class JobClaims(JobIterations):
             LeaseLost: The token is no longer the job's.
         """
         return self._finish(id, token, SUCCEEDED, SUCCEEDED, result=result)
+
+    def refuse(self, id: str, token: int, problem: dict[str, Any]) -> Job:
+        """End the job with the decision against what it was asked for, and why.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, REFUSED, REFUSED, problem.get("detail"), problem=problem)
 
     def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
         """End the job with what went wrong.

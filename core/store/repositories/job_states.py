@@ -8,14 +8,16 @@ from core.jobs import JobStatus
 QUEUED = JobStatus.QUEUED
 RUNNING = JobStatus.RUNNING
 SUCCEEDED = JobStatus.SUCCEEDED
+REFUSED = JobStatus.REFUSED
 FAILED = JobStatus.FAILED
 CANCELLED = JobStatus.CANCELLED
 
 TRANSITIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         QUEUED: frozenset({RUNNING, CANCELLED}),
-        RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLED, QUEUED}),
+        RUNNING: frozenset({SUCCEEDED, REFUSED, FAILED, CANCELLED, QUEUED}),
         SUCCEEDED: frozenset(),
+        REFUSED: frozenset(),
         FAILED: frozenset(),
         CANCELLED: frozenset(),
     }

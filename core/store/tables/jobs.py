@@ -87,7 +87,7 @@ class JobAttempt(Base):
     Attributes:
         token: The fencing token of the claim.
         attempt: Its number among the attempts that count.
-        ending: `succeeded`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
+        ending: `succeeded`, `refused`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
         detail: Why it ended so, where there is something to say.
         resumed_from: Iteration of the checkpoint that it went on from, or None.
         phases: `[{"phase", "seconds", "peak_memory_bytes"}]` in order, or None until known.

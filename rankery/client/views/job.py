@@ -7,7 +7,7 @@ from rankery.client.display.texts import count, loss, moment, number, ranks, sec
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
-ENDED = frozenset({"succeeded", "failed", "cancelled"})
+ENDED = frozenset({"succeeded", "refused", "failed", "cancelled"})
 
 
 class JobView(Shown, answers.Job):
@@ -18,7 +18,7 @@ class JobView(Shown, answers.Job):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it succeeded, failed or was cancelled."""
+        """Whether it succeeded, failed, was cancelled or refused what it was asked for."""
         return self.status in ENDED
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.store import Model, Promotion, Store
+from core.store import Model, Store
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded
@@ -42,7 +42,7 @@ def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]
     client.post("/v1/jobs", json=train_request)
     counts = client.get("/v1/counts").json()
     assert counts["jobs"] == {**nothing["jobs"], "queued": nothing["jobs"]["queued"] + 1}
-    assert set(counts["jobs"]) == {"queued", "running", "succeeded", "failed", "cancelled"}
+    assert set(counts["jobs"]) == {"queued", "running", "succeeded", "refused", "failed", "cancelled"}
     assert counts["datasets"] >= 1
     assert [counts[name] for name in ("evaluations", "comparisons", "rankings")] == [0, 0, 0]
 
@@ -58,15 +58,26 @@ def test_jobs_that_wait_are_counted_by_the_workers_that_they_need(
     assert client.get("/v1/counts").json()["waiting"] == {"training": 2, "quick": 1}
 
 
-def test_refused_promotions_are_counted_apart(client: TestClient, store: Store, add_model: AddModel) -> None:
-    """Their jobs have failed, and nothing went wrong."""
-    champion, challenger = add_model("web"), add_model("web")
-    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+def test_refused_promotions_are_counted_apart(client: TestClient, store: Store) -> None:
+    """Nothing went wrong, so they are among no failures: in counts, lists and pages of jobs."""
     assert client.get("/v1/counts").json()["refused_promotions"] == 0
-    refused = Promotion("web", "champion", champion.id, challenger.id, "job_1", None, {"admitted": False})
     with store.begin() as tx:
-        tx.aliases.refuse(refused)
-    assert client.get("/v1/counts").json()["refused_promotions"] == 1
+        job = tx.jobs.add(
+            "promote", {"model_name": "web", "alias": "champion", "systems": [{"system": "web:2"}]}
+        )
+        claimed = tx.jobs.claim(job.id, "w1", 15)
+        assert claimed is not None
+        tx.jobs.refuse(job.id, claimed.token, {"title": "Promotion refused", "detail": "web:2 is worse."})
+    counts = client.get("/v1/counts").json()
+    assert (counts["refused_promotions"], counts["jobs"]["refused"], counts["jobs"]["failed"]) == (1, 1, 0)
+    (listed,) = client.get("/v1/jobs?status=refused").json()["items"]
+    assert (listed["id"], listed["status"], listed["problem"]["detail"]) == (
+        job.id,
+        "refused",
+        "web:2 is worse.",
+    )
+    assert client.get(f"/v1/jobs/{job.id}").json()["attempts"][0]["ending"] == "refused"
+    assert client.get("/v1/jobs?status=failed").json()["items"] == []
 
 
 def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: AddModel) -> None:

@@ -22,7 +22,7 @@ PROMOTE = {
 REFUSED = "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030, over 600 queries"
 
 
-def ended(spec: dict[str, Any], *, result: Any = None, problem: Any = None) -> Make:
+def ended(spec: dict[str, Any], *, result: Any = None, refusal: Any = None) -> Make:
     """Return what puts a job that has ended on record, in one transaction, so that no worker takes it."""
 
     def make(store: Store) -> str:
@@ -30,8 +30,8 @@ def ended(spec: dict[str, Any], *, result: Any = None, problem: Any = None) -> M
             job_id = tx.jobs.add(spec["kind"], spec).id
             claimed = tx.jobs.claim(job_id, "trainer-1:41/57", 3600.0)
             assert claimed is not None
-            if problem:
-                tx.jobs.fail(job_id, claimed.token, problem)
+            if refusal:
+                tx.jobs.refuse(job_id, claimed.token, refusal)
             else:
                 tx.jobs.succeed(job_id, claimed.token, result)
         return job_id
@@ -57,10 +57,11 @@ def imported(store: Store) -> str:
 
 def test_a_promotion_tells_why(visit: Visit, on_record: OnRecord) -> None:
     """In the sentence of its gate, whichever way it went; the list names version and alias."""
-    refused = on_record("refused", ended(PROMOTE, problem={"title": "Promotion refused", "detail": REFUSED}))
+    refused = on_record("refused", ended(PROMOTE, refusal={"title": "Promotion refused", "detail": REFUSED}))
     page = visit.open(f"/jobs/{refused}")
     expect(page.locator("h1")).to_have_text("web:4 for @champion")
     expect(page.locator(".job-problem")).to_contain_text(f"Promotion refused{REFUSED}")
+    expect(page.locator(".job-heading .status")).to_have_text("refused")
     visit.photograph("promotion-refused")
     sentence = "web:4 is better than web:3 by ndcg@10: 0.4510 against 0.4310, p = 0.0030, over 600 queries"
     promoted = on_record("promoted", ended(PROMOTE, result={"model_id": "mdl_2", "sentence": sentence}))

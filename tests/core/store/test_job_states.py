@@ -15,6 +15,7 @@ ALLOWED = {
     ("queued", "running"),
     ("queued", "cancelled"),
     ("running", "succeeded"),
+    ("running", "refused"),
     ("running", "failed"),
     ("running", "cancelled"),
     ("running", "queued"),
@@ -28,6 +29,10 @@ def _claim(tx: Transaction, job: Job) -> None:
 
 def _succeed(tx: Transaction, job: Job) -> None:
     tx.jobs.succeed(job.id, job.token, {})
+
+
+def _refuse(tx: Transaction, job: Job) -> None:
+    tx.jobs.refuse(job.id, job.token, {"title": "Promotion refused", "detail": "It is worse."})
 
 
 def _fail(tx: Transaction, job: Job) -> None:
@@ -54,6 +59,7 @@ def _give_up(tx: Transaction, job: Job) -> None:
 CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
     (_claim, {"queued": "running"}),
     (_succeed, {"running": "succeeded"}),
+    (_refuse, {"running": "refused"}),
     (_fail, {"running": "failed"}),
     (_cancelled, {"running": "cancelled"}),
     (_request_cancel, {"queued": "cancelled"}),
@@ -70,6 +76,8 @@ def _bring(tx: Transaction, status: str) -> Job:
         tx.jobs.claim(job.id, "w1", 15)
     if status == "succeeded":
         _succeed(tx, job)
+    if status == "refused":
+        _refuse(tx, job)
     if status == "failed":
         _fail(tx, job)
     return job
@@ -77,13 +85,13 @@ def _bring(tx: Transaction, status: str) -> Job:
 
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(STATUSES, STATUSES)))
 def test_table(source: str, target: str) -> None:
-    """Of all pairs of statuses, the design's six and no other are allowed."""
+    """Of all pairs of statuses, the design's seven and no other are allowed."""
     assert allows(source, target) == ((source, target) in ALLOWED)
 
 
 def test_terminal_statuses() -> None:
     """A status is terminal when nothing follows it; the table cannot be changed."""
-    assert {"succeeded", "failed", "cancelled"} == TERMINAL
+    assert {"succeeded", "refused", "failed", "cancelled"} == TERMINAL
     assert {"queued", "running"} == ACTIVE
     with pytest.raises(TypeError):
         TRANSITIONS["failed"] = frozenset({"queued"})  # type: ignore[index]
@@ -119,7 +127,7 @@ def test_refused_changes_say_so(store: Store) -> None:
     for status in sorted(TERMINAL):
         with store.begin() as tx:
             job = _bring(tx, status)
-            for change in (_succeed, _fail, _cancelled):
+            for change in (_succeed, _refuse, _fail, _cancelled):
                 with pytest.raises(LeaseLost):
                     change(tx, job)
             with pytest.raises(WrongState):

@@ -317,6 +317,39 @@ def test_trainings_are_listed_by_their_validation_data(database: Database) -> No
     assert [row["main_metric"] for row in _by_id(database)] == [0.3] * len(jobs)
 
 
+def test_refusals_are_no_failures(database: Database) -> None:
+    """A promotion that a gate refused before it had a status gets it; other failures stay failures."""
+    shared = {"status": "failed", "spec": {}, "attempt": 1, "token": 1, "cancel_requested": False}
+    shared |= {"priority": 0, "created_at": MOMENT, "kind": "promote"}
+    database.upgrade("0028")
+    jobs = [{"id": f"job_{name}", **shared} for name in ("broken", "refused")]
+    attempts = [
+        {
+            "job_id": job["id"],
+            "token": 1,
+            "attempt": 1,
+            "worker": "w",
+            "started_at": MOMENT,
+            "ending": "failed",
+        }
+        for job in jobs
+    ]
+    move = {
+        "id": "mov_1",
+        "name": "web",
+        "alias": "best",
+        "kind": "refused",
+        "job_id": "job_refused",
+        "at": MOMENT,
+    }
+    database.fill({"jobs": jobs, "job_attempts": attempts, "alias_moves": [move]})
+    for revision, status in (("0029", "refused"), ("0028", "failed")):
+        (database.upgrade if status == "refused" else database.downgrade)(revision)
+        assert [row["status"] for row in _by_id(database)] == ["failed", status]
+        endings = {row["job_id"]: row["ending"] for row in database.rows()["job_attempts"]}
+        assert endings == {"job_broken": "failed", "job_refused": status}
+
+
 def _by_id(database: Database) -> list[Row]:
     return sorted(database.rows()["jobs"], key=lambda row: str(row["id"]))
 

@@ -345,7 +345,7 @@ def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: Embedded
 def test_models_are_promoted_and_taken_back(
     trained: dict[str, Any], stack: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a gate at once; with one, its verdict is printed, and a refusal is a failure."""
+    """Without a gate at once; with one, its verdict is printed, and a refusal has an exit code of its own."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     moved = rankery(stack, "models", "promote", "web:1", "--json")
     assert (moved.document["model"]["aliases"], moved.sentence) == (["champion"], "web@champion is web:1")
@@ -356,7 +356,7 @@ def test_models_are_promoted_and_taken_back(
         test = trained["job"]["spec"]["test_dataset_id"]
         client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "require": "better"})
         refused = rankery(stack, "models", "promote", "web:2")
-        assert refused.code == 1
+        assert refused.code == 3
         assert "web:2 is worse than web:1 by ndcg@5: " in refused.sentence
         client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "p": 1e-9})
     admitted = rankery(stack, "models", "promote", "web:3", "--json")

@@ -63,14 +63,8 @@ export function foundWords({ kind, result }) {
   return `${words.join("; ")}.`;
 }
 
-/** Check whether its gate refused a promotion: the job has failed by its status, and nothing went wrong. @param {Job} job */
-export function isRefusal({ kind, status, problem }) {
-  return kind === "promote" && status === "failed" && problem?.title === "Promotion refused";
-}
-
 /** @param {Job} job */
 export function statusWord(job) {
-  if (isRefusal(job)) return "refused";
   return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
 }
 

@@ -11,7 +11,6 @@ import { jobDetail } from "../jobs/detail.js";
 import {
   foundWords,
   isActive,
-  isRefusal,
   iterationWord,
   limitWords,
   marks,
@@ -112,8 +111,8 @@ function attemptRow(
 ) {
   const word = iterationWord({ spec });
   const problem = ending === "failed" || ending === "lost";
-  // The problem of a job that has failed stands at the top of its page.
-  const said = ending !== "failed" && !detail?.includes(worker) ? detail : null;
+  // The problem of a job that has failed, or what refused it, stands at the top of its page.
+  const said = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
   return h(
     "tr",
     { "data-ending": ending || "running" },
@@ -366,7 +365,7 @@ async function build(first) {
   return async (job) => {
     document.title = `${job.title}: ${job.status} · Rankery`;
     setText(status, statusWord(job));
-    setAttribute(status, "data-status", isRefusal(job) ? "refused" : job.status);
+    setAttribute(status, "data-status", job.status);
     replace(
       meta,
       `${job.kind_label} · `,

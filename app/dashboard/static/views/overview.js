@@ -4,7 +4,7 @@
  */
 import { verdictChip } from "../evaluation/verdict.js";
 import { progressBar } from "../figures/marks.js";
-import { isRefusal, statusWord } from "../jobs/labels.js";
+import { statusWord } from "../jobs/labels.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { announce, elementById, findAll, h, problemBox, replace, setAttribute, setText, svg } from "../page/dom.js";
@@ -107,13 +107,8 @@ function failure(job) {
 function failureAction(ids, words) {
   keepDismissed(ids);
   announce(words);
-  replace(at("failures"), ...failureList(failures(shown.failed)));
+  replace(at("failures"), ...failureList(shown.failed.items));
   findAll(at("failures"), "button", HTMLButtonElement)[0]?.focus();
-}
-
-/** Return the jobs that failed, without promotions that their gate refused. @param {{items: Job[]}} failed */
-function failures({ items }) {
-  return items.filter((job) => !isRefusal(job));
 }
 
 /**
@@ -140,12 +135,12 @@ function resultList(comparisons, promotions) {
       sentence,
     })),
     ...promotions
-      .filter((job) => job.status === "succeeded" || isRefusal(job))
+      .filter((job) => job.status === "succeeded" || job.status === "refused")
       .map((job) => ({
         at: job.finished_at ?? job.created_at,
         href: jobPage(job.id),
         title: job.title,
-        verdict: isRefusal(job) ? "refused" : "promoted",
+        verdict: job.status === "refused" ? "refused" : "promoted",
         sentence: job.result?.sentence ?? job.problem?.detail,
       })),
   ].sort((one, other) => other.at.localeCompare(one.at));
@@ -335,7 +330,7 @@ function firstSteps({ datasets, models, comparisons }) {
 
 const ACTIVE_SHOWN = 8;
 const SHOWN = 5;
-const READ = 25; // failures, among which some are dismissed and some were refusals
+const READ = 25; // failures, among which some are dismissed
 const ACTIVE_FIELDS =
   "kind,kind_label,title,status,progress,attempt,cancel_requested,resumable_from,created_at,started_at,finished_at";
 const ENDED_FIELDS = "kind,kind_label,title,status,result.sentence,problem,created_at,finished_at";
@@ -391,7 +386,7 @@ async function refresh(mayDiffer) {
   if (changed("counts")) showCounts(found.counts);
   if (changed("counts", "workers")) replace(at("banner"), waitingBanner(found.counts.waiting, found.workers.items));
   if (changed("running", "queued")) showActive([...found.running.items, ...found.queued.items], found.counts.jobs);
-  if (changed("failed")) replace(at("failures"), ...failureList(failures(found.failed)));
+  if (changed("failed")) replace(at("failures"), ...failureList(found.failed.items));
   if (changed("comparisons", "promotions"))
     replace(at("results"), resultList(found.comparisons.items, found.promotions.items));
   if (changed("champions")) replace(at("champions"), championList(found.champions.items));
@@ -408,12 +403,12 @@ async function readAll(sources) {
 
 /** @param {Counts} counts */
 function showCounts(counts) {
-  const { jobs, refused_promotions: refused, datasets, models, evaluations, comparisons, rankings } = counts;
+  const { jobs, datasets, models, evaluations, comparisons, rankings } = counts;
   /** @type {[name: string, number: number, href: string][]} */
   const tiles = [
     ["Running", jobs.running, "/jobs?status=running"],
     ["Queued", jobs.queued, "/jobs?status=queued"],
-    ["Failed", Math.max(0, jobs.failed - refused), "/jobs?status=failed"],
+    ["Failed", jobs.failed, "/jobs?status=failed"],
     ["Datasets", datasets, "/datasets"],
     ["Models", models, "/models"],
     ["Evaluations", evaluations, "/evaluations"],

@@ -1,0 +1,27 @@
+"""Promotions that their gate refused have a status of their own; they were failed jobs."""
+
+from alembic import op
+
+revision = "0029"
+down_revision = "0028"
+branch_labels = None
+depends_on = None
+
+_REFUSED = "SELECT job_id FROM alias_moves WHERE kind = 'refused'"
+
+
+def upgrade() -> None:
+    _rename("failed", "refused")
+
+
+def downgrade() -> None:
+    _rename("refused", "failed")
+
+
+def _rename(before: str, after: str) -> None:
+    op.execute(
+        f"UPDATE jobs SET status = '{after}' WHERE status = '{before}' AND id IN ({_REFUSED})"  # noqa: S608 - constants
+    )
+    op.execute(
+        f"UPDATE job_attempts SET ending = '{after}' WHERE ending = '{before}' AND job_id IN ({_REFUSED})"  # noqa: S608
+    )
