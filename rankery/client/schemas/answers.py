@@ -77,7 +77,7 @@ class CancelledJob(Answer):
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
     """`cancelled` where it was queued; `stopping` where it runs, within moments; `already_ended` where nothing was left to stop; `missing` where there is no such job"""
 
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = (
+    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"] | None = (
         None
     )
     """Its status now; null where it is missing"""
@@ -216,7 +216,7 @@ class Counts(Answer):
     """Queued jobs by the lane of the workers that run them"""
 
     refused_promotions: int
-    """Promotions that a gate refused: among the failed jobs, though nothing went wrong"""
+    """Promotions that a gate refused: `refused` of `jobs`"""
 
     datasets: int
     models: int
@@ -1043,8 +1043,12 @@ class JobCurves(Answer):
     attempt: int
     """Start again without `after` when it is another one: the curves may have begun anew"""
 
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    """How far a job is."""
+    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
+    """
+    How far a job is.
+
+    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    """
 
 
 class JobHistories(Answer):
@@ -1806,7 +1810,7 @@ class Attempt(Answer):
 
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    ending: Literal["succeeded", "failed", "cancelled", "lost", "handed_back"] | None = (
+    ending: Literal["succeeded", "refused", "failed", "cancelled", "lost", "handed_back"] | None = (
         None
     )
     """Null while it runs"""
@@ -2275,8 +2279,12 @@ class Job(Answer):
     project: str | None = None
     """The project that it belongs to; null for none"""
 
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    """How far a job is."""
+    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
+    """
+    How far a job is.
+
+    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    """
 
     spec: dict[str, Any]
     """What was asked for, all defaults and references spelled out"""
@@ -2358,8 +2366,12 @@ class JobWithAttempts(Answer):
     project: str | None = None
     """The project that it belongs to; null for none"""
 
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    """How far a job is."""
+    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
+    """
+    How far a job is.
+
+    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    """
 
     spec: dict[str, Any]
     """What was asked for, all defaults and references spelled out"""

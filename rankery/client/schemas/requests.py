@@ -804,8 +804,12 @@ class JobSelection(TypedDict):
     """Ids of jobs"""
 
 
-JobStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-"""How far a job is."""
+JobStatus: TypeAlias = Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
+"""
+How far a job is.
+
+`refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+"""
 
 
 class JobFilter(TypedDict):

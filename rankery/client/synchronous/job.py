@@ -14,7 +14,7 @@ from rankery.client.reading import read
 from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.history import History
 from rankery.client.views.job import JobView
-from rankery.errors import JobFailed
+from rankery.errors import JobFailed, JobRefused
 
 if TYPE_CHECKING:
     from rankery.client.synchronous.comparison import Comparison
@@ -69,7 +69,7 @@ class Job(JobView, Deletable):
             This job, which has succeeded.
 
         Raises:
-            JobFailed: It failed or was cancelled.
+            JobFailed: It failed or was cancelled; `JobRefused` where a gate refused the version.
             TimeoutError: It has not ended in time.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
@@ -83,7 +83,7 @@ class Job(JobView, Deletable):
                 if self.status == "succeeded":
                     return self
                 if self.has_ended:
-                    raise JobFailed(self)
+                    raise JobRefused(self) if self.status == "refused" else JobFailed(self)
                 if deadline is not None and monotonic() > deadline:
                     raise TimeoutError(f"job {self.id} is still {self.status} after {timeout_seconds:g} s")
                 time.sleep(interval)

@@ -63,7 +63,7 @@ class JobCalls(Calls):
 
         Args:
             kind: Only those of this kind, such as `train`.
-            status: Only those `queued`, `running`, `succeeded`, `failed` or `cancelled`.
+            status: Only those `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
             tag: Only those with a tag, as `name` or `name:value`; of several, with all.
             project: Only those of this project; `-` for those of none.
         """
