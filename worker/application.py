@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from celery import Celery, signals
+from celery.apps.worker import Worker, install_worker_term_handler
 
 from core.store import RUN_JOB, Store, queue_of
 from worker.process.logs import configure_logging
@@ -75,7 +76,8 @@ def run_lane(settings: WorkerSettings, lane: str) -> None:
     concurrency, threads = settings.concurrency_of(lane), settings.threads_per_job
     _LOG.info("worker.starting", lane=lane, concurrency=concurrency, threads=threads)
     celery = make_celery(settings, lane)
-    worker = celery.Worker(
+    worker = _LaneWorker(
+        app=celery,
         pool="prefork",
         loglevel=settings.log_level.upper(),
         quiet=True,
@@ -84,6 +86,15 @@ def run_lane(settings: WorkerSettings, lane: str) -> None:
         without_heartbeat=True,
     )
     worker.start()
+
+
+class _LaneWorker(Worker):  # type: ignore[misc]
+    """A worker of Celery that writes nothing past the log when it is asked to stop."""
+
+    def install_platform_tweaks(self, worker: Any) -> None:
+        """Install Celery's signal handlers; that of SIGTERM without its banner, which is not a log line."""
+        super().install_platform_tweaks(worker)
+        install_worker_term_handler(worker, verbose=False)
 
 
 def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, sweeper: Sweeper) -> None:

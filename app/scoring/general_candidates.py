@@ -132,6 +132,8 @@ def _fill(
     if problems:
         return problems
     for parts, column, value in items:
+        if len(problems) == MAX_PROBLEMS:
+            return problems
         if value is None:
             continue
         if isinstance(value, str):
@@ -155,6 +157,8 @@ def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_I
     problems: list[InputProblem] = []
     owners: dict[int, str] = {}
     for name, value in values.items():
+        if len(problems) == MAX_PROBLEMS:
+            return items, problems
         block = model.blocks.get(name)
         detail = _block_problem(value, block) if block else _feature_problem(name, value, model)
         if detail is not None:

@@ -113,6 +113,16 @@ class Arrival:
             raise _Abandoned
         self._remove_stored()
 
+    def require_upload(self) -> None:
+        """Raise where the upload was deleted meanwhile, with all that was stored of it.
+
+        Raises:
+            NotFound: It was.
+            StoreUnavailable: The database cannot be reached.
+        """
+        with self._store.read() as tx:
+            tx.uploads.require(self._upload_id)
+
     def _begin_part(self) -> BinaryIO:
         name = f"{self.position}-{self._writer}"
         self._part = UploadPart(upload_id=self._upload_id, start=self.position, size_bytes=0, name=name)
@@ -167,6 +177,7 @@ async def receive_piece(body: AsyncIterator[bytes], arrival: Arrival, max_bytes:
 
     Raises:
         HTTPException: 413 where there are more, 460 where the checksum is wrong.
+        NotFound: The upload was deleted meanwhile.
         StoreFull: There is no room for them.
         UploadTakenOver: Another request has taken the upload over.
     """
@@ -184,6 +195,7 @@ async def receive_piece(body: AsyncIterator[bytes], arrival: Arrival, max_bytes:
         await run_in_threadpool(arrival.finish)
     except RankeryError:
         await run_in_threadpool(arrival.abandon)
+        await run_in_threadpool(arrival.require_upload)
         raise
     except BaseException:
         with anyio.CancelScope(shield=True):  # the server may be on its way down

@@ -50,9 +50,13 @@ def described(content: bytes) -> dict[str, Any]:
         description = json.loads(header["__metadata__"][METADATA_KEY])
     except (struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError("the file is no model of Rankery") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if not isinstance(description, dict) or not _is_current(description.get("format")):
         raise ModelError("the model was written by another release of Rankery")
     return description
+
+
+def _is_current(release: object) -> bool:
+    return type(release) is int and release == FORMAT  # True is equal to 1
 
 
 def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:

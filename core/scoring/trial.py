@@ -115,7 +115,7 @@ def check_names(names: tuple[str, ...], max_features: int) -> None:
         raise ModelError(f"the model has {len(names):,} features; {max_features:,} are the most accepted")
     if len(set(names)) < len(names):
         raise ModelError("two of the model's features have the same name")
-    if any(len(name) > MAX_NAME_CHARACTERS or not name.isprintable() for name in names):
+    if any(not 1 <= len(name) <= MAX_NAME_CHARACTERS or not name.isprintable() for name in names):
         raise ModelError(f"a feature's name is not 1 to {MAX_NAME_CHARACTERS:,} printable characters long")
 
 

@@ -216,6 +216,8 @@ def test_every_line_is_json(traced: Traced) -> None:
         (unknown,) = [event for event in events[part] if event["event"] == "setting.unknown"]
         assert unknown["variable"] == "RANKERY_LEASE_SECOND"
         assert unknown["hint"] == "did you mean RANKERY_LEASE_SECONDS?"
+    # What Celery prints past its log is none of it.
+    assert not [event for event in events["worker"] if "shutdown (MainProcess)" in event["event"]]
     said = [_event(line)["event"] for line in traced.lines]
     assert "rankery: RANKERY_LEASE_SECOND is no setting: did you mean RANKERY_LEASE_SECONDS?" in said
     assert said[-1] == "rankery: stopping"

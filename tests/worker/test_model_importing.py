@@ -202,6 +202,7 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
         ("cut", "damaged"),
         ("infinite", "layers.0.weights are not all finite"),
         ("names", "not 1 to 1,000 printable characters"),
+        ("nameless", "not 1 to 1,000 printable characters"),
         ("huge", "as the score of a random document"),
     ],
 )
@@ -213,8 +214,9 @@ def test_a_hostile_network_is_refused(case: str, words: str) -> None:
     if case == "huge":
         network.inputs.means[:] = 1e308
         network.inputs.deviations[:] = 1e-300
-    if case == "names":
-        network = replace(network, feature_names=("a", "b", "c", "\x1b[31m"))
+    if case in ("names", "nameless"):
+        last = "\x1b[31m" if case == "names" else ""
+        network = replace(network, feature_names=("a", "b", "c", last))
     content = write_network(network)
     content = {"foreign": save({"x": np.zeros(3)}), "cut": content[:-4]}.get(case, content)
     with pytest.raises(ModelError, match=words):

@@ -207,9 +207,7 @@ def is_project_name(name: str) -> bool:
 def _agreed(name: ModelName, given: str | None) -> str | None:
     allowed = projects()
     if allowed is not None and name.project not in allowed:
-        raise InvalidInput.at(
-            "/model_name", f"{name.name} names models of another project; choose another name"
-        )
+        raise InvalidInput.at("/model_name", f"{name.name} is not available; choose another name")
     if given not in (None, name.project):
         owner = "no project" if name.project is None else f"the project {name.project}"
         raise InvalidInput.at(

@@ -62,6 +62,15 @@ class Uploads:
             raise NotFound("upload", id)
         return upload
 
+    def require(self, id: str) -> None:
+        """Raise where there is no upload, of whichever API key.
+
+        Raises:
+            NotFound: There is none.
+        """
+        if self._session.get(Upload, id) is None:
+            raise NotFound("upload", id)
+
     def open_of(self, key_id: str | None) -> Sequence[Upload]:
         """List the uploads of an API key that were not used, newest first."""
         of_key = Upload.key_id.is_(None) if key_id is None else Upload.key_id == key_id

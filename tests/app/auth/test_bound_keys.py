@@ -335,7 +335,9 @@ def test_uploads_cannot_name_foreign_objects(
     assert answer.status_code == 404, answer.text
     model = {"file": ("model.txt", b"tree\n")}
     answer = client.post("/v1/models", data={"name": SECRET_NAME}, files=model, headers=bound)
-    assert [error["pointer"] for error in answer.json()["errors"]] == ["/name"]
+    assert answer.json()["errors"] == [
+        {"pointer": "/name", "detail": f"{SECRET_NAME} is not available; choose another name"}
+    ]
 
 
 def test_what_is_about_all_projects_is_refused(

@@ -115,6 +115,8 @@ def _filled(value: float) -> Callable[[Any], Any]:
     ("change", "message"),
     [
         (_set("format", 2), "another release"),
+        (_set("format", True), "another release"),
+        (_set("format", 1.0), "another release"),
         (_set("kind", "sum"), "no network"),
         (_set("feature_names", []), "name its features"),
         (_set("feature_names", ["a", "b", 3]), "name its features"),
