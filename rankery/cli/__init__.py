@@ -62,7 +62,7 @@ def rankery(
 
     Exit codes: 0 done; 1 refused or failed, in one sentence on standard error; 2 the command line is not
     understood; 3 the gate of an alias refused a version; 130 interrupted. With --json, standard output holds
-    JSON and nothing else.
+    JSON and nothing else; where a command failed, its problem.
     """
 
 

@@ -14,8 +14,15 @@ from rich.console import RenderableType
 
 from rankery.cli.endings import Interrupted
 from rankery.cli.options import DEFAULT_DATA_DIR
-from rankery.cli.printing import say, show, show_json
-from rankery.errors import JobFailed, KeyRefused, PackageMissing, StackError, UserError
+from rankery.cli.printing import json_line, say, show, show_json, show_text
+from rankery.errors import (
+    JobFailed,
+    KeyRefused,
+    PackageMissing,
+    RankeryApiError,
+    StackError,
+    UserError,
+)
 from rankery.server_package import require_server_package
 from rankery.verbosity import quietly
 
@@ -55,6 +62,7 @@ class ServiceConnection:
     ) -> None:
         self.json = json
         self._quiet = quiet
+        self._has_shown = False
         self._starts_service = False
         self._url = url
         self._api_key = api_key
@@ -71,6 +79,9 @@ class ServiceConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._resources.close()
+        if isinstance(error, UserError) and self.json and not self._has_shown:
+            problem = error.problem if isinstance(error, RankeryApiError) else {"detail": str(error)}
+            show_text(f"{json_line({'problem': problem})}\n")
         if isinstance(error, KeyRefused):
             raise KeyWanted(self._key_sentence(error)) from error
 
@@ -93,6 +104,7 @@ class ServiceConnection:
 
     def show(self, document: Any, *pictures: RenderableType) -> None:
         """Print a result: plain values for programs, or tables and sentences for people."""
+        self._has_shown = True
         if self.json:
             show_json(document)
         else:

@@ -1,4 +1,7 @@
-"""Exit codes: 0 success, 1 refused request or failure, 2 usage error, 3 a gate's refusal, 130 interrupted."""
+"""Exit codes: 0 success, 1 refused request or failure, 2 usage error, 3 a gate's refusal, 130 interrupted.
+
+A usage error shows in the words of the command line, before a file is read or a service does anything.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +12,11 @@ from typer.core import TyperGroup
 
 from rankery.cli.columns import in_words_of_options
 from rankery.cli.printing import say
+from rankery.cli.texts import NotUnderstood
 from rankery.errors import JobRefused, UserError
 
 FAILED = 1
+NOT_UNDERSTOOD = 2
 REFUSED = 3
 INTERRUPTED = 130
 
@@ -43,10 +48,16 @@ def _one_sentence_errors() -> Iterator[None]:
         yield
     except UserError as error:
         say(in_words_of_options(str(error)))
-        raise typer.Exit(REFUSED if isinstance(error, JobRefused) else FAILED) from None
+        raise typer.Exit(_code_of(error)) from None
     except Interrupted as stopped:
         say(str(stopped))
         raise typer.Exit(INTERRUPTED) from None
     except KeyboardInterrupt:
         say("stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _code_of(error: UserError) -> int:
+    if isinstance(error, NotUnderstood):
+        return NOT_UNDERSTOOD
+    return REFUSED if isinstance(error, JobRefused) else FAILED

@@ -1,6 +1,5 @@
 """`rankery export`: a model for another engine, with the proof."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,10 +16,12 @@ from rankery.cli.options import file_option
 from rankery.cli.printing import facts, plain, say
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
-from rankery.cli.texts import NotUnderstood
+from rankery.cli.texts import object_of_file
 
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import EngineParity, ExportParity
+
+_NAMES = '{"f1": "bm25(title)"}'
 
 
 @on_service
@@ -98,7 +99,7 @@ def export(
         return
     if model is None or format is None or output is None:
         raise WrongUsage("give MODEL, --format and --output; --list tells the formats")
-    names = None if feature_names is None else _names(feature_names)
+    names = None if feature_names is None else object_of_file(feature_names, _NAMES)
     judged = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {
         "target_version": target_version,
@@ -161,13 +162,3 @@ def _compared(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
         return
     beside = engine.neighbours
     yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"
-
-
-def _names(path: Path) -> dict[str, str]:
-    try:
-        names = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise NotUnderstood(f"{path.name} is no JSON: {error}") from None
-    if not isinstance(names, dict):
-        raise NotUnderstood(f'{path.name} must hold an object such as {{"f1": "bm25(title)"}}')
-    return names

@@ -8,11 +8,11 @@ import typer
 
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference, model_facts
 from rankery.cli.printing import facts, say
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
+from rankery.errors import FileUnusable
 
 mlflow = typer.Typer(
     help="Exchange models with MLflow; needs `pip install 'rankery[mlflow]'`.", no_args_is_help=True
@@ -91,7 +91,7 @@ def import_model(
     found = find_model(folder)
     known = name or found.name
     if known is None:
-        raise WrongUsage(f"{folder} does not say what its model is called; give --name")
+        raise FileUnusable(f"{folder} does not say what its model is called; give --name")
     tags = {**found.tags, **assigned(tag, "--tag")}
     job = session.client.import_model(
         found.file, known, description=description or found.description, tags=tags or None, progress=False

@@ -14,7 +14,7 @@ from rankery.cli.paper_tables import estimate_tables, report_tables
 from rankery.cli.printing import facts, plain, say, show_text, table
 from rankery.cli.references import data_of
 from rankery.cli.service_options import on_service
-from rankery.errors import ExperimentFailed, RankeryApiError
+from rankery.errors import ExperimentFailed, FileUnusable, RankeryApiError
 
 if TYPE_CHECKING:
     from rankery.client import Experiment
@@ -218,7 +218,7 @@ def _readable(folder: Path) -> Iterator[None]:
 def _file_of(folder: Path, part: str) -> Path:
     found = next((folder / name for name in _FILES[part] if (folder / name).is_file()), None)
     if found is None:
-        raise WrongUsage(f"{folder} has no {' or '.join(_FILES[part])}")
+        raise FileUnusable(f"{folder} has no {' or '.join(_FILES[part])}")
     return found
 
 

@@ -14,7 +14,7 @@ from rankery.cli.names import LOSSES
 from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.service_options import on_service
-from rankery.cli.texts import json_object, settings
+from rankery.cli.texts import object_of_file, settings
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def create_schedule(
     if ways.count(True) != 1:
         raise WrongUsage("give --model and --dataset, or --drift MODEL, or --from-json FILE")
     if from_json is not None:
-        job = json_object(from_json.read_text("utf-8"), "--from-json")
+        job = object_of_file(from_json, '{"kind": "drift", "model": "web"}')
     elif drift is not None:
         job = {"kind": "drift", "model": drift}
     elif model is None or dataset is None:

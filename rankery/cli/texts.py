@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from rankery.errors import UserError
+from rankery.errors import FileUnusable, UserError
 
 
 class NotUnderstood(UserError):
-    """A value on the command line is not of the form it should have."""
+    """A value on the command line is not of the form it should have; the exit code is 2."""
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
@@ -23,6 +24,21 @@ def json_object(text: str, option: str) -> dict[str, Any]:
         raise NotUnderstood(f"{option} is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise NotUnderstood(f'{option} must be a JSON object such as {{"label": "grade"}}, not {text}')
+    return value
+
+
+def object_of_file(path: Path, example: str) -> dict[str, Any]:
+    """Read the JSON object that a file holds.
+
+    Raises:
+        FileUnusable: It holds none.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise FileUnusable(f"{path.name} is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise FileUnusable(f"{path.name} must hold a JSON object such as {example}")
     return value
 
 

@@ -1,6 +1,5 @@
 """Build training requests."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,18 +9,20 @@ from typing import Any
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.references import data_of
-from rankery.cli.texts import NotUnderstood
+from rankery.cli.texts import NotUnderstood, object_of_file
+from rankery.errors import FileUnusable, UserError
 
 NONE = "none"
+_TRAINING = '{"kind": "train", "model_name": …, "loss": …}'
 _SIMILAR = 0.8
 _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
-class NoSuchLoss(NotUnderstood):
+class NoSuchLoss(UserError):
     """A loss that the service does not have."""
 
 
-class NoSuchHyperparameter(NotUnderstood):
+class NoSuchHyperparameter(UserError):
     """A hyperparameter that neither trees nor the scorer have."""
 
 
@@ -134,16 +135,11 @@ def job_of_file(path: Path) -> dict[str, Any]:
     """Read the body of a job.
 
     Raises:
-        NotUnderstood: It is no training.
+        FileUnusable: It is no training.
     """
-    try:
-        body = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise NotUnderstood(f"{path.name} is no JSON: {error}") from None
-    if not isinstance(body, dict) or body.get("kind", "train") != "train" or "loss" not in body:
-        raise NotUnderstood(
-            f'{path.name} must hold a training: {{"kind": "train", "model_name": …, "loss": …}}'
-        )
+    body = object_of_file(path, _TRAINING)
+    if body.get("kind", "train") != "train" or "loss" not in body:
+        raise FileUnusable(f"{path.name} must hold a training: {_TRAINING}")
     return {"kind": "train", **body}
 
 

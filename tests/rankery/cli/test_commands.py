@@ -466,11 +466,6 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         (("train", "train.txt", "--init-model", "nobody"), "there is no model 'nobody'"),
         (("train", "train.txt", "--leave-out-feature", "f9"), "the dataset has no feature 'f9'"),
         (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
-        (("train", "train.txt", "--validation", "3"), "a share of the queries is above 0 and below 1, not 3"),
-        (
-            ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
-            "--early-stopping watches the --validation data",
-        ),
         (
             ("train", "none.txt"),
             "none.txt is no file here, and there is no dataset 'none.txt'; see `rankery datasets",
@@ -511,6 +506,62 @@ def test_what_is_refused_is_one_sentence(
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments))
     assert (done.code, done.output) == (1, "")
     assert sentence in done.sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("train", "train.txt", "--validation", "3"), "a share of the queries is above 0 and below 1, not 3"),
+        (
+            ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
+            "--early-stopping watches the --validation data",
+        ),
+        (("train", "train.txt", "--set", "num_leaves"), "--set wants name=value, not 'num_leaves'"),
+        (("tags", "web:1", "--set", "team"), "--set wants name=value, not 'team'"),
+        (("train", "train.txt", "--scorer", "forest"), "--scorer is one of "),
+        (
+            ("tune", "train.txt", "--space", "mu"),
+            "--space takes NAME=LOW..HIGH",
+        ),
+        (("datasets", "upload", "FOLDER/train.txt", "--columns", "["), "--columns is no JSON"),
+        (
+            ("papers", "run", "lambdaloss-2018", "--folds", "one"),
+            "--folds one: write numbers like",
+        ),
+    ],
+)
+def test_values_that_are_not_understood_end_with_2(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    """As an unknown option does, whichever part of the command line reads them."""
+    done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments))
+    assert (done.code, done.output) == (2, "")
+    assert sentence in done.errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("models", "promote", "nothing:1"), {"status": 404, "detail": "there is no model 'nothing:1'"}),
+        (("train", "FOLDER/broken.txt"), {"detail": "file broken.txt, line 2, column 9: expected a number"}),
+        (("rank", "web", "none.csv"), {"detail": "none.csv cannot be read: No such file or directory"}),
+    ],
+)
+def test_programs_are_told_the_problem(
+    trained: dict[str, Any],
+    stack: EmbeddedStack,
+    folder: Path,
+    arguments: tuple[str, ...],
+    problem: dict[str, Any],
+) -> None:
+    """One line of JSON on standard output, beside the sentence on standard error."""
+    done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments), "--json")
+    assert done.code == 1
+    (line,) = done.output.splitlines()
+    found = json.loads(line)["problem"]
+    assert problem.items() - {("detail", problem["detail"])} <= found.items()
+    assert problem["detail"] in found["detail"]
+    assert problem["detail"] in done.sentence
 
 
 def test_a_service_that_is_not_there_is_one_sentence() -> None:

@@ -73,22 +73,27 @@ def test_several_files_are_held_against_each_other(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "sentence"),
+    ("content", "options", "code", "sentence"),
     [
-        ("1 qid:1 1:0.5\n0 qid:1 1:no\n", (), "file bad.txt, line 2, column 9: expected a number"),
-        ("a,b\n1,2\n", (), "line 1: expected a column for the label"),
-        (JUDGED, ("--columns", "[1]"), '--columns must be a JSON object such as {"label": "grade"}, not [1]'),
-        (JUDGED, ("--columns", "{"), "--columns is no JSON"),
+        ("1 qid:1 1:0.5\n0 qid:1 1:no\n", (), 1, "file bad.txt, line 2, column 9: expected a number"),
+        ("a,b\n1,2\n", (), 1, "line 1: expected a column for the label"),
+        (
+            JUDGED,
+            ("--columns", "[1]"),
+            2,
+            '--columns must be a JSON object such as {"label": "grade"}, not [1]',
+        ),
+        (JUDGED, ("--columns", "{"), 2, "--columns is no JSON"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(
-    tmp_path: Path, content: str, options: tuple[str, ...], sentence: str
+    tmp_path: Path, content: str, options: tuple[str, ...], code: int, sentence: str
 ) -> None:
     """With the file, the line and the column."""
     path = tmp_path / "bad.txt"
     path.write_text(content)
     done = run("doctor", path, *options)
-    assert (done.code, done.output) == (1, "")
+    assert (done.code, done.output) == (code, "")
     assert sentence in done.sentence
     assert len(done.errors.splitlines()) == 1
 

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from rankery.embedded.stack import EmbeddedStack
+from tests.guide.blocks import blocks
+from tests.guide.conftest import ROOT
 
+PAGE = ROOT / "docs" / "how-to" / "command-line.md"
 COLUMNS = """'{"label": "grade", "query": "search", "document": "doc"}'"""
 # What the engineer types, step by step; each must end well, and say nothing that was not to be expected.
 STEPS = {
@@ -34,17 +37,8 @@ STEPS = {
     "replay golden vectors": """
         mkdir replay && cd replay && python3 -m zipfile -e ../replay.zip . && python3 -P ../replay.py""",
     "nightly": """
-        cat > nightly.sh <<'END'
-#!/bin/bash
-set -uo pipefail
-if rankery train judged.csv --name web --loss lambdarank --quiet --json > training.json; then
-    rankery models promote web --alias champion --quiet --json 2>> nightly.log > promotion.json
-    python3 -m json.tool --compact promotion.json
-else
-    echo '{"promoted": false, "model": null, "sentence": "the training failed"}'
-fi
-END
-        bash nightly.sh""",
+        bash nightly.sh judged.csv""",
+    "a night without training data": "! bash nightly.sh replay.py",
     "tags and storage": """
         rankery tags web:1 --set team=search
         rankery describe web:1 --text 'Trained by hand' --json
@@ -86,6 +80,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The engineer's folder: judged tables, and the present system's run, which ranks by one feature."""
     folder = tmp_path_factory.mktemp("desk")
     (folder / "replay.py").write_text("import sys\nsys.path.insert(0, '.')\n" + REPLAY)
+    (script,) = (block.text for block in blocks(PAGE) if block.title == "nightly.sh")
+    (folder / "nightly.sh").write_text(script.replace("shop", "web"))
     for name, n_queries, seed in (("judged", 100, 1), ("test", 50, 2)):
         random = np.random.default_rng(seed)
         lines, run = ["search,doc,grade,bm25,freshness,market"], []
@@ -146,12 +142,14 @@ def test_every_step_ends_well(done: dict[str, str]) -> None:
 
 
 def test_the_nightly_script_writes_one_line_of_json(done: dict[str, str]) -> None:
-    """Whether it promoted, and why not."""
+    """Whether it promoted, and why not; a training that fails ends it with another exit code than 0."""
     (line,) = done["nightly"].splitlines()
     outcome = json.loads(line)
     assert set(outcome) == {"promoted", "model", "sentence"}
     assert isinstance(outcome["promoted"], bool)
     assert "web:" in outcome["sentence"]
+    (line,) = done["a night without training data"].splitlines()
+    assert json.loads(line)["problem"]["detail"]
 
 
 def test_quiet_leaves_nothing_but_the_result(stack: EmbeddedStack, done: dict[str, str]) -> None:
