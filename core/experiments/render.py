@@ -146,35 +146,43 @@ def _title(table: Json) -> str:
 
 
 def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows: a column of ours, and where some are printed two more."""
+    """Return the headings and rows: ours, with printed numbers and differences where there are some."""
     cells = {(cell["row"], cell["column"]): cell for cell in table["cells"]}
-    printed = {cell["column"] for cell in table["cells"] if cell["printed"]}
+    beside = {column: _columns_beside(table, column) for column in table["columns"]}
     headings = [""]
     for column in table["columns"]:
-        headings += [column, "printed", "difference"] if column in printed else [column]
+        headings += [column, *beside[column]]
     rows = []
     for row in table["rows"]:
         line = [row + _footnotes(cells.get((row, column)) for column in table["columns"])]
         for column in table["columns"]:
-            line += _numbers(cells.get((row, column)), table["unit"], column in printed)
+            line += _numbers(cells.get((row, column)), table["unit"], beside[column])
         rows.append(line)
     return headings, rows
 
 
-def _numbers(cell: Json | None, unit: str, with_printed: bool) -> Sequence[str]:
+def _columns_beside(table: Json, column: str) -> list[str]:
+    """Return what is shown beside our numbers of a column: `printed` and `difference`, or less."""
+    cells = [cell for cell in table["cells"] if cell["column"] == column]
+    return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
+
+
+def _numbers(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[str]:
     if cell is None:
-        return ["–"] * (3 if with_printed else 1)
+        return ["–"] * (1 + len(beside))
     ours = number(cell["ours"], unit) + cell["mark"]
     if cell["lower"] is not None:
         ours += f" ({number(cell['lower'], unit)} to {number(cell['upper'], unit)})"
-    if not with_printed:
-        return [ours]
     printed = cell["printed"] or {"value": None, "mark": "", "half_width": None}
     text = number(printed["value"], unit) + printed["mark"]
     if printed["half_width"] is not None:
         text += f" ±{number(printed['half_width'], unit)}"
     difference = number(cell["difference"], unit)
-    return [ours, text, difference if difference.startswith(("-", "–")) else f"+{difference}"]
+    shown = {
+        "printed": text,
+        "difference": difference if difference.startswith(("-", "–")) else f"+{difference}",
+    }
+    return [ours, *(shown[name] for name in beside)]
 
 
 def _footnotes(cells: Iterator[Json | None]) -> str:

@@ -34,7 +34,7 @@ class ReportCell:
         mark: Mark of significance by the paper's own test.
         p: p-value of that test.
         printed: The printed number with its mark.
-        difference: Ours − printed.
+        difference: Ours − printed, None where the data is not that of the printed number.
         missing: Why ours is missing.
         deviations: Numbers of the table's deviations that concern it, from 1.
         run: Digest of the training.
@@ -249,6 +249,7 @@ class _ReportedTable:
             value = self._values[cell.row, cell.column]
             printed = self._printed.get(cell.row, {}).get(cell.column)
             ours = None if value.value is None else self._unit * value.value
+            comparable = ours is not None and printed is not None and self._plan.as_printed
             lower, upper, queries = intervals.get((cell.row, cell.column), (None, None, None))
             p, mark = self._significance(cell)
             method = cell.entry.method
@@ -263,7 +264,7 @@ class _ReportedTable:
                 mark=mark,
                 p=p,
                 printed=printed,
-                difference=None if ours is None or printed is None else ours - printed.value,
+                difference=ours - printed.value if comparable else None,
                 missing=value.missing,
                 deviations=tuple(sorted(self._deviations.index(text) + 1 for text in set(concerned))),
                 run=value.run,

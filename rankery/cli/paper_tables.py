@@ -54,17 +54,17 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
 
 def _numbers(each: Json) -> Any:
     cells = {(cell["row"], cell["column"]): cell for cell in each["cells"]}
-    printed = {cell["column"] for cell in each["cells"] if cell["printed"]}
+    beside = {column: _columns_beside(each, column) for column in each["columns"]}
     headings: list[str] = []
-    for column in each["columns"]:
-        headings += [column, f"{column} printed", "difference"] if column in printed else [column]
+    for column, names in beside.items():
+        headings += [column, *(f"{column} printed" if name == "printed" else name for name in names)]
     made = table("", *map(plain, headings), right=tuple(map(plain, headings)), wrap=("",))
     missing = set()
     for row in each["rows"]:
         texts: list[str] = []
         for column in each["columns"]:
             cell = cells.get((row, column))
-            texts += _texts(cell, each["unit"], with_printed=column in printed)
+            texts += _texts(cell, each["unit"], beside[column])
             if cell is not None and cell["missing"] and cell["missing"] != "printed only":
                 missing.add((row, column, cell["missing"]))
         notes = sorted(
@@ -77,17 +77,24 @@ def _numbers(each: Json) -> Any:
     return made
 
 
-def _texts(cell: Json | None, unit: str, *, with_printed: bool) -> Sequence[str]:
+def _columns_beside(each: Json, column: str) -> list[str]:
+    """Return what is shown beside our numbers of a column: differences only where the data is the paper's."""
+    cells = [cell for cell in each["cells"] if cell["column"] == column]
+    return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
+
+
+def _texts(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[str]:
     if cell is None:
-        return [""] * (3 if with_printed else 1)
+        return [""] * (1 + len(beside))
     half = "" if cell["lower"] is None else f" ±{_number((cell['upper'] - cell['lower']) / 2, unit)}"
     ours = f"{_number(cell['ours'], unit)}{plain(cell['mark'])}[dim]{half}[/dim]"
-    if not with_printed:
-        return [ours]
     known = cell["printed"] or {"value": None, "mark": ""}
     difference = _number(cell["difference"], unit)
-    signed = difference if difference.startswith("-") or not difference else f"+{difference}"
-    return [ours, _number(known["value"], unit) + plain(known["mark"]), signed]
+    shown = {
+        "printed": _number(known["value"], unit) + plain(known["mark"]),
+        "difference": difference if difference.startswith("-") or not difference else f"+{difference}",
+    }
+    return [ours, *(shown[name] for name in beside)]
 
 
 def _claims(claims: Sequence[Json]) -> Any:

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { meanTimes } from "../../app/dashboard/static/jobs/detail.js";
 import * as labels from "../../app/dashboard/static/jobs/labels.js";
 
 const TRAINING = { kind: "train", status: "running", attempt: 1, spec: {} };
@@ -54,9 +55,7 @@ test("a finished training tells where it stopped and how long all attempts took"
 });
 
 test("a refused promotion has not failed, and a cancelled job is not yet gone", () => {
-  const refused = { kind: "promote", status: "failed", problem: { title: "Promotion refused" } };
-  assert.equal(labels.statusWord(refused), "refused");
-  assert.equal(labels.statusWord({ ...refused, problem: { title: "Worker lost" } }), "failed");
+  assert.equal(labels.statusWord({ ...TRAINING, kind: "promote", status: "refused" }), "refused");
   assert.equal(labels.statusWord({ ...TRAINING, cancel_requested: true }), "cancelling");
   assert.equal(labels.statusWord({ ...TRAINING, status: "cancelled", cancel_requested: true }), "cancelled");
 });
@@ -89,4 +88,22 @@ test("a reproduction tells what differed", () => {
   assert.equal(labels.foundWords({ kind: "reproduce", result }), "Other bytes came out; lightgbm 4.5 then, 4.6 now.");
   const changed = { equal: true, stored_sha256: "a", expected_sha256: "b" };
   assert.match(labels.foundWords({ kind: "reproduce", result: changed }), /the stored text is not what was stored/);
+});
+
+test("the time of an iteration times their number is the time that they took", () => {
+  // Diagnosed is every fifth iteration; a row has the means since the one before.
+  const iterations = Array.from({ length: 40 }, (_, index) => 5 * (index + 1));
+  const tree = iterations.map((iteration) => (iteration === 5 ? 900 : 60));
+  const diagnostics = iterations.map((_, index) => (index % 2 ? 800 / 5 : null));
+  const found = meanTimes({ iterations, milliseconds: { tree, diagnostics } });
+  assert.deepEqual([found.first, found.last], [6, 200]);
+  const total = found.parts.reduce((sum, { time }) => sum + time, 0) * 195;
+  assert.ok(Math.abs(total - (195 * 60 + 20 * 800)) < 1e-6);
+});
+
+test("rows without times do not count", () => {
+  const found = meanTimes({ iterations: [1, 2, 4], milliseconds: { tree: [null, 9, 3], network: [null, null, null] } });
+  assert.deepEqual(found, { first: 3, last: 4, parts: [{ name: "tree", time: 3 }] });
+  assert.equal(meanTimes({ iterations: [1], milliseconds: { tree: [null] } }), null);
+  assert.equal(meanTimes({ iterations: [1], milliseconds: { tree: [5] } }).parts[0].time, 5);
 });

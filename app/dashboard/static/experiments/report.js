@@ -14,6 +14,9 @@ import { numberWords, signedWords, tableName, unitWords } from "./labels.js";
 
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
+/** @typedef {"printed" | "difference"} Beside */
+/** @type {Beside[]} What is shown beside our numbers; differences only where the data is the paper's. */
+const BESIDE = ["printed", "difference"];
 /** Fewer columns are no series. */
 const LEAST_SERIES = 4;
 
@@ -97,7 +100,13 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   const at = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
   const cellAt = (row, column) => at.get(JSON.stringify([row, column]));
-  const printed = new Set(cells.flatMap(({ column, printed: value }) => (value ? [column] : [])));
+  /** @type {Map<string, Beside[]>} */
+  const beside = new Map(
+    columns.map((name) => {
+      const own = cells.filter(({ column }) => column === name);
+      return [name, BESIDE.filter((what) => own.some((cell) => cell[what] !== null))];
+    }),
+  );
   /** @param {string} words */
   const head = (words) => h("th", { scope: "col", class: "number" }, words);
   return h(
@@ -109,14 +118,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       h(
         "thead",
         {},
-        h(
-          "tr",
-          {},
-          h("td", {}),
-          ...columns.flatMap((column) =>
-            printed.has(column) ? [head(column), head("printed"), head("difference")] : [head(column)],
-          ),
-        ),
+        h("tr", {}, h("td", {}), ...columns.flatMap((column) => [column, ...(beside.get(column) ?? [])].map(head))),
       ),
       h(
         "tbody",
@@ -128,7 +130,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
             "tr",
             {},
             h("th", { scope: "row" }, row, places && h("sup", {}, ` ${places}`)),
-            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, printed.has(column))),
+            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, beside.get(column) ?? [])),
           );
         }),
       ),
@@ -136,11 +138,11 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   );
 }
 
-/** @param {Cell | undefined} cell @param {string} unit @param {boolean} withPrinted */
-function numbersOf(cell, unit, withPrinted) {
+/** @param {Cell | undefined} cell @param {string} unit @param {Beside[]} beside */
+function numbersOf(cell, unit, beside) {
   /** @param {Child[]} words @param {string} [title] */
   const number = (words, title) => h("td", { class: "number", title }, ...words);
-  if (!cell) return Array.from({ length: withPrinted ? 3 : 1 }, () => number(["–"]));
+  if (!cell) return Array.from({ length: 1 + beside.length }, () => number(["–"]));
   const { ours, mark, lower, upper, printed, difference, missing } = cell;
   const own = number(
     ours === null
@@ -152,14 +154,14 @@ function numbersOf(cell, unit, withPrinted) {
         ],
     titleOf(cell),
   );
-  if (!withPrinted) return [own];
   const theirs = printed
     ? [
         numberWords(printed.value, unit) + printed.mark,
         printed.half_width !== null && h("small", {}, `±${numberWords(printed.half_width, unit)}`),
       ]
     : ["–"];
-  return [own, number(theirs), number([signedWords(difference, unit)])];
+  const shown = { printed: number(theirs), difference: number([signedWords(difference, unit)]) };
+  return [own, ...beside.map((what) => shown[what])];
 }
 
 /** @param {Cell} cell */

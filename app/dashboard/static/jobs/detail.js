@@ -9,7 +9,7 @@ import { foldsTable } from "./folds.js";
 import { foundWords, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
-import { count, counted, lossValue, metric, milliseconds } from "../page/format.js";
+import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
 // As the API names them, in the order in which they are drawn.
 /** @type {Record<string, string>} */
@@ -45,10 +45,11 @@ function iterationTimes(word) {
   function update(history) {
     if (history === shown) return;
     shown = history;
-    const parts = medians(history.milliseconds);
-    node.hidden = parts.length === 0;
-    if (node.hidden) return;
-    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an ${word}, medians.`);
+    const means = meanTimes(history);
+    node.hidden = !means;
+    if (!means) return;
+    const { first, last, parts } = means;
+    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an ${word}, means.`);
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -62,7 +63,8 @@ function iterationTimes(word) {
       ),
     );
     const total = parts.reduce((sum, { time }) => sum + time, 0);
-    replace(note, `${milliseconds(total)} in all; medians of ${counted(history.iterations.length, "measurement")}.`);
+    const which = first === last ? `${word} ${count(last)}` : `${word}s ${count(first)} to ${count(last)}`;
+    replace(note, `${milliseconds(total)} in all; means of ${which}.`);
   }
   return { node, update };
 }
@@ -73,24 +75,29 @@ function words({ name, time }) {
 }
 
 /** @typedef {{name: string, time: number}} TimePart milliseconds */
+/** @typedef {{first: number, last: number, parts: TimePart[]}} MeanTimes of the iterations from first to last */
 
 /**
- * Return the median time of each part, without parts that were never recorded.
+ * Return the mean time of an iteration by part, without parts that were never recorded. The sum times the number of
+ * iterations is the time that they took: each measurement counts for the iterations since the one before.
  *
- * @param {import("./curves.js").Series} times
- * @returns {TimePart[]}
+ * @param {Pick<import("./curves.js").History, "iterations" | "milliseconds">} history
+ * @returns {MeanTimes | null} null while nothing was recorded
  */
-function medians(times) {
-  return Object.keys(TIME_PARTS)
-    .map((name) => ({ name, time: median(times[name] || []) }))
-    .flatMap(({ name, time }) => (time === null ? [] : [{ name, time }]));
-}
-
-/** @param {(number | null)[]} values */
-function median(values) {
-  const sorted = values.filter((value) => value !== null).sort((one, other) => one - other);
-  if (sorted.length === 0) return null;
-  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2;
+export function meanTimes({ iterations, milliseconds: times }) {
+  const recorded = Object.keys(TIME_PARTS).filter((name) => times[name]?.some((time) => time !== null));
+  const rows = iterations
+    .map((iteration, index) => ({ index, iteration, before: iterations[index - 1] ?? 0 }))
+    .filter(({ index }) => recorded.some((name) => times[name][index] !== null));
+  // The first iteration also prepares the data.
+  const counting = rows.length > 1 ? rows.slice(1) : rows;
+  if (counting.length === 0) return null;
+  const total = counting.reduce((sum, { iteration, before }) => sum + iteration - before, 0);
+  const parts = recorded.map((name) => ({
+    name,
+    time: counting.reduce((sum, row) => sum + (times[name][row.index] ?? 0) * (row.iteration - row.before), 0) / total,
+  }));
+  return { first: counting[0].before + 1, last: counting[counting.length - 1].iteration, parts };
 }
 
 /** Draw the parts in per cent of the width. A part that takes any time can be seen. @param {TimePart[]} parts */

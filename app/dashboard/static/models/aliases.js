@@ -21,7 +21,7 @@ const KINDS = {
   removed: "removed",
 };
 /** @type {Record<string, string>} */
-const STATUSES = { promoted: "succeeded", refused: "failed", rolled_back: "queued" };
+const STATUSES = { promoted: "succeeded", refused: "refused", rolled_back: "queued" };
 
 /** @param {string} name @param {string} alias @returns {{node: HTMLElement, refresh: () => void}} */
 function aliasHistory(name, alias) {

@@ -155,8 +155,8 @@ function phasesPanel() {
     {},
     column("Phase"),
     column("Took", { class: "number" }),
-    memory,
     h("td", { class: "bar-cell" }),
+    memory,
   );
   const note = h("p", { class: "hint" });
   const node = h(
@@ -177,7 +177,8 @@ function phasesPanel() {
     shown = state;
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
-    replace(rows, ...phases.map((phase) => phaseRow(phase, most)));
+    const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
+    replace(rows, ...phases.map((phase) => phaseRow(phase, longest, most)));
     setText(note, noteWords(attempts.length, most));
   }
   return { node, update };
@@ -191,15 +192,15 @@ function noteWords(attempts, most) {
     .join(" ");
 }
 
-/** @param {Phase} phase @param {number} most the largest peak of all phases */
-function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, most) {
+/** @param {Phase} phase @param {number} longest seconds of the longest phase @param {number} most the largest peak of all */
+function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, phase),
     h("td", { class: "number" }, secondsWords(seconds)),
+    h("td", { class: "bar-cell" }, bar(seconds / longest)),
     most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
-    h("td", { class: "bar-cell" }, most > 0 && bar((bytes ?? 0) / most)),
   );
 }
 
@@ -213,6 +214,7 @@ const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "
 /** @type {Record<string, string>} */
 const LOGGED_ENDINGS = {
   succeeded: "succeeded",
+  refused: "refused",
   failed: "failed",
   cancelled: "was cancelled",
   lost: "lost its worker",
