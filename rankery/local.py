@@ -4,10 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankery.errors import UserError
 from rankery.server_package import require_server_package
+
+if TYPE_CHECKING:
+    from core.errors import InputProblem
 
 
 class FilesUnusable(UserError):
@@ -64,10 +67,16 @@ def one_sentence(place: str | None = None) -> Iterator[None]:
     try:
         yield
     except InvalidInput as invalid:
-        details = "; ".join(problem.detail for problem in invalid.problems)
-        raise FilesUnusable(f"{place}: {details}" if place else details) from invalid
+        if place is not None:
+            details = "; ".join(problem.detail for problem in invalid.problems)
+            raise FilesUnusable(f"{place}: {details}") from invalid
+        raise FilesUnusable("; ".join(_in_words(problem) for problem in invalid.problems)) from invalid
     except (RankeryError, OSError) as error:
         raise FilesUnusable(str(error)) from error
+
+
+def _in_words(problem: "InputProblem") -> str:
+    return f"{problem.pointer}: {problem.detail}" if problem.pointer else problem.detail
 
 
 def evaluate_runs(

@@ -31,3 +31,19 @@ test("keys have 128 bits and differ", () => {
   assert.match(freshKey(), /^[0-9a-f]{32}$/);
   assert.notEqual(freshKey(), freshKey());
 });
+
+test("a problem names fields as forms do", () => {
+  const errors = [
+    { pointer: "/hyperparameters/num_leaves", detail: "must be at least 2" },
+    { pointer: "/metrics/1", detail: "unknown metric" },
+  ];
+  const detail = "2 problems; the first is /hyperparameters/num_leaves: must be at least 2";
+  assert.equal(new Problem(422, { detail, errors }).message, "2 problems; the first is num leaves: must be at least 2");
+  const [, metric] = errors;
+  const message = new Problem(422, { detail: "/metrics/1: unknown metric", errors: [metric] }).message;
+  assert.equal(message, "metrics 2: unknown metric");
+  assert.equal(
+    new Problem(422, { detail: "no place", errors: [{ pointer: "", detail: "no place" }] }).message,
+    "no place",
+  );
+});

@@ -144,6 +144,7 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
         ({"per-query": "no/folder.csv"}, "no/folder.csv cannot be written: No such file or directory"),
         ({"metric": "ndgc"}, "unknown metric 'ndgc'; did you mean ndcg?"),
         ({"preset": "trec"}, "unknown preset 'trec'"),
+        ({"columns": '{"lable": "grade"}'}, "rankery: /columns/lable: unknown; known here: label, query"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:

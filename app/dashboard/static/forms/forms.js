@@ -5,6 +5,7 @@
  */
 import { Away, Problem } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
+import { placeWords } from "../page/format.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
@@ -163,7 +164,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push(`${problem.pointer} ${problem.detail}`.trim());
+    else unplaced.push([placeWords(problem.pointer), problem.detail].filter(Boolean).join(": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -205,9 +206,9 @@ function controlAt(form, pointer) {
 
 /** @param {HTMLElement} control @param {FieldProblem} problem */
 function showAtField(control, { pointer, detail }) {
-  const below = pointer.slice((control.dataset.pointer || pointer).length).replace(/^\//, "");
+  const below = pointer.slice((control.dataset.pointer || pointer).length);
   const id = `error${pointer.replace(/[^\w-]/g, "-")}`;
-  const words = below && !/^\d+$/.test(below) ? `${below}: ${detail}` : detail;
+  const words = below && !/^\/\d+$/.test(below) ? `${placeWords(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
   (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));
@@ -222,7 +223,7 @@ function showSummary(form, error, unplaced) {
   replace(
     summary,
     h("strong", {}, error instanceof Problem ? error.title : "Not sent"),
-    h("p", {}, sentence),
+    (placed > 0 || unplaced.length === 0) && h("p", {}, sentence),
     unplaced.length > 0 && h("ul", {}, ...unplaced.map((line) => h("li", {}, line))),
   );
   summary.className = "summary problem";

@@ -3,15 +3,21 @@
  * @module
  */
 import { openPage, pagePath, urlOf } from "./addresses.js";
+import { placeWords } from "./format.js";
 
 /** The API answered and said no, as RFC 9457 problem+json. */
 export class Problem extends Error {
   /** @param {number} status @param {{title?: string, detail?: string, errors?: {pointer: string, detail: string}[]}} body */
   constructor(status, body) {
-    super(body.detail || body.title || `The API answered with status ${status}.`);
+    const errors = body.errors || [];
+    const detail = errors.reduce(
+      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeWords(pointer)}: `) : words),
+      body.detail || "",
+    );
+    super(detail || body.title || `The API answered with status ${status}.`);
     this.status = status;
     this.title = body.title || "The API refused";
-    this.errors = body.errors || [];
+    this.errors = errors;
   }
 }
 

@@ -137,3 +137,15 @@ setInterval(() => {
     setText(node, ago(new Date(node.getAttribute("datetime") ?? "")));
   }
 }, 10_000);
+
+/**
+ * Return a place in a payload as forms label it: `/hyperparameters/num_leaves` is "num leaves", `/metrics/1` "metrics 2".
+ *
+ * @param {string} pointer a JSON pointer
+ */
+export function placeWords(pointer) {
+  const steps = pointer.split("/").slice(1);
+  const named = steps.findLastIndex((step) => !/^\d+$/.test(step));
+  const name = (steps[named] ?? "").replaceAll("_", " ").replaceAll("~1", "/").replaceAll("~0", "~");
+  return [name, ...steps.slice(named + 1).map((step) => Number(step) + 1)].join(" ").trim();
+}
