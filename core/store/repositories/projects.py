@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
 from core.jobs import JobSpec
+from core.jobs.drift import DriftJob
 from core.jobs.import_model import ImportModelJob
 from core.jobs.train import TrainJob
 from core.store.advisory_locks import advisory_lock
@@ -89,7 +90,8 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        It is the given one, else that of the name of the model that it makes, else that of its dataset.
+        It is the given one, else that of the model that it makes or examines for drift, else that of its
+        dataset.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.
@@ -97,6 +99,9 @@ class Projects:
         inherited = self._of_datasets(spec.dataset_ids.values())
         if spec.makes_model is not None:
             return self.claim_name(spec.makes_model, given, inherited)
+        if isinstance(spec, DriftJob) and spec.system.model_id is not None:
+            model = self._session.get(Model, spec.system.model_id)
+            inherited = (model and model.project) or inherited
         return self.of_new(given, inherited)
 
     def claim_name(self, name: str, given: str | None, inherited: str | None = None) -> str | None:

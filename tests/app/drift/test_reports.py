@@ -81,3 +81,14 @@ def test_what_is_wrong_with_a_drift_job_is_refused_with_its_place(
     answer = client.post("/v1/jobs", json={"kind": "drift", "model": "web", **changed})
     assert answer.status_code == 422, answer.text
     assert place in [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_a_job_is_in_the_project_of_its_model(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """Not in that of the dataset; where the model has none, it is in the dataset's."""
+    model = add_model("web")
+    client.patch(f"/v1/datasets/{model.dataset_id}", json={"project": "shared"})
+    asked = {"kind": "drift", "model": "web"}
+    assert client.post("/v1/jobs", json=asked).json()["project"] == "shared"
+    client.patch("/v1/models/web", json={"project": "search"})
+    assert client.post("/v1/jobs", json=asked).json()["project"] == "search"
+    assert client.post("/v1/jobs", json={**asked, "project": "ads"}).json()["project"] == "ads"
