@@ -11,9 +11,9 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
 from rankery.client.views.comparison import pair_table
 from rankery.errors import InvalidArgument
-from rankery.identifiers import spell
 from rankery.invalid_arguments import invalid_arguments
 from rankery.metrics import Evaluation
+from rankery.query_groups import spelled_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     if values.ndim != 1 or not len(values):
         raise InvalidArgument(f"{argument}: must hold one value a query; found the shape {values.shape}")
     is_series = type(system).__module__.startswith("pandas")
-    ids = _different([str(label) for label in system.index], argument) if is_series else None
+    ids = _different(_spelled(argument, system.index), argument) if is_series else None
     return _Values(ids, {_ours(metric) if metric else "value": values})
 
 
@@ -176,9 +176,13 @@ def _of_frame(frame: Any, argument: str) -> _Values:
     ]
     if not numbers or not len(table):
         raise InvalidArgument(f"{argument}: must have a row a query, and a column of numbers a metric")
-    ids = [spell(query) for query in table.column(_QUERY).to_pylist()]
+    ids = _spelled(argument, table.column(_QUERY))
     values = {_ours(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
     return _Values(_different(ids, argument), values)
+
+
+def _spelled(argument: str, query_ids: Any) -> list[str]:
+    return spelled_ids(argument, query_ids, len(query_ids), "query").to_pylist()
 
 
 def _different(query_ids: list[str], argument: str) -> list[str]:

@@ -9,9 +9,8 @@ from rankery.client.display.texts import count, interval, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
-from rankery.identifiers import spell
 from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, checked_ids, group_by_ids
+from rankery.query_groups import QueryGroups, group_by_ids, spelled_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -140,5 +139,5 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
 
 
 def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
-    names = checked_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
-    return [spell(name) for name in groups.gather(names).tolist()]
+    texts = spelled_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
+    return groups.gather(texts.to_numpy(zero_copy_only=False)).tolist()

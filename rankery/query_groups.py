@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidArgument
-from rankery.identifiers import inexact_ids, is_missing, spell
+from rankery.identifiers import EXPECTED, spell
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from core.types import Int64Array
@@ -58,49 +59,46 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
         argument: What the caller calls them.
 
     Raises:
-        InvalidArgument: One is missing, or there is not one a document.
+        InvalidArgument: As for `spelled_ids`.
     """
     import numpy as np
+    import pyarrow.compute as pc
 
     from core.data.grouping import group_rows
 
-    given = checked_ids(argument, query_ids, n_documents, "query")
-    starts: Int64Array = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1])))
-    found = group_rows([spell(one) for one in given[starts].tolist()], starts, n_documents)
+    encoded: Any = pc.dictionary_encode(spelled_ids(argument, query_ids, n_documents, "query"))
+    codes = encoded.indices.to_numpy()
+    starts: Int64Array = np.flatnonzero(np.diff(codes, prepend=-1))
+    found = group_rows(encoded.dictionary.take(encoded.indices.take(starts)).to_pylist(), starts, n_documents)
     return QueryGroups(found.query_ids, found.query_boundaries, found.order)
 
 
-def checked_ids(argument: str, ids: Any, n_documents: int, what: str) -> "NDArray[Any]":
-    """Return the ids of each document as an array (n_documents,).
+def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.LargeStringArray":
+    """Return the id of each document as a text, (n_documents,).
 
     Args:
         argument: What the caller calls them.
-        ids: Numbers or texts.
+        ids: As `rankery.identifiers.spell` takes them.
         n_documents: How many there are.
         what: They are ids of.
 
     Raises:
-        InvalidArgument: One is missing, there is not one a document, or a floating-point number is too large
-            to be told from the whole numbers beside it.
+        InvalidArgument: One is missing or no id, or there is not one a document.
     """
     import numpy as np
 
-    given = np.asarray(ids)
-    check_one_a_document(argument, given, n_documents)
-    if given.dtype == object:
-        missing = np.fromiter(map(is_missing, given), bool, n_documents)
-    else:
-        missing = given != given
-    if missing.any():
-        place = int(np.argmax(missing))
-        raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
-    if given.dtype.kind == "f" and (inexact := inexact_ids(given)).any():
-        place = int(np.argmax(inexact))
+    check_one_a_document(argument, np.asarray(ids), n_documents)
+    found = spell(ids)
+    for place in found.unfit[:1].tolist():
+        value = np.asarray(ids, object)[place]
         raise InvalidArgument(
-            f"{argument}: {given[place]!r} of document {place}, counted from 0, is too large for an id of"
-            f" type {given.dtype}, which no longer tells all whole numbers apart; give integers or texts"
+            f"{argument}: expected {EXPECTED}, but document {place}, counted from 0, has {value!r}"
         )
-    return given
+    if found.texts.null_count:
+        place = int(np.argmax(found.texts.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
+    texts: pa.LargeStringArray = found.texts
+    return texts
 
 
 def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:

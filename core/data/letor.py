@@ -1,6 +1,7 @@
 """LETOR (SVMlight with `qid`) text: `2 qid:10 1:0.5 3:1e-2 # docid = GX1`."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
+from rankery.identifiers import EXPECTED, spell_column
 
 
 def read_letor(
@@ -62,15 +64,17 @@ def read_letor(
         raise _scattered(source, rows, grouping)
     starts, lengths = rows.document_starts, rows.document_lengths
     features, labels = rows.features, rows.labels
+    names = document_names(source, starts, lengths)
     if grouping.order is not None:
         permute_rows(features, grouping.order)
         labels, starts, lengths = labels[grouping.order], starts[grouping.order], lengths[grouping.order]
+        names = names.take(pa.array(grouping.order))
     dataset = RankingDataset(
         features=features,
         labels=labels,
         query_boundaries=grouping.query_boundaries,
         query_ids=grouping.query_ids,
-        document_ids=document_ids(source, starts, lengths, grouping.query_boundaries),
+        document_ids=document_ids(names, grouping.query_boundaries),
         feature_names=feature_names(rows.first_id, features.shape[1], options.feature_names),
         document_columns=document_columns(source, starts + lengths) if rows.has_longer_comments else {},
     )
@@ -82,18 +86,28 @@ def read_letor(
             grouping.query_ids[query] for query, _, _ in grouping.returns[:MAX_EXAMPLES]
         ),
         grouping=grouping,
-        named=lengths > 0,
+        named=names.is_valid().to_numpy(zero_copy_only=False),
         size_bytes=text.size,
     )
 
 
-def document_ids(source: FileText, starts: Int64Array, lengths: Int32Array, boundaries: Int64Array) -> Texts:
-    """Name the documents by their comments, and where there is none by their row number in the query."""
-    numbers = row_numbers(boundaries)
+def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) -> Any:
+    """Return the ids in the comments of documents, large_string (n_documents,), null where there is none.
+
+    Raises:
+        DatasetError: For texts that are no ids.
+    """
     if not lengths.any():
+        return pa.nulls(len(lengths), pa.large_string())
+    return _spelled(source, span_texts(source, starts, lengths).array, starts, lengths)
+
+
+def document_ids(names: Any, boundaries: Int64Array) -> Texts:
+    """Name the documents by their ids, and where there is none by their row number in the query."""
+    numbers = row_numbers(boundaries)
+    if names.null_count == len(names):
         return numbers
-    named = span_texts(source, starts, lengths)
-    return Texts(pc.if_else(pa.array(lengths > 0), named.array, numbers.array))
+    return Texts(pc.coalesce(names, numbers.array))
 
 
 def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
@@ -121,8 +135,27 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
 def _group(source: FileText, rows: Rows) -> Grouping:
     runs = np.flatnonzero(rows.query_starts)
     starts = rows.query_starts[runs]
-    stops = starts + rows.query_lengths[runs]
-    return group_rows(list(map(source.slice, starts.tolist(), stops.tolist())), runs, len(rows.labels))
+    lengths = rows.query_lengths[runs]
+    given = list(map(source.slice, starts.tolist(), (starts + lengths).tolist()))
+    ids = _spelled(source, pa.array(given, pa.large_string()), starts, lengths)
+    if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MOST_PROBLEMS].tolist():
+        raise _refused(source, "expected a query id", missing, starts, lengths)
+    return group_rows(ids.to_pylist(), runs, len(rows.labels))
+
+
+def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> Any:
+    """Return ids as texts, null where they are missing."""
+    found = spell_column(texts)
+    if unfit := found.unfit[:MOST_PROBLEMS].tolist():
+        raise _refused(source, f"expected {EXPECTED}", unfit, starts, lengths)
+    return found.texts
+
+
+def _refused(
+    source: FileText, expected: str, rows: list[int], starts: Int64Array, lengths: Int32Array
+) -> DatasetError:
+    spans = [(expected, int(starts[row]), int(starts[row] + lengths[row])) for row in rows]
+    return DatasetError(*source.errors(spans))
 
 
 def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:

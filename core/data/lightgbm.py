@@ -4,7 +4,7 @@ import numpy as np
 
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, OnProgress, Span
-from core.data.letor import document_ids, feature_names
+from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
@@ -53,13 +53,14 @@ def read_lightgbm(
         on_progress=on_progress,
     )
     boundaries = query_boundaries(query_sizes, len(rows.labels), file)
+    names = document_names(source, rows.document_starts, rows.document_lengths)
     comments = rows.document_starts + rows.document_lengths
     dataset = RankingDataset(
         features=rows.features,
         labels=rows.labels,
         query_boundaries=boundaries,
         query_ids=tuple(str(number) for number in range(1, len(query_sizes) + 1)),
-        document_ids=document_ids(source, rows.document_starts, rows.document_lengths, boundaries),
+        document_ids=document_ids(names, boundaries),
         feature_names=feature_names(rows.first_id, rows.features.shape[1], options.feature_names),
         document_columns=document_columns(source, comments) if rows.has_longer_comments else {},
     )

@@ -29,7 +29,7 @@ from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import spell_column, without_point
+from rankery.identifiers import EXPECTED, spell_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to tell that there are more
@@ -272,7 +272,7 @@ class _Rows:
     def grouping(self) -> Grouping:
         """Gather the rows into queries."""
         starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
-        ids = without_point(pa.array(self.query_ids, pa.large_string())).to_pylist()
+        ids = list(self.query_ids)
         return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
@@ -340,8 +340,8 @@ class _Rows:
         numbers = row_numbers(boundaries)
         if not self.documents:
             return numbers
-        named = Texts(without_point(_joined(self.documents, order).array))
-        return Texts(pc.if_else(_is_empty(named.array), numbers.array, named.array))
+        named = _joined(self.documents, order).array
+        return Texts(pc.if_else(_is_empty(named), numbers.array, named))
 
     def _kept_columns(self) -> dict[str, int]:
         """Return the positions of the texts of queries by the names under which they are stored."""
@@ -522,8 +522,7 @@ class _Rows:
     def _identifiers(self, column: Any, position: int, first: int) -> Any:
         """Return ids as large_string, empty where they are missing."""
         found = spell_column(column)
-        exact = "an id, a whole number that its type holds exactly; write large numbers as integers or texts"
-        self._refuse("inexact_id", position, first, column, found.unfit, exact)
+        self._refuse("inexact_id", position, first, column, found.unfit, EXPECTED)
         return pc.fill_null(found.texts, "")
 
     def _keep_constant(

@@ -82,7 +82,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)
-        codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+        codes = _codes(column)
         return np.append(values, np.nan)[codes], np.flatnonzero(np.isin(codes, wrong))
     if kind_of(column.type) == "number":
         return _float64(pc.cast(column, pa.float64(), safe=False)), np.empty(0, np.int64)
@@ -104,7 +104,7 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     """
     if types.is_dictionary(column.type):
         values, wrong = category_texts(column.dictionary)
-        codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+        codes = _codes(column)
         return plain_texts(values.take(column.indices)), np.flatnonzero(np.isin(codes, wrong))
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
@@ -112,6 +112,12 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     is_whole = (found == np.floor(found)) & (np.abs(found) < _WHOLE)
     whole = pa.array(np.where(is_whole, found, 0.0).astype(np.int64), mask=~is_whole)
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(found)))
+
+
+def _codes(column: Any) -> Int64Array:
+    """Return the places of cells in their dictionary, -1 where they are null."""
+    # Cast, as there is no -1 where they are written without a sign.
+    return cast("Int64Array", pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy())
 
 
 def plain_texts(column: Any) -> Any:

@@ -21,7 +21,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "infinite_label": "Infinite label",
         "unfit_weight": "Not a finite weight of at least 0",
         "empty_query_id": "Empty query ID",
-        "inexact_id": "Number too large to be an exact ID",
+        "inexact_id": "Neither a text nor an exact whole number as an ID",
         "several_values": "Several values in one query",
         "not_a_category": "Neither a text nor a whole number",
         "long_category": "Text too long for a category",

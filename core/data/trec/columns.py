@@ -16,6 +16,7 @@ from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
+from rankery.identifiers import EXPECTED, spell_column
 
 MOST_PROBLEMS = 100
 MOST_FLOAT64 = float(np.finfo(np.float64).max)
@@ -69,6 +70,19 @@ class WordColumns:
         place = self._names.index(name)
         starts = self._starts[place]
         return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
+
+    def identifiers(self, name: str) -> Texts:
+        """Return the words of a column as ids.
+
+        Raises:
+            DatasetError: For each word that is no id.
+        """
+        words = self.texts(name)
+        found = spell_column(words.array)
+        wrong = found.texts.is_null().to_numpy(zero_copy_only=False)
+        wrong[found.unfit] = True
+        self._refuse(wrong, lambda line: (f"expected {EXPECTED}", *self._word(name, line)))
+        return Texts(found.texts)
 
     def numbers(self, name: str, what: str, largest: float = MOST_FLOAT64) -> Float64Array:
         """Return the words of a column as float64.

@@ -12,6 +12,7 @@ from core.data.trec.columns import pair_keys
 from core.data.trec.run import Run, word
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
+from rankery.identifiers import spell_column
 
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # what Python's str.split takes for one, in the words of RE2
 
@@ -103,7 +104,11 @@ def _none_judged(
 
 
 def _written(identifiers: Texts) -> Texts:
-    """Return identifiers as the words of a run; rankings of models keep the blanks of a dataset."""
+    """Return identifiers as the words of a run.
+
+    Rankings of models keep the blanks of a dataset, and what earlier releases stored the points of numbers.
+    """
+    identifiers = Texts(pc.coalesce(spell_column(identifiers.array).texts, identifiers.array))
     if not pc.any(pc.match_substring_regex(identifiers.array, _BLANK)).as_py():
         return identifiers
     return Texts.of([word(identifier) for identifier in identifiers])

@@ -38,7 +38,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
-    queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
+    queries, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")
     scattered = 0
     if queries.order is not None:

@@ -83,7 +83,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
     columns = WordColumns(text, file, RUN_COLUMNS, limits, more_words=True)
     scores = columns.numbers("score", "a score, a finite number")
-    queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
+    queries, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")
     return Run._of(queries, documents, scores)
 

@@ -58,12 +58,12 @@ def is_whole_number(kind: "pa.DataType") -> bool:
     return bool(pa.types.is_integer(kind))
 
 
-def first_missing(column: "pa.ChunkedArray[Any]") -> int | None:
+def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
     """Return the first row that is null or NaN, None where each has a value."""
     from rankery.client.frames.arrow import np, pa, pc
 
     floating = pa.types.is_floating(column.type)
-    missing = pc.is_null(column, nan_is_null=floating).to_numpy()
+    missing = np.asarray(pc.is_null(column, nan_is_null=floating))
     return int(np.argmax(missing)) if missing.any() else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_che
 from rankery.client.frames.cells import mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
+from rankery.identifiers import EXPECTED, spell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,12 +89,20 @@ def as_arrays(
             array = np.asarray(column)
             if len(array.shape) != 1 or len(array) != len(values[0]):
                 raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
-            table[name] = pa.array(array.tolist() if array.dtype.kind in "OU" else array)
+            table[name] = pa.array(array) if name == "label" else _spelled(name, column)
     for name, column in zip(names, values, strict=True):
         if name in table:
             raise DataUnusable(f"two columns are called {name!r}")
         table[name] = column
     return pa.table(table)
+
+
+def _spelled(name: str, ids: Any) -> Any:
+    """Return ids as texts, null where they are missing."""
+    found = spell(ids)
+    for row in found.unfit[:1].tolist():
+        raise DataUnusable(f"row {row} of {name}: expected {EXPECTED}")
+    return found.texts
 
 
 def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequence[str], list[Any]]:
@@ -152,7 +161,7 @@ def as_stream(table: "pa.Table") -> bytes:
     """
     from rankery.client.frames.arrow import pa
 
-    columns = [_fixed_size(name, table.column(name)) for name in table.column_names]
+    columns = [_sent(name, table.column(name)) for name in table.column_names]
     sent = pa.table(columns, table.column_names)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, sent.schema) as writer:
@@ -193,18 +202,18 @@ def _plain(column: Any) -> Any:
     if types.is_null(column.type):
         # A column without any value has no type of its own; numbers may be missing.
         return column.cast(pa.float64())
-    if types.is_boolean(column.type):
-        return column.cast(pa.int8())
     if types.is_decimal(column.type):
         return column.cast(pa.float64())
     return column
 
 
-def _fixed_size(name: str, column: Any) -> Any:
-    """Return lists as lists of a fixed size, which scoring requests take; other columns as they are."""
+def _sent(name: str, column: Any) -> Any:
+    """Return truth values as numbers and lists as lists of a fixed size, as scoring requests take them."""
     from rankery.client.frames.arrow import pa, pc
 
     types = pa.types
+    if types.is_boolean(column.type):
+        return column.cast(pa.int8())
     if not (types.is_list(column.type) or types.is_large_list(column.type)):
         return column
     sizes = pc.unique(pc.list_value_length(column).drop_null()).to_pylist()

@@ -16,6 +16,7 @@ from rankery.client.frames.cells import (
 )
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
+from rankery.identifiers import EXPECTED, spell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,9 +170,12 @@ def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
 def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
     from rankery.client.frames.arrow import np
 
-    row = first_missing(column)
-    if row is not None:
-        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the query is missing")
+    found = spell(column)
+    for row in found.unfit[:1].tolist():
+        place = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    if (missing := first_missing(found.texts)) is not None:
+        raise DataUnusable(f"{row_text(frame, missing)}, column {name!r}: the query is missing")
     codes = query_codes(column)
     if len(codes) > 1 and not codes.any():
         warn(

@@ -11,7 +11,7 @@ from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import spell, spell_column, without_point
+from rankery.identifiers import EXPECTED, spell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,8 +97,6 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         if name is None:
             continue
         column = table.column(name)
-        if (row := first_missing(column)) is not None:
-            raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
         kept[role] = _identifiers(frame, name, column)
     return pa.table(kept)
 
@@ -147,21 +145,22 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
     """Return the lines of a run from `{query: {document: score}}`, as pytrec_eval and ranx have it.
 
     Raises:
-        DataUnusable: It is of another form, or a score is no number.
+        DataUnusable: It is of another form, an id is missing or none, or a score is no number.
     """
-    for query, scores in run.items():
+    for word, (query, scores) in zip(_key_words(run, "a query"), run.items(), strict=True):
         if not isinstance(scores, Mapping):
             raise DataUnusable(
                 f"a run is {{query: {{document: score}}}}, but query {query!r} has {scores!r:.40}"
             )
-        for document, score in scores.items():
+        documents = _key_words(scores, f"a document of query {query!r}")
+        for document_word, (document, score) in zip(documents, scores.items(), strict=True):
             try:
                 number = float(score)
             except (TypeError, ValueError):
                 place = f"query {query!r}, document {document!r}"
                 raise DataUnusable(f"{place}: the score is {score!r:.40}, no number") from None
             if number == number:
-                yield _line(_word(spell(query)), _word(spell(document)), number)
+                yield _line(word, document_word, number)
 
 
 def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]":
@@ -176,7 +175,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     """
     from rankery.client.frames.arrow import np
 
-    given = [_word(str(query)) for query in run.column("query").to_pylist()]
+    given = [_word(query) for query in run.column("query").to_pylist()]
     places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
     counts, wanted = Counter(given), Counter(queries)
     for query in (*wanted, *counts):
@@ -190,14 +189,25 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
-    found = spell_column(column)
+    found = spell(column)
     for row in found.unfit[:1].tolist():
-        raise DataUnusable(
-            f"{row_text(frame, row)}, column {name!r}: {column[row].as_py()!r} is too large for an id of"
-            f" type {column.type}, which no longer tells whole numbers apart; make it an integer or a text"
-        )
-    texts: pa.LargeStringArray = without_point(found.texts)
+        place = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    texts: pa.LargeStringArray = found.texts
+    if (row := first_missing(texts)) is not None:
+        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
     return texts
+
+
+def _key_words(by_id: Mapping[Any, Any], what: str) -> list[str]:
+    """Return the keys of a mapping, which are ids, as words."""
+    keys = list(by_id)
+    found = spell(keys)
+    for place in found.unfit[:1].tolist():
+        raise DataUnusable(f"{what} is {keys[place]!r}; expected {EXPECTED}")
+    if (place := first_missing(found.texts)) is not None:
+        raise DataUnusable(f"{what} is {keys[place]!r}, which is a missing id")
+    return [_word(text) for text in found.texts.to_pylist()]
 
 
 def _line(query: str, document: str, score: float) -> str:

@@ -7,12 +7,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from core.data import RankingDataset
+from rankery.identifiers import spell
 
 _FEATURE = st.floats(width=32, allow_infinity=False, allow_nan=True, allow_subnormal=True)
 _LABEL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 2.0**100, width=32))
 _TOKEN = st.characters(exclude_characters=" \t\r\n", exclude_categories=["Cs"])
-_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8)
-_ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+def stays(identifier: str) -> bool:
+    """Tell whether an id is its own spelling, or empty."""
+    return spell([identifier]).texts.to_pylist() == [identifier or None]
+
+
+_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(stays)
+_ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(stays)
 
 
 _LETOR_KEY = st.from_regex("[A-Za-z][a-z0-9_.-]{0,3}", fullmatch=True)

@@ -1,6 +1,7 @@
 """Ids are spelled alike, whatever type their column has and whichever way they come in."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.data import read_dataset
+from core.data import RankingDataset, read_dataset
+from core.data.trec.join import join_run
+from core.data.trec.run import Run
 from core.errors import DatasetError
 from rankery.client.frames.runs import run_of_frame, run_of_mapping
 from rankery.errors import DataUnusable, InvalidArgument
+from rankery.identifiers import spell
 from rankery.query_groups import group_by_ids
 
 BARCODE = 4006381333931
@@ -109,25 +113,70 @@ def test_numbers_that_a_type_no_longer_tells_apart_are_no_ids(
         group_by_ids(np.array([1, 2, 3, number], kind), 4)
 
 
-def test_other_numbers_and_bytes_are_what_they_look_like(tmp_path: Path) -> None:
-    """Fractions as Python writes them, bytes as their text, decimals without a fraction of zeros."""
-    table = pa.table(
-        {
-            "query_id": pa.array([b"q", b"q", b"r", b"r"], pa.binary()),
-            "document_id": pa.array([1.5, 2.0, 1e-7, -0.0]),
-            "label": LABELS,
-            "f": [0.5, 1.5, 2.5, 3.5],
-        }
+@pytest.mark.parametrize(
+    ("given", "spelled"),
+    [
+        (["1.0", "2.00", "-0.0", "1.5"], ["1", "2", "0", "1.5"]),
+        (["00.0", "+1.0", "1e5", "1."], ["00.0", "+1.0", "1e5", "1."]),
+        (["", "nan", "NaN", "NA"], [None, None, None, "NA"]),
+        ([b"a", 2**70, np.float32(3), Decimal("4.00")], ["a", str(2**70), "3", "4"]),
+        ([None, np.nan, pd.NA, pd.NaT], [None] * 4),
+        (np.array([1, 2], ">i4"), ["1", "2"]),
+    ],
+)
+def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> None:
+    """A text that is a whole number with a point is that number, whatever stands beside it."""
+    found = spell(given)
+    assert found.texts.to_pylist() == spelled
+    assert not len(found.unfit)
+    for value, text in zip(given, spelled, strict=True):
+        assert spell([value]).texts.to_pylist() == [text]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1.5,
+        np.float32(0.1),
+        2.0**60,
+        np.inf,
+        Decimal("1.10"),
+        True,
+        pd.Timestamp("2024-05-01"),
+        1j,
+        "9" * 16 + ".0",
+    ],
+)
+def test_what_is_neither_a_text_nor_a_whole_number_is_no_id(value: Any) -> None:
+    """Among objects of Python and as a column of its own type; 1.10 would be the same as 1.1."""
+    assert spell([value]).unfit.tolist() == [0]
+    assert spell(["a", value, None]).unfit.tolist() == [1]
+    assert spell(np.array([value])).unfit.tolist() == [0]
+    with pytest.raises(InvalidArgument, match="document 1, counted from 0, has"):
+        group_by_ids(["a", value], 2)
+
+
+def test_texts_that_are_no_ids_have_a_place(tmp_path: Path) -> None:
+    """In LETOR text and in TREC's files, which have no types."""
+    path = tmp_path / "x.txt"
+    path.write_text("1 qid:1 1:1\n1 qid:nan 1:1\n")
+    with pytest.raises(DatasetError, match="line 2, column 7: expected a query id, but found 'nan'"):
+        read_dataset(path)
+    path.write_text("1 qid:1 1:1\n1 qid:1 1:1 # 9007199254740993.0\n")
+    with pytest.raises(DatasetError, match=r"line 2, column 15: expected an id, .* '9007199254740993.0'"):
+        read_dataset(path)
+    path.write_text("1.0 0 a 1\nnan 0 a 1\n")
+    with pytest.raises(DatasetError, match=r"line 2, column 1: expected an id, .* found 'nan'"):
+        read_dataset(path)
+
+
+def test_runs_join_datasets_of_earlier_releases() -> None:
+    """Which stored the points of whole numbers in texts."""
+    dataset = RankingDataset.from_arrays(
+        np.empty((2, 0)), [1.0, 0.0], [0, 2], query_ids=["1.0"], document_ids=["7.0", "8.0"]
     )
-    pq.write_table(table, tmp_path / "x.parquet")
-    assert _read(tmp_path) == (("q", "r"), ["1.5", "2", "1e-07", "0"])
-    assert group_by_ids(np.array([b"q", b"r"]), 2).query_ids == ("q", "r")
-
-
-def test_texts_with_a_point_stay_where_one_is_no_whole_number(tmp_path: Path) -> None:
-    """Versions are no numbers."""
-    _csv(_frame(["1.0", "1.0", "1.1", "1.1"], ["a", "b", "c", "d"]), tmp_path / "x")
-    assert _read(tmp_path)[0] == ("1.0", "1.1")
+    joined = join_run(dataset, Run.from_columns(["1", "1"], ["7", "8"], [2.0, 1.0]))
+    assert joined.scores.tolist() == [2.0, 1.0]
 
 
 def test_a_run_has_the_ids_of_the_judgments() -> None:
@@ -138,7 +187,7 @@ def test_a_run_has_the_ids_of_the_judgments() -> None:
     assert run.column("document").to_pylist() == [str(BARCODE), "2"]
     (line, *_) = run_of_mapping({1.0: {float(BARCODE): 2.0}, b"q": {b"d": 1.0}})
     assert line.split()[:3] == ["1", "Q0", str(BARCODE)]
-    with pytest.raises(DataUnusable, match=r"row 0, column 'document_id': .* too large for an id"):
+    with pytest.raises(DataUnusable, match=r"row 0, column 'document_id': expected an id, .* holds exactly"):
         run_of_frame(frame.assign(document_id=2.0**60))
 
 
