@@ -34,7 +34,8 @@ def read_letor(
 ) -> Reading:
     """Parse LETOR text.
 
-    Features may come in any order, absent ones are 0, `nan` is missing, `inf` infinite. Numbers are rounded
+    Features may come in any order, absent ones are 0, `nan` is missing, `inf` infinite. Their ids are from 1,
+    or from 0 where a row has feature 0: each is named by its id, so that files agree. Numbers are rounded
     to float64 and then to float32. A document's id is X of a comment `#docid = X` or `# X ...`, else its row
     number within the query; pairs `key = value` behind it become document columns.
 
@@ -111,7 +112,7 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
 
 
 def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the features by their ids, f1, f2, …, or as the upload says.
+    """Name the features by their ids, f1, f2, … or f0, f1, …, or as the upload says.
 
     Args:
         first_id: The id of the first feature.
@@ -124,7 +125,7 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
     numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))
     if unknown:
-        known = f"the file has the features {numbers[0]} to {numbers[-1]}"
+        known = f"the file has the features {numbers[0]} to {numbers[-1]}; a list names them from 1 on"
         raise InvalidInput(*(InputProblem(f"/feature_names/{number}", known) for number in unknown))
     names = tuple(given.get(number, f"f{number}") for number in numbers)
     if len(set(names)) < len(names):

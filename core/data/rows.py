@@ -126,7 +126,7 @@ class Rows:
             raise DatasetError.at(
                 f"expected lines such as '{example}', but found no document", file=self._source.file
             )
-        self.first_id = 0 if not self._has_queries and int(shape[:, 3].min()) == 0 else 1
+        self.first_id = 0 if int(shape[:, 3].min()) == 0 else 1
         widest = int(np.argmax(shape[:, 1]))
         n_features = max(int(shape[widest, 1]) + 1 - self.first_id, 0)
         limits.check_documents(n_rows, self._source.file)

@@ -9,7 +9,7 @@ from typing import Any
 from core.data.options import TEXT_ROLES, ReadingOptions
 
 # One more whenever the same bytes give other arrays, statistics or findings: they are then read again.
-READING_VERSION = 1
+READING_VERSION = 2
 
 
 def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:

@@ -90,11 +90,16 @@ def _first_rows(parts: Sequence[Part]) -> list[int]:
     return list(accumulate((part.n_documents for part in parts), initial=0))
 
 
+def _feature_ids(parts: Sequence[Part]) -> range:
+    """Return the ids of the features that any part has."""
+    return range(min(part.first_id for part in parts), max(part.last_id for part in parts) + 1)
+
+
 def _check_size(parts: Sequence[Part], limits: Limits) -> None:
     n_documents = sum(part.n_documents for part in parts)
     files = f"{parts[0].file} to {parts[-1].file}"
     limits.check_documents(n_documents, files)
-    n_features = max(part.n_features for part in parts)
+    n_features = len(_feature_ids(parts))
     oversize = limits.oversize(n_documents, n_features, sum(part.size_bytes for part in parts))
     if oversize is not None:
         raise DatasetError.at(oversize, file=files)
@@ -130,7 +135,8 @@ class _Join:
             self._places = np.empty(n_documents, np.int64)
             self._places[grouping.order] = np.arange(n_documents)
         self._positions = {name: query for query, name in enumerate(grouping.query_ids)}
-        self.features: Float32Array = new_matrix(n_documents, max(part.n_features for part in parts))
+        self._first_id = _feature_ids(parts).start
+        self.features: Float32Array = new_matrix(n_documents, len(_feature_ids(parts)))
         self.labels: Float32Array = np.empty(n_documents, np.float32)
         self._weights: Float64Array | None = None
         self._names: tuple[str, ...] = ()
@@ -149,7 +155,8 @@ class _Join:
         for column in dataset.categorical_columns:
             name = dataset.feature_names[column]
             features[:, column] = self._recoded(part, name, dataset.categories[name], features[:, column])
-        self.features[rows, : dataset.n_features] = features
+        first_column = part.first_id - self._first_id
+        self.features[rows, first_column : first_column + dataset.n_features] = features
         self.labels[rows] = dataset.labels
         if dataset.document_weights is not None:
             if self._weights is None:
@@ -172,7 +179,7 @@ class _Join:
         boundaries = self._grouping.query_boundaries
         names = self._names
         if self._parts[0].format == "letor":
-            names = feature_names(1, len(names), options.feature_names)
+            names = feature_names(self._first_id, self.features.shape[1], options.feature_names)
         return RankingDataset(
             features=self.features,
             labels=self.labels,

@@ -27,6 +27,7 @@ class Part:
         format: What it turned out to be.
         size_bytes: Its size, once unpacked.
         sha256: Checksum of its bytes.
+        first_id: The id of the first feature of LETOR text, 0 or 1; 1 for tables.
         n_features: How many features its documents have.
         query_ids: In the order in which they first appear.
         query_boundaries: int64 (n_queries + 1,).
@@ -40,6 +41,7 @@ class Part:
     format: str
     size_bytes: int
     sha256: str
+    first_id: int
     n_features: int
     query_ids: tuple[str, ...]
     query_boundaries: Int64Array
@@ -47,6 +49,11 @@ class Part:
     run_starts: Int64Array
     named: npt.NDArray[np.bool_] | None
     rows: Bytes
+
+    @property
+    def last_id(self) -> int:
+        """The id of its last feature."""
+        return self.first_id + self.n_features - 1
 
     @property
     def n_documents(self) -> int:
@@ -95,6 +102,7 @@ def read_part(
         format=reading.format,
         size_bytes=reading.size_bytes,
         sha256=sha256,
+        first_id=0 if form.format == "letor" and dataset.feature_names[0] == "f0" else 1,
         n_features=dataset.n_features,
         query_ids=dataset.query_ids,
         query_boundaries=dataset.query_boundaries,

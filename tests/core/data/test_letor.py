@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
 
 from core.data import RankingDataset, options, read_dataset, write_letor
+from core.data.fitting import fit_features
 from core.data.letor import read_letor
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
@@ -105,6 +107,23 @@ def test_the_last_of_repeated_features_counts_whatever_its_digits() -> None:
     assert _read(f"0 qid:1 1:7 1:{halfway}").matrix.tolist() == [[np.float32(float(halfway))]]
 
 
+def test_the_text_of_scikit_learn_is_read_from_feature_0(tmp_path: Path) -> None:
+    """Its default counts from 0. Features are named by their ids, so that a file without feature 0 agrees."""
+    features = np.array([[0.5, 0.0, 2.0], [1.5, 1.0, 0.0], [0.0, 3.0, 4.0], [0.0, 5.0, 6.0]])
+    parts = {"train": slice(0, 2), "test": slice(2, 4)}  # the test part has no value of feature 0
+    for name, rows in parts.items():
+        labels, queries = np.array([1.0, 0.0]), np.array([7, 7])
+        dump_svmlight_file(features[rows], labels, str(tmp_path / name), query_id=queries)
+    train, test = (read_dataset(tmp_path / name) for name in parts)
+    assert train.feature_names == ("f0", "f1", "f2")
+    np.testing.assert_array_equal(train.features, features[:2])
+    np.testing.assert_array_equal(fit_features(test, train.feature_names).features, features[2:])
+    named = read_dataset(tmp_path / "train", feature_names={"0": "bm25"})
+    assert named.feature_names == ("bm25", "f1", "f2")
+    with pytest.raises(InvalidInput, match="the features 0 to 2; a list names them from 1 on"):
+        read_dataset(tmp_path / "train", feature_names={"1": "a", "2": "b", "3": "c"})
+
+
 def test_bytes_that_are_not_utf8_stay_different_ids() -> None:
     """Ids in another encoding are escaped, not merged or refused."""
     assert _read(b"0 qid:\xe9 1:1\n0 qid:\xe8 1:1\n").query_ids == ("\\xe9", "\\xe8")
@@ -133,8 +152,6 @@ _MALFORMED = [
     (_OK + "1 qid:1 -1:1", 2, 9, "-1:1", "<feature id>:<value>"),
     (_OK + "1 qid:1 1.5:1", 2, 9, "1.5:1", "<feature id>:<value>"),
     (_OK + "1 qid:1 1=1", 2, 9, "1=1", "<feature id>:<value>"),
-    (_OK + "1 qid:1 0:1", 2, 9, "0:1", "at least 1"),
-    (_OK + "1 qid:1 1:0 0000:1", 2, 13, "0000:1", "at least 1"),
     ("1 qid:1 1000001:1", 1, 9, "1000001:1", "at most 100,000"),
     ("1 qid:1 99999999999999999999999:1#", 1, 9, "99999999999999999999999:1", "at most 100,000"),
     (_OK + "1 qid:1 1:", 2, 9, "1:", "expected a number"),

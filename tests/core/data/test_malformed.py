@@ -121,12 +121,6 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         None,
         "file f, line 2, column 9: expected <feature id>:<value>, but found '1=1'",
     ),
-    "letor feature zero": (
-        OK + "1 qid:1 0:1",
-        {},
-        None,
-        "file f, line 2, column 9: expected a feature id of at least 1, but found '0:1'",
-    ),
     "letor feature too large": (
         "1 qid:1 1000001:1",
         {},

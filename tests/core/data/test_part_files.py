@@ -139,6 +139,17 @@ def parts_of(tmp_path: Path, *texts: str) -> list[Path]:
     return paths
 
 
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_features_from_0_and_from_1_are_joined_by_their_ids(tmp_path: Path, order: slice) -> None:
+    """A part of sparse text may lack feature 0."""
+    texts = ["1 qid:a 0:1 1:2\n0 qid:a 2:3\n", "1 qid:b 1:4 3:5\n"][order]
+    whole = tmp_path / "whole.txt"
+    whole.write_text("".join(texts))
+    reading = read_file(JudgedFile(whole, whole.name), WHOLE)
+    assert reading.dataset.feature_names == ("f0", "f1", "f2", "f3")
+    assert_equal(reading, joined(parts_of(tmp_path, *texts)))
+
+
 def test_a_query_that_ends_one_part_and_begins_the_next_is_whole(tmp_path: Path) -> None:
     """Its rows stand together, so that it is not scattered; its documents are numbered through."""
     paths = parts_of(tmp_path, "1 qid:a 1:1\n0 qid:b 1:2\n", "2 qid:b 1:3\n1 qid:b 1:4\n", "0 qid:b 1:5\n")
