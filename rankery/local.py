@@ -24,8 +24,9 @@ class RunEvaluation:
     Attributes:
         contract: The conventions of the numbers, with the name of their preset.
         only_retrieved: Whether queries for which a run has no result are left out.
-        runs: `{"name", "queries_without_results", "unknown_queries", "metrics"}` of each run; `metrics` hold
-            a summary each.
+        runs: `{"name", "queries_without_results", "unknown_queries", "retrieved_documents",
+            "judged_documents", "metrics"}` of each run; the judged are among the retrieved, and `metrics`
+            hold a summary each.
         pairs: Every pair of runs, as the service's comparisons show it.
         sentence: What may be said of all runs; None for a single one.
         query_ids: The queries of the judgments.
@@ -145,6 +146,8 @@ def evaluate_runs(
                 "name": name,
                 "queries_without_results": run.queries_without_results,
                 "unknown_queries": run.unknown_queries,
+                "retrieved_documents": int(run.is_retrieved.sum()),
+                "judged_documents": int((run.is_retrieved & ~run.is_unjudged).sum()),
                 "metrics": {
                     spelling: {**asdict(summary), "contract": parsed[spelling].contract()}
                     for spelling, summary in summarise_all(one, seed=seed, metrics=parsed).items()

@@ -8,6 +8,7 @@ from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures, unseen_values
 from core.data.labels import label_text
+from core.data.trec import JudgedRun
 from core.doctor.examples import queries_of
 from core.doctor.report import MAX_EXAMPLES, Finding
 from core.types import Float32Array, Int64Array
@@ -98,6 +99,25 @@ def unseen_category_findings(
         " they are written as in the training data.",
         examples=tuple(each.feature for each in unseen[:MAX_EXAMPLES]),
         example_kind="feature",
+    )
+
+
+def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
+    """Report how many of the documents that a run retrieved are judged, where not all are."""
+    unjudged = np.flatnonzero(joined.is_unjudged)
+    if not len(unjudged):
+        return
+    retrieved = int(np.count_nonzero(joined.is_retrieved))
+    judged = retrieved - len(unjudged)
+    yield Finding.of_share(
+        "unjudged-documents",
+        "warning" if 2 * judged < retrieved else "info",
+        (judged, retrieved, "retrieved documents"),
+        ("is judged", "are judged"),
+        advice="Most metrics take the others for not relevant; bpref and ndcg(judged)@10 leave them out. Where"
+        " more were judged, check that the ids are spelled as in the dataset.",
+        examples=tuple(joined.document_ids.take(unjudged[:MAX_EXAMPLES])),
+        example_kind="document",
     )
 
 

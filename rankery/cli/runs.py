@@ -61,3 +61,7 @@ def _notes(run: dict[str, Any], only_retrieved: bool) -> Iterator[str]:
     if run["unknown_queries"]:
         queries = f"queries that are not judged, left out: {run['unknown_queries']:,}"
         yield f"[yellow]{plain(run['name'])}: {queries}[/yellow]"
+    judged, retrieved = run["judged_documents"], run["retrieved_documents"]
+    if judged < retrieved:
+        documents = f"{judged:,} of {retrieved:,} retrieved documents are judged"
+        yield f"[yellow]{plain(run['name'])}: {documents}[/yellow]"

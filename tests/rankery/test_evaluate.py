@@ -57,6 +57,8 @@ def test_the_numbers_are_trec_evals(folder: Path) -> None:
     assert found["contract"]["preset"] == "trec_eval"
     assert [run["queries_without_results"] for run in found["runs"]] == [1, 0]
     assert [run["unknown_queries"] for run in found["runs"]] == [1, 0]
+    judged = [(run["judged_documents"], run["retrieved_documents"]) for run in found["runs"]]
+    assert judged == [(5, 5), (4, 6)]
     assert found["sentence"] == found["pairs"][0]["sentence"]
 
 
@@ -68,6 +70,7 @@ def test_tables_tell_what_was_left_out(folder: Path) -> None:
     assert "precision@10" in done.output
     assert "good: judged queries without a result, counted, as with trec_eval -c: 1" in done.output
     assert "good: queries that are not judged, left out: 1" in done.output
+    assert "poor: 4 of 6 retrieved documents are judged" in done.output
     assert "poor − good" in done.output
 
 

@@ -41,3 +41,19 @@ def test_a_run_becomes_a_ranking(workshop: Workshop) -> None:
     job = _imported(workshop, "".join(lines).encode())
     assert job.status == "succeeded", job.problem
     assert (job.result or {})["ranking_id"].startswith("rnk_")
+    assert job.findings is None
+
+
+def test_documents_that_are_not_judged_are_counted(workshop: Workshop) -> None:
+    """On the job that reads the run, and on each evaluation of the ranking with its job."""
+    query, documents = DATASET.query_ids[0], [DATASET.document_ids[0], "x", "y"]
+    lines = [f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(documents)]
+    job = _imported(workshop, "".join(lines).encode())
+    dataset_id, ranking_id = job.spec["dataset_id"], (job.result or {})["ranking_id"]
+    evaluated = workshop.run("evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"])
+    assert evaluated.status == "succeeded", evaluated.problem
+    for findings in (job.findings, evaluated.findings):
+        (finding,) = findings or ()
+        assert (finding["code"], finding["severity"]) == ("unjudged-documents", "warning")
+        assert finding["title"] == "1 of 3 retrieved documents is judged"
+        assert set(finding["examples"]) == {"x", "y"}

@@ -11,7 +11,7 @@ from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures, fit_features
 from core.data.trec import Run, join_run
-from core.doctor.agreement import absent_feature_findings, unseen_category_findings
+from core.doctor.agreement import absent_feature_findings, unjudged_findings, unseen_category_findings
 from core.doctor.report import Finding
 from core.errors import ArtifactDamaged, ScoreNotFinite
 from core.evaluation import Judgments
@@ -122,7 +122,7 @@ class Ranked:
         judgments: What the scores are measured by: the dataset, or its documents and those that the ranking
             retrieved.
         scores: (n_documents,) by the judgments; NaN where a document was not retrieved.
-        findings: What to know of the model on this dataset.
+        findings: What to know of the system on this dataset.
     """
 
     dataset: RankingDataset
@@ -150,7 +150,7 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         fitted = model.fit(dataset)
         return Ranked(fitted, fitted, model.score(fitted, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
-    return Ranked(dataset, joined, joined.scores)
+    return Ranked(dataset, joined, joined.scores, tuple(unjudged_findings(joined)))
 
 
 def fit_findings(

@@ -1,6 +1,7 @@
 """Run jobs that import a TREC run."""
 
 from core.data.trec import join_run, read_run
+from core.doctor.agreement import unjudged_findings
 from core.errors import DatasetError, RunError
 from core.evaluation import rank_documents
 from core.jobs import System
@@ -31,6 +32,7 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     run.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, found)
+    run.report(findings=[finding.as_json() for finding in unjudged_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )

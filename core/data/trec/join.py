@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
@@ -38,6 +39,16 @@ class JudgedRun:
     document_ids: Texts
     unknown_queries: int
     queries_without_results: int
+
+    @property
+    def is_retrieved(self) -> npt.NDArray[np.bool_]:
+        """(n_documents,) whether the run retrieved the document."""
+        return ~np.isnan(self.scores)
+
+    @property
+    def is_unjudged(self) -> npt.NDArray[np.bool_]:
+        """(n_documents,) whether the run retrieved the document and it was not judged."""
+        return self.is_retrieved & np.isnan(self.labels)
 
 
 def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
