@@ -1,7 +1,9 @@
 """Metrics of scores in memory, without a service."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display.card import Card, CardTable, Shown
@@ -88,7 +90,8 @@ def evaluate(
         seed: Of the resampling behind intervals.
 
     Raises:
-        InvalidArgument: The shapes do not fit, or a metric or convention is unknown.
+        InvalidArgument: The shapes do not fit, a score is infinite, a document comes twice in a query, or a
+            metric or convention is unknown.
         PackageMissing: rankery-server is not installed.
 
     Example:
@@ -105,6 +108,8 @@ def evaluate(
     ranked = _numbers("scores", scores)
     groups = group_by_ids(query_ids, len(ranked))
     judged = _numbers("labels", labels, len(ranked))
+    if (infinite := np.flatnonzero(np.isinf(ranked))).size:
+        raise InvalidArgument(f"scores: is infinite for document {infinite[0]}, counted from 0")
     is_retrieved = ranked == ranked
     if is_retrieved.any() and not (is_retrieved & (judged == judged)).any():
         raise InvalidArgument(
@@ -140,4 +145,12 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
 
 def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
     texts = spelled_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
-    return groups.gather(texts.to_numpy(zero_copy_only=False)).tolist()
+    names: list[str] = groups.gather(texts.to_numpy(zero_copy_only=False)).tolist()
+    for query, (first, last) in enumerate(pairwise(groups.boundaries.tolist())):
+        if len(set(names[first:last])) < last - first:
+            repeated = next(name for name, times in Counter(names[first:last]).items() if times > 1)
+            raise InvalidArgument(
+                f"document_ids: has {repeated!r} twice in query {groups.query_ids[query]!r};"
+                " each document of a query has one score"
+            )
+    return names

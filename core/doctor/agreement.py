@@ -114,8 +114,8 @@ def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
         "warning" if 2 * judged < retrieved else "info",
         (judged, retrieved, "retrieved documents"),
         ("is judged", "are judged"),
-        advice="Most metrics take the others for not relevant; bpref and ndcg(judged)@10 leave them out. Where"
-        " more were judged, check that the ids are spelled as in the dataset.",
+        advice="Most metrics take the others for not relevant; bpref and ndcg(judged)@10 leave them out."
+        " Where more were judged, check that the ids are spelled as in the dataset.",
         examples=tuple(joined.document_ids.take(unjudged[:MAX_EXAMPLES])),
         example_kind="document",
     )

@@ -11,6 +11,7 @@ from core.doctor.hashing import Flags
 from core.doctor.report import MAX_EXAMPLES, Finding
 
 LIGHTGBM_LONGEST = 10_000
+_NO_CHANCE = np.log(1_000.0)  # orders of rows, of which one is found
 _MANY = 0.5  # of the queries; search logs have many queries without a click, judged data few
 
 
@@ -32,8 +33,44 @@ def query_findings(
         return  # said of the labels; of every query it would say the same again
     if (one_label := labels.single & (lengths > 1)).any():
         yield _one_label(dataset, one_label, nothing_to_rank=bool(labels.single.all()))
+    yield from _sorted(dataset, labels)
     if (labels.relevant == 0).any():
         yield _without_relevant(dataset, labels.relevant == 0)
+
+
+def _sorted(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
+    """Report queries whose rows stand in the order of their labels, where that is no chance."""
+    starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
+    changes = np.ones(dataset.n_documents, np.bool_)  # of the label, or of the query
+    changes[1:] = dataset.labels[1:] != dataset.labels[:-1]
+    rises = np.zeros(dataset.n_documents, np.bool_)
+    rises[1:] = ~(dataset.labels[1:] <= dataset.labels[:-1])
+    changes[starts], rises[starts] = True, False
+    varied = ~labels.single
+    concerned = varied & ~np.logical_or.reduceat(rises, starts)
+    count, total = int(np.count_nonzero(concerned)), int(np.count_nonzero(varied))
+    if not count or 2 * count < total:
+        return
+    # Of the n! orders of a query, Π c! are sorted, c being the documents of each label.
+    log_factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, lengths.max() + 1)))))
+    first_rows = np.flatnonzero(changes)
+    of_labels = log_factorials[np.diff(first_rows, append=dataset.n_documents)]
+    orders = log_factorials[lengths] - np.add.reduceat(of_labels, np.searchsorted(first_rows, starts))
+    if orders[concerned].sum() < _NO_CHANCE:
+        return
+    yield Finding.of_share(
+        "sorted-by-label",
+        "warning",
+        (count, total, "queries"),
+        (
+            "has its documents in the order of their labels",
+            "have their documents in the order of their labels",
+        ),
+        where="of several labels",
+        advice="Documents of equal scores keep the order of their rows, so that a model that scores all alike"
+        " has an NDCG of 1. Shuffle the rows of each query, or set ties in the contract to docid or average.",
+        examples=query_examples(dataset, concerned),
+    )
 
 
 def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -> Finding:

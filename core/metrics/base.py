@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from core.errors import InvalidInput
 from core.metrics.conventions import DEFAULT, Conventions
-from core.metrics.ranked import Ideal, RankedLabels, ideal_labels, label_gains, rank_labels
+from core.metrics.ranked import (
+    Ideal,
+    RankedLabels,
+    Ranking,
+    ideal_labels,
+    label_gains,
+    rank_labels,
+)
 from core.types import Float64Array, FloatArray, Int64Array
 
 Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
@@ -54,8 +61,10 @@ class Metric(ABC):
     @property
     def depth(self) -> int | None:
         """The number of top ranks that the value depends on, all when None."""
-        if self.conventions.ties == "average":
-            return None  # documents beyond the cutoff may be tied with those before
+        if self.conventions.ties == "average" or self.conventions.judged_only:
+            return (
+                None  # documents beyond the cutoff may be tied with those before, or rise into their places
+            )
         limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
         return min(limits, default=None)
 
@@ -79,9 +88,12 @@ class Metric(ABC):
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the metric of each query from labels already ranked by these conventions."""
-        values, undefined = self.measure(ranked.first(self.conventions.max_documents))
+        held = self.conventions
+        if held.judged_only:
+            ranked = _only_judged(ranked)
+        values, undefined = self.measure(ranked.first(held.max_documents))
         if undefined is not None:
-            substitute = self.conventions.queries_without_relevant
+            substitute = held.queries_without_relevant
             values[undefined] = np.nan if substitute == "skip" else float(substitute)
         return values
 
@@ -110,8 +122,10 @@ class Metric(ABC):
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions in force, to be stored beside the number."""
-        limited = () if self.conventions.max_documents is None else ("max_documents",)
-        return {name: getattr(self.conventions, name) for name in (*self.uses, "ties", *limited)}
+        held = self.conventions
+        limited = () if held.max_documents is None else ("max_documents",)
+        judged = ("judged_only",) if held.judged_only else ()
+        return {name: getattr(held, name) for name in (*self.uses, "ties", *limited, *judged)}
 
 
 def measure_all(
@@ -136,6 +150,17 @@ def measure_all(
         for ties, found in depths.items()
     }
     return {name: metric.of_ranked(ranked[metric.conventions.ties]) for name, metric in metrics.items()}
+
+
+def _only_judged(ranked: RankedLabels) -> RankedLabels:
+    """Leave the documents that were not judged out of the rankings, those with a label below 0 among them."""
+    ranking = ranked.ranking
+    judged = ranking.labels >= 0.0
+    if judged.all():
+        return ranked
+    boundaries = np.concatenate(([0], np.cumsum(judged)))[ranking.boundaries]
+    kept = Ranking(ranking.rows[judged], boundaries, ranking.documents)
+    return RankedLabels(kept, ranked.document_scores, ranked.ideal)
 
 
 def _deepest(depths: Sequence[int | None]) -> int | None:

@@ -39,6 +39,8 @@ class Conventions:
         max_label: The label of a perfect document, for ERR.
         max_documents: Only so many documents of each query's ranking count, the others as not retrieved; all
             when None. trec_eval's -M.
+        judged_only: Whether retrieved documents that are not judged, or with a label below 0, are left out of
+            rankings. trec_eval's -J.
     """
 
     gain: Gain = "exp2"
@@ -50,6 +52,7 @@ class Conventions:
     precision_sum_over: str = "relevant"
     max_label: int = 4
     max_documents: int | None = None
+    judged_only: bool = False
 
     def __post_init__(self) -> None:
         problems = [
@@ -71,6 +74,8 @@ class Conventions:
         held = asdict(self)
         if self.max_documents is None:  # workers of versions that do not know it take the job, too
             del held["max_documents"]
+        if not self.judged_only:
+            del held["judged_only"]
         return {"preset": preset_of(self), **held}
 
 

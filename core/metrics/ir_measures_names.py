@@ -26,6 +26,7 @@ IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
         "BPref": "bpref",
         "RPrec": "r-precision",
         "IPrec": "iprec",
+        "Judged": "judged",
     }
 )
 _SPELLING = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<at>@[^@()]*)?")
@@ -41,11 +42,13 @@ def from_ir_measures(text: str) -> str | None:
     """Return our spelling of what ir_measures spells so, None of anything else.
 
     Raises:
-        InvalidInput: For arguments in brackets other than a cutoff and the persistence of RBP.
+        InvalidInput: For arguments in brackets other than a cutoff, judged_only and the persistence of RBP.
 
     Example:
         >>> from_ir_measures("nDCG(cutoff=10)"), from_ir_measures("RBP(p=0.95)"), from_ir_measures("ndcg@10")
         ('ndcg@10', 'rbp(0.95)', None)
+        >>> from_ir_measures("nDCG(judged_only=True)@10")
+        'ndcg(judged)@10'
     """
     match = _SPELLING.fullmatch(text)
     if match is None or match["name"] not in IR_MEASURES_NAMES:
@@ -53,17 +56,19 @@ def from_ir_measures(text: str) -> str | None:
     name, at = IR_MEASURES_NAMES[match["name"]], match["at"] or ""
     if match["arguments"] is None:
         return f"{name}{at}"
-    persistence, others = "", []
+    inside, others = [], []
     for argument in match["arguments"].split(","):
         found = _ARGUMENT.fullmatch(argument)
         key, value = (found["key"], found["value"]) if found else ("", "")
         if name == "rbp" and key == "p" and _PERSISTENCE.fullmatch(value):
-            persistence = f"({value})"
+            inside.insert(0, value)
+        elif key == "judged_only" and value in ("True", "False"):
+            inside += ["judged"] if value == "True" else []
         elif key == "cutoff" and not at and _CUTOFF.fullmatch(value):
             at = f"@{value}"
         else:
             others.append(argument.strip())
-    ours = f"{name}{persistence}{at}"
+    ours = f"{name}({','.join(inside)}){at}" if inside else f"{name}{at}"
     if others:
         unfit = ", ".join(others)[:40]
         raise InvalidInput.at("", f"{match['name']} does not take {unfit!r}; write {ours}: {_BY_CONTRACT}")

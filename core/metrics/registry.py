@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +24,7 @@ from core.metrics.costs import AverageRelevancePosition, LambdaRankMetric, NdcgC
 from core.metrics.dcg import Dcg, Ndcg
 from core.metrics.incomplete import Bpref, InferredAveragePrecision
 from core.metrics.ir_measures_names import IR_MEASURES_NAMES, from_ir_measures
+from core.metrics.judged import Judged
 from core.metrics.pairs import Auc, PairwiseAccuracy
 from core.metrics.recall_levels import ElevenPointAverage, InterpolatedPrecision, RPrecision
 from core.metrics.trec_names import (
@@ -55,6 +57,7 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
             InterpolatedPrecision,
             ElevenPointAverage,
             Auc,
+            Judged,
             AverageRelevancePosition,
             NdcgCost,
             LambdaRankMetric,
@@ -62,7 +65,7 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     }
 )
 _SPELLING = re.compile(
-    r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)(?:\((?P<persistence>0?\.[0-9]{1,6})\))?"
+    r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)(?:\((?P<arguments>judged|0?\.[0-9]{1,6}(?:,judged)?)\))?"
     r"(?:@(?:(?P<cutoff>[1-9][0-9]{0,5})|(?P<recall>[01](?:\.[0-9]{1,4})?)))?"
 )
 _MISSPELT = re.compile(r"(?P<name>[^@()]*?)[@_. -]*(?P<cutoff>[1-9][0-9]{0,5})?")
@@ -73,9 +76,10 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
 
     Args:
         text: A name, with a cutoff as in `ndcg@10`, or with a recall as in `iprec@0.1`; `rbp` may name its
-            persistence, `rbp(0.95)`. What trec_eval alone spells so, `ndcg_cut_10`, keeps its conventions
-            whatever the contract's; see `trec_eval_conventions`. What ir_measures spells so, `nDCG@10`, is
-            ours by another name.
+            persistence, `rbp(0.95)`. `ndcg(judged)@10` and `rbp(0.95,judged)` leave documents that are not
+            judged out of the ranking, as trec_eval's -J does. What trec_eval alone spells so, `ndcg_cut_10`,
+            keeps its conventions whatever the contract's; see `trec_eval_conventions`. What ir_measures
+            spells so, `nDCG@10`, is ours by another name.
         contract: The conventions to keep: a preset, an object, or the default ones.
 
     Raises:
@@ -138,10 +142,14 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
         if not kind.takes_cutoff:
             raise InvalidInput.at("", f"{kind.name} takes no cutoff; write {kind.name}")
         parts["cutoff"] = int(match["cutoff"])
-    if match["persistence"]:
+    arguments = (match["arguments"] or "").split(",")
+    persistence = arguments[0].removesuffix("judged")
+    if persistence:
         if kind is not RankBiasedPrecision:
-            raise InvalidInput.at("", f"{kind.name} takes nothing in brackets; write {kind.name}")
-        parts["persistence"] = float(match["persistence"])
+            raise InvalidInput.at("", f"{kind.name} takes no number in brackets; write {kind.name}")
+        parts["persistence"] = float(persistence)
+    if "judged" in arguments:
+        held = replace(held, judged_only=True)
     return kind(**parts, conventions=held)
 
 

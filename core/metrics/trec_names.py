@@ -62,9 +62,10 @@ def trec_eval_spelling(name: str) -> str | None:
 
 
 def trec_eval_conventions(held: Conventions) -> Conventions:
-    """Return trec_eval's conventions, with what its options -l and -M set as these conventions have it."""
+    """Return trec_eval's conventions, with what its options -l, -M and -J set taken from these."""
     return replace(
         PRESETS["trec_eval"],
         relevance_threshold=held.relevance_threshold,
         max_documents=held.max_documents,
+        judged_only=held.judged_only,
     )

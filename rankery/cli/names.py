@@ -43,6 +43,7 @@ METRICS = (
     "iprec",
     "11pt-avg",
     "auc",
+    "judged",
     "arp",
     "ndcg-cost",
     "lambdarank-metric",

@@ -64,6 +64,26 @@ class Case:
 
 CASES = [
     Case(
+        "sorted-by-label",
+        {"labels": -np.sort(-sound().labels.reshape(QUERIES, -1), axis=1).ravel()},
+        "warning",
+        "All 20 queries of several labels have their rows in the order of their labels",
+        QUERIES,
+        QUERIES,
+        "queries",
+        tuple(f"q{number}" for number in range(10)),
+    ),
+    Case(
+        "sorted-by-label",
+        {"labels": np.where(QUERY_OF_ROW < 10, np.tile([3.0] + [0.0] * 9, QUERIES), labels({}))},
+        "warning",
+        "10 of 20 queries of several labels have their rows in the order of their labels",
+        10,
+        QUERIES,
+        "queries",
+        tuple(f"q{number}" for number in range(10)),
+    ),
+    Case(
         "scattered-queries",
         {},
         "warning",

@@ -124,6 +124,40 @@ def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset
         assert ours[spelling] == pytest.approx(expected, abs=1e-9), spelling
 
 
+@pytest.mark.parametrize("preset", ["default", "trec_eval"])
+def test_judged_only_is_trec_evals_option(preset: str) -> None:
+    """-J, by our spellings and as a convention of its own; at both levels of relevance.
+
+    Its average over eleven points is NaN where no judged document was retrieved, and 0 here.
+    """
+    qrels, run = _drawn()
+    joined = _joined(qrels, run)
+    spellings = {name: name for name in SPELLINGS if name not in SHARED}
+    if preset == "trec_eval":
+        spellings = {name: _judged(spelling) for name, spelling in SPELLINGS.items()}
+    for level in (1, 2):
+        held = conventions(
+            {
+                "preset": preset,
+                "relevance_threshold": level - 0.5,
+                **({"judged_only": True} if preset == "default" else {}),
+            }
+        )
+        ours = measure(joined.scores, joined, list(spellings.values()), held)
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            qrels, WANTED, relevance_level=level, judged_docs_only_flag=True
+        )
+        theirs = evaluator.evaluate(run)
+        for name, spelling in spellings.items():
+            expected = [theirs[query][name] if query in theirs else 0.0 for query in qrels]
+            assert ours[spelling] == pytest.approx(np.nan_to_num(expected), abs=1e-9), spelling
+
+
+def _judged(spelling: str) -> str:
+    name, at, cutoff = spelling.partition("@")
+    return f"{name}(judged){at}{cutoff}"
+
+
 def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
     """Also where sums of rounded quotients leave -5.55e-17."""
     qrels, run = _drawn()
@@ -154,11 +188,28 @@ def test_the_geometric_mean_agrees_with_trec_eval() -> None:
     assert summary.quantiles["p50"] == pytest.approx(np.median(evaluation.per_query["map"]))
 
 
+def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
+    """Where no scores are tied, which it orders the other way; a shorter ranking is divided by its length."""
+    qrels, run = _drawn()
+    for scores in run.values():
+        scores.update(
+            {document: score + 1e-6 * place for place, (document, score) in enumerate(scores.items())}
+        )
+    joined = _joined(qrels, run)
+    ours = measure(joined.scores, joined, ["Judged@10", "judged@40"], PRESETS["trec_eval"])
+    theirs = {name: dict.fromkeys(qrels, 0.0) for name in ("Judged@10", "Judged@40")}
+    for value in ir_measures.iter_calc(list(map(ir_measures.parse_measure, theirs)), qrels, run):
+        theirs[str(value.measure)][value.query_id] = value.value
+    for found, expected in zip(ours.values(), theirs.values(), strict=True):
+        assert found == pytest.approx(list(expected.values()), abs=1e-9)
+
+
 def test_ir_measures_names_give_its_numbers_under_trec_evals_contract() -> None:
     """Query by query, to 1e-9, as ir_measures computes them by trec_eval."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
-    names = ["nDCG@10", "AP@10", "RR", "P@5", "R@20", "Success@5", "IPrec@0.1", "Bpref"]
+    names = ["nDCG@10", "AP@10", "RR", "P@5", "R@20", "Success@5", "IPrec@0.1", "Bpref", "Judged"]
+    names += ["nDCG(judged_only=True)@10", "P(judged_only=True)@5", "RR(judged_only=True)"]
     ours = measure(joined.scores, joined, names, PRESETS["trec_eval"])
     theirs = {name: dict.fromkeys(qrels, 0.0) for name in names}
     for value in ir_measures.iter_calc(list(map(ir_measures.parse_measure, names)), qrels, run):

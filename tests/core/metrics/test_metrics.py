@@ -58,9 +58,29 @@ def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
-    """NaN marks a query where the metric is undefined; DCG alone is defined there, as 0."""
+    """NaN marks a query where the metric is undefined; those without relevance are defined there."""
     values = parse_metric(name)(SCORES, np.zeros(5), ONE_QUERY)
-    assert values[0] == 0.0 if name in ("dcg", "arp") else math.isnan(values[0])
+    defined = {"dcg": 0.0, "arp": 0.0, "judged": 1.0}
+    assert values[0] == defined[name] if name in defined else math.isnan(values[0])
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("judged", 3 / 4),
+        ("judged@2", 1 / 2),
+        ("judged@9", 3 / 4),
+        ("mrr", 1 / 4),
+        ("mrr(judged)", 1 / 3),
+        ("ndcg(judged)@2", 0.0),
+        ("precision(judged)@3", 1 / 3),
+        ("rbp(0.5,judged)", 1 / 8),
+    ],
+)
+def test_judged_documents_are_counted_or_measured_alone(spelling: str, expected: float) -> None:
+    """Of five documents, ranked as labels 0, none, 0, 1 and one that is not retrieved."""
+    scores, labels = np.array([4.0, 3.0, 2.0, 1.0, np.nan]), np.array([0.0, np.nan, 0.0, 1.0, 1.0])
+    assert parse_metric(spelling)(scores, labels, ONE_QUERY)[0] == pytest.approx(expected, abs=1e-15)
 
 
 def test_tied_scores_rank_in_input_order() -> None:

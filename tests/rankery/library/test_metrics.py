@@ -107,3 +107,13 @@ def test_scores_without_a_judged_document_are_refused() -> None:
         rankery.metrics.evaluate(scores, labels, ["q"] * 4)
     found = rankery.metrics.evaluate([*scores, 0.1], [*labels, 1.0], ["q"] * 5, metrics=["mrr"])
     assert found.means["mrr"] == 1 / 3
+
+
+def test_what_runs_may_not_hold_is_refused_here_too() -> None:
+    """A document twice in a query, and a score that is infinite."""
+    labels, queries = [0, 1, 1], ["a", "a", "b"]
+    documents = ["x", "x", "x"]
+    with pytest.raises(InvalidArgument, match="document_ids: has 'x' twice in query 'a'"):
+        rankery.metrics.evaluate([3.0, 2.0, 1.0], labels, queries, document_ids=documents)
+    with pytest.raises(InvalidArgument, match="scores: is infinite for document 1, counted from 0"):
+        rankery.metrics.evaluate([3.0, np.inf, 1.0], labels, queries)

@@ -33,6 +33,7 @@ const WORDS = {
   precision_sum_over: (value) =>
     value === "reachable" ? "precision over min(relevant, cutoff)" : "precision over all relevant documents",
   max_documents: (value) => `first ${short(value)} documents of each ranking`,
+  judged_only: (value) => (value ? "documents that are not judged left out" : ""),
   recall: (value) => `at recall ${short(value)}`,
   mean: (value) => `${value} mean over queries`,
 };

@@ -1,0 +1,33 @@
+"""How much of a ranking was judged at all."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from core.metrics.base import Measured, Metric, reach
+from core.metrics.ranked import RankedLabels, count_above
+from core.ranges import per_query
+
+
+@dataclass(frozen=True)
+class Judged(Metric):
+    """Share of the retrieved documents that are judged, whatever their labels; undefined without a document.
+
+    judged@k = |judged among the top k| / min(k, retrieved).
+
+    Source: ir_measures' `Judged`.
+    """
+
+    name: ClassVar[str] = "judged"
+    summary: ClassVar[str] = "Share of the top k that is judged"
+    formula: ClassVar[str] = "|judged in the top k| / min(k, retrieved)"
+    source: ClassVar[str] = "ir_measures' Judged"
+    uses: ClassVar[tuple[str, ...]] = ("queries_without_relevant",)
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return the share of each query, undefined where nothing was retrieved."""
+        boundaries = ranked.ranking.boundaries
+        judged = per_query(count_above, boundaries, ranked.ranking.labels, -np.inf, reach(self.cutoff))
+        counted = np.minimum(np.diff(boundaries), reach(self.cutoff))
+        return judged / np.maximum(counted, 1), counted == 0
