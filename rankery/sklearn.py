@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from rankery.client.frames.incoming import is_frame
+from rankery.client.frames.judged import declared_categories
 from rankery.errors import InvalidArgument, PackageMissing
 from rankery.invalid_arguments import invalid_arguments
 from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids, group_by_sizes
@@ -75,6 +77,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         best_iteration_: Number of trees kept.
         evals_result_: Values by data (`train`, `validation`), metric and iteration, of trainings with an
             `eval_set`.
+        feature_importances_: (n_features_in_,) shares of the features in the gains of all splits.
         n_features_in_: Features seen in `fit`.
         feature_names_in_: Their names, where `X` had names.
     """
@@ -173,6 +176,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         import numpy as np
 
         check_is_fitted(self)
+        _refuse_categories(X)
         features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self._scores(features)
 
@@ -212,6 +216,16 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         if mean is None:
             return math.nan
         return mean if metric.higher_is_better else -mean
+
+    @property
+    def feature_importances_(self) -> "Float64Array":
+        """Return each feature's share of the gains of all splits, (n_features_in_,); 0 without splits."""
+        import numpy as np
+
+        check_is_fitted(self)
+        gains = np.asarray(self.booster_.feature_importance("gain"), np.float64)
+        shares: Float64Array = gains / (gains.sum() or 1.0)
+        return shares
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -256,6 +270,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
 
         from core.data import RankingDataset
 
+        _refuse_categories(X)
         features, labels = validate_data(
             self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
         )
@@ -335,6 +350,20 @@ class _Groups:
         if self.ids is not None:
             return group_by_ids(self.ids, n_documents, groups)
         return group_by_sizes(self.sizes, n_documents)
+
+
+def _refuse_categories(features: Any) -> None:
+    """Refuse a frame with columns of categories, which are no numbers.
+
+    Raises:
+        InvalidArgument: With their names, and what to do.
+    """
+    if names := sorted(declared_categories(features)) if is_frame(features) else []:
+        raise InvalidArgument(
+            f"X: {', '.join(map(repr, names))} hold categories, and RankeryRanker takes numbers; encode them,"
+            " for instance by sklearn.preprocessing.OrdinalEncoder, or train by client.train, which takes"
+            " categories"
+        )
 
 
 def _weights(given: Any, n_documents: int) -> "Float64Array":

@@ -124,6 +124,20 @@ def test_scattered_rows_are_ranked_as_sorted_ones(
     assert (ranked.groupby("query_id")["rank"].max() == DOCUMENTS).all()
 
 
+def test_a_model_predicts_what_is_lazy_or_a_dictionary(
+    client: Client, frame: pandas.DataFrame, model: Model
+) -> None:
+    """As for the frame itself."""
+    candidates = frame[FEATURES].astype({"brand": str})
+    expected = client.score(model, candidates)
+    np.testing.assert_array_equal(model.predict(candidates), expected)
+    np.testing.assert_array_equal(model.predict(polars.from_pandas(candidates).lazy()), expected)
+    lists = {name: column.where(column.notna(), None).tolist() for name, column in candidates.items()}
+    np.testing.assert_array_equal(client.score(model, lists), expected)
+    with pytest.raises(DataUnusable, match="a list for each feature, all as long"):
+        client.score(model, {"bm25": [1.0, 2.0], "age": [1.0]})
+
+
 def test_a_long_frame_takes_several_requests(client: Client, frame: pandas.DataFrame, model: Model) -> None:
     """More rows than one request may have are ranked, and their rows counted through."""
     parts = [frame.assign(query=frame["query"] + f" {number}") for number in range(70)]

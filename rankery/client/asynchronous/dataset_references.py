@@ -10,7 +10,7 @@ from rankery.client.arguments import Columns
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.upload_calls import AsyncUploadCalls
 from rankery.client.frames.cells import suggestion
-from rankery.client.frames.incoming import Frame, as_table, is_frame, written
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
 from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
 from rankery.client.uploads import Upload
@@ -73,6 +73,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
             data = path
         if isinstance(data, Path):
             return await self._file_id(data, columns)
+        data = collected(data)
         if is_frame(data):
             return await self._frame_id(data, columns, name)
         if is_address(data) or (isinstance(data, tuple) and len(data) == 3):

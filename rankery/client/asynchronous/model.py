@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from rankery.client.arguments import ExportOptions
+from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.frames.incoming import Frame
 from rankery.client.reading import read
 from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
@@ -16,6 +17,10 @@ from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.gate import GateView
 from rankery.client.views.importance import Importance
 from rankery.client.views.model import ModelView
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
 
 
 class AsyncModel(ModelView, AsyncDeletable):
@@ -32,6 +37,28 @@ class AsyncModel(ModelView, AsyncDeletable):
     async def importance(self) -> Importance:
         """Return the gains and split counts of its features."""
         return read(Importance, await self._client.transport.get(f"{self._path}/importance"))
+
+    async def predict(
+        self,
+        candidates: "Frame | Mapping[str, Any] | ArrayLike",
+        *,
+        columns: CandidateColumns | None = None,
+        allow_absent_features: bool = False,
+    ) -> "np.ndarray[Any, Any]":
+        """Return the score of each document, (n_documents,), in the order of the rows given.
+
+        Args:
+            candidates: A data frame, a dictionary of columns or an array; see `client.score`.
+            columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
+            allow_absent_features: Count features without a column as missing values.
+
+        Raises:
+            DataUnusable: The candidates cannot be sent.
+            RankeryApiError: They do not fit the model.
+        """
+        return await self._client.score(
+            self, candidates, columns=columns, allow_absent_features=allow_absent_features
+        )
 
     async def tree(self, index: int, *, root: int | None = None, depth: int | None = None) -> ModelTree:
         """Return one of its trees, nested.

@@ -12,7 +12,7 @@ from rankery.client.asynchronous.dataset_references import AsyncDatasetReference
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.display.progress import transferred
 from rankery.client.frames import runs
-from rankery.client.frames.incoming import is_frame
+from rankery.client.frames.incoming import collected, is_frame
 from rankery.client.model_text import is_booster, renamed, text_of
 from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
@@ -115,6 +115,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
     async def _run_lines(self, run: Any, dataset_id: str, columns: Mapping[str, str] | None) -> Iterable[str]:
         if isinstance(run, Mapping):
             return runs.run_of_mapping(run)
+        run = collected(run)
         if is_frame(run):
             table = runs.run_of_frame(run, columns)
             if "document" in table.column_names:

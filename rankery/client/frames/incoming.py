@@ -1,7 +1,7 @@
 """Convert data frames and arrays to Arrow tables."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
@@ -32,6 +32,27 @@ def is_frame(value: Any) -> TypeGuard[Frame]:
 
 
 SomeFrame = TypeVar("SomeFrame", bound=Frame)
+
+
+def collected(value: Any) -> Any:
+    """Return a lazy frame of polars as a frame, and any other value as it is."""
+    return value.collect() if type(value).__name__ == "LazyFrame" else value
+
+
+def as_columns(columns: Mapping[str, Any]) -> "pa.Table":
+    """Return a dictionary of lists or arrays as a table.
+
+    Raises:
+        DataUnusable: They are no columns, or are of different lengths.
+    """
+    from rankery.client.frames.arrow import pa
+
+    try:
+        return pa.table(dict(columns))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataUnusable(
+            f"a dictionary of candidates has a list for each feature, all as long: {_reason(error)}"
+        ) from error
 
 
 def as_table(frame: Frame) -> "pa.Table":

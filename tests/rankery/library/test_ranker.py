@@ -241,3 +241,25 @@ def test_what_does_not_fit_is_named(arguments: dict[str, Any], fit: dict[str, An
     """Before anything is trained."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryRanker(**arguments).fit(np.eye(3), [0, 1, 2], **fit)
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
+    """Where scikit-learn would speak of floats, or take the categories 1 and 2 for numbers."""
+    features, labels, group = judged.X, judged.y, judged.group
+    frame = library.DataFrame({"bm25": features[:, 0], "brand": ["a", "b"] * (len(labels) // 2)})
+    if library is pandas:
+        frame = frame.astype({"brand": "category"})
+    else:
+        frame = frame.with_columns(polars.col("brand").cast(polars.Categorical))
+    with pytest.raises(InvalidArgument, match=r"'brand' hold categories.*OrdinalEncoder"):
+        RankeryRanker(**SMALL).fit(frame, labels, group=group)
+
+
+def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
+    """As of other estimators of scikit-learn, they add up to 1."""
+    features, labels, group = judged.X, judged.y, judged.group
+    ranker = RankeryRanker(**SMALL).fit(features, labels, group=group)
+    gains = ranker.booster_.feature_importance("gain")
+    np.testing.assert_allclose(ranker.feature_importances_, gains / gains.sum())
+    assert ranker.feature_importances_.shape == (features.shape[1],)
