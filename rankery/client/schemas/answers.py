@@ -741,7 +741,7 @@ class FeaturePermutation(Answer):
     """Of the mean, from one shuffle to the next; null where there was one only"""
 
     lower: float | None = None
-    """Lower end of the 95 % bootstrap interval over queries"""
+    """Lower end of the 95 % interval over queries"""
 
     upper: float | None = None
     """Upper end of the interval"""
@@ -852,7 +852,7 @@ class HeldOutValues(Answer):
     default: float | None = None
     difference: float | None = None
     interval: list[float] | None = None
-    """95 % bootstrap interval of the difference"""
+    """95 % interval of the difference"""
 
     p_value: float | None = None
     """Fisher's randomisation test, two-sided"""
@@ -954,7 +954,7 @@ class Interval(Answer):
     """Mean over the queries where the metric is defined"""
 
     lower: float | None = None
-    """Lower end of the 95 % bootstrap interval of the mean"""
+    """Lower end of the 95 % interval of the mean"""
 
     upper: float | None = None
     """Upper end of the interval"""
@@ -1264,7 +1264,7 @@ class MetricDifference(Answer):
     mean_b: float
     difference: float
     lower: float
-    """Lower end of the 95 % bootstrap interval of the difference"""
+    """Lower end of the 95 % interval of the difference"""
 
     upper: float
     """Upper end of the interval"""
@@ -1306,7 +1306,7 @@ class MetricSummary(Answer):
     """Mean over the queries where the metric is defined"""
 
     lower: float | None = None
-    """Lower end of the 95 % bootstrap interval of the mean"""
+    """Lower end of the 95 % interval of the mean"""
 
     upper: float | None = None
     """Upper end of the interval"""
@@ -3135,7 +3135,7 @@ class Trial(Answer):
     """Those that were finished"""
 
     interval: list[float] | None = None
-    """95 % bootstrap interval of the value over queries"""
+    """95 % interval of the value over queries"""
 
     best_iteration: int | None = None
     """Median over the folds"""

@@ -13,7 +13,7 @@ from rankery.client.arguments import Columns
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.frames.cells import suggestion
-from rankery.client.frames.incoming import Frame, as_table, is_frame, written
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
 from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
 from rankery.client.uploads import Upload
@@ -76,6 +76,7 @@ class DatasetReferences(UploadCalls):
             data = path
         if isinstance(data, Path):
             return self._file_id(data, columns)
+        data = collected(data)
         if is_frame(data):
             return self._frame_id(data, columns, name)
         if is_address(data) or (isinstance(data, tuple) and len(data) == 3):

@@ -11,7 +11,15 @@ from rankery.client.synchronous.calls import Calls
 from rankery.client.documents import spelled_queries, with_places
 from rankery.client.frames.candidates import Candidates, Order, check_order, cuts, prepared
 from rankery.client.frames.explanations import Explanations
-from rankery.client.frames.incoming import Frame, SomeFrame, as_arrays, as_stream, is_frame
+from rankery.client.frames.incoming import (
+    Frame,
+    SomeFrame,
+    as_arrays,
+    as_columns,
+    as_stream,
+    collected,
+    is_frame,
+)
 from rankery.client.frames.outgoing import as_numpy, like
 from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, address_of, described
@@ -110,6 +118,7 @@ class ScoringCalls(Calls):
             ```
         """
         check_order(order)
+        queries = collected(queries)
         if is_frame(queries):
             model_id, features, shown = self._model(reference)
             candidates = prepared(
@@ -133,7 +142,7 @@ class ScoringCalls(Calls):
     def score(
         self,
         reference: str | HasId,
-        candidates: "Frame | ArrayLike",
+        candidates: "Frame | Mapping[str, Any] | ArrayLike",
         *,
         columns: CandidateColumns | None = None,
         allow_absent_features: bool = False,
@@ -142,8 +151,8 @@ class ScoringCalls(Calls):
 
         Args:
             reference: The model: id, name, `name:version` or `name@alias`.
-            candidates: A data frame with a row a document and a column a feature, or an array in the model's
-                order of features.
+            candidates: A data frame with a row a document and a column a feature, a dictionary of such
+                columns, or an array in the model's order of features.
             columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
             allow_absent_features: Count features without a column in a data frame as missing values.
 
@@ -156,6 +165,7 @@ class ScoringCalls(Calls):
         """
         from rankery.client.frames.arrow import np
 
+        candidates = as_columns(candidates) if isinstance(candidates, Mapping) else collected(candidates)
         if is_frame(candidates):
             model_id, features, shown = self._model(reference)
             sent = prepared(candidates, features, columns, shown, allow_absent_features=allow_absent_features)

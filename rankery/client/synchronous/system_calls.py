@@ -15,7 +15,7 @@ from rankery.client.synchronous.dataset_references import DatasetReferences, Dat
 from rankery.client.synchronous.job import Job
 from rankery.client.display.progress import transferred
 from rankery.client.frames import runs
-from rankery.client.frames.incoming import is_frame
+from rankery.client.frames.incoming import collected, is_frame
 from rankery.client.model_text import is_booster, renamed, text_of
 from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
@@ -118,6 +118,7 @@ class SystemCalls(DatasetReferences):
     def _run_lines(self, run: Any, dataset_id: str, columns: Mapping[str, str] | None) -> Iterable[str]:
         if isinstance(run, Mapping):
             return runs.run_of_mapping(run)
+        run = collected(run)
         if is_frame(run):
             table = runs.run_of_frame(run, columns)
             if "document" in table.column_names:

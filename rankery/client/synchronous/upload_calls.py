@@ -12,7 +12,7 @@ from rankery.client.arguments import Columns
 from rankery.client.synchronous.calls import Calls
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.display.progress import transferred
-from rankery.client.frames.incoming import Frame, as_arrays, as_table, grouped, is_frame, written
+from rankery.client.frames.incoming import Frame, as_arrays, as_table, collected, grouped, is_frame, written
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import given
 from rankery.client.references import described, is_address, mapping_of, path_of
@@ -100,6 +100,7 @@ class UploadCalls(Calls):
             return self._import_address(
                 data, columns=columns, **options | {"feature_names": feature_names}
             )
+        data = collected(data)
         if is_frame(data):
             table = as_table(data)
             options["columns"] = json.dumps(checked_columns(data, table, columns))
@@ -147,6 +148,7 @@ class UploadCalls(Calls):
         """
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes, the documents of each query, or query_ids, one a document")
+        features = collected(features)
         table = as_arrays(
             features,
             labels=labels,
