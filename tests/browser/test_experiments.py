@@ -45,3 +45,20 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     page.wait_for_url("**/experiments")
     page.goto(address)
     expect(page.get_by_role("heading", name="There is no such experiment")).to_be_visible()
+
+
+def test_the_list_is_narrowed_by_project(visit: Visit) -> None:
+    """As other lists are."""
+    paper = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "dry_run": True}
+    made = {}
+    for project in ("papers", None):
+        answer = visit.page.request.post(f"{visit.url}/v1/experiments", data={**paper, "project": project})
+        made[project] = answer.json()["id"]
+    page = visit.open("/experiments")
+    page.get_by_label("Filter by project").select_option("papers")
+    page.wait_for_url("**/experiments?project=papers")
+    expect(page.locator(f'[data-experiment="{made["papers"]}"]')).to_be_visible()
+    expect(page.locator(f'[data-experiment="{made[None]}"]')).to_have_count(0)
+    visit.photograph("experiments-by-project")
+    page.goto(f"{visit.url}/studies?project=papers")
+    expect(page.get_by_label("Filter by project")).to_have_value("papers")

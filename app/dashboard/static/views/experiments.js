@@ -10,8 +10,8 @@ import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, emptyState, find, findAll, h, replace, setText } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
-import { CREATED, ID } from "../tables/columns.js";
-import { listTable } from "../tables/list.js";
+import { CREATED, ID, projectColumn } from "../tables/columns.js";
+import { listTable, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -50,6 +50,7 @@ const COLUMNS = [
     cell: ({ id, sentence }) =>
       sentence && h("a", { class: "quiet-link conclusion", href: experimentPage(id) }, sentence),
   },
+  projectColumn("/experiments"),
   CREATED,
   {
     key: "finished",
@@ -69,7 +70,7 @@ const again = listTable(elementById("experiments"), {
   form: filters,
   label: "Experiments",
   noun: "experiment",
-  filters: ["status", "paper"],
+  filters: ["status", "paper", "project"],
   fields: ["paper", "status", "created_at"],
   columns: COLUMNS,
   name: ({ paper, id }) => `${paper}, ${id}`,
@@ -79,6 +80,7 @@ const again = listTable(elementById("experiments"), {
   changed: (before, now) => before.status !== now.status && announce(`${now.paper}: ${now.status}.`),
 });
 followFilters(filters, again);
+offerProjectFilter(filters).catch(() => {});
 
 const form = elementById("run-form", HTMLFormElement);
 const create = creator();

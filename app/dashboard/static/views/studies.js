@@ -6,8 +6,8 @@ import { studyPage } from "../page/addresses.js";
 import { announce, elementById, emptyState, h } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isMoving } from "../studies/labels.js";
-import { CREATED, ID } from "../tables/columns.js";
-import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { CREATED, ID, projectColumn } from "../tables/columns.js";
+import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
 import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
 
 /** @typedef {import("../studies/labels.js").Study} Study */
@@ -58,6 +58,7 @@ const COLUMNS = [
     fields: ["sampler", "pruner"],
     cell: ({ sampler, pruner }) => `${sampler}, ${pruner}`,
   },
+  projectColumn("/studies"),
   CREATED,
   ID,
 ];
@@ -73,7 +74,7 @@ const again = listTable(elementById("studies"), {
   form: filters,
   label: "Studies",
   noun: "study",
-  filters: ["status", "dataset"],
+  filters: ["status", "dataset", "project"],
   fields: ["name", "status", "created_at"],
   columns: COLUMNS,
   name: ({ name }) => name,
@@ -83,6 +84,7 @@ const again = listTable(elementById("studies"), {
 });
 followFilters(filters, again);
 offerDatasetFilter(filters, "dataset").catch(() => {});
+offerProjectFilter(filters).catch(() => {});
 
 function nothing() {
   if (isNarrowed(filters))
