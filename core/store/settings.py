@@ -106,6 +106,12 @@ class StoreSettings(BaseSettings):
     retention_inspections_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that inspections are kept; unset: for ever"
     )
+    retention_experiments_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days after their end that experiments are kept, without their jobs; unset: for ever",
+    )
     retention_audit_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"
     )

@@ -23,11 +23,21 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview,
 )
-from core.store.lifecycle.kinds import COMPARISON, EVALUATION, INSPECTION, JOB, KINDS, MODEL, RANKING, Kind
+from core.store.lifecycle.kinds import (
+    COMPARISON,
+    EVALUATION,
+    EXPERIMENT,
+    INSPECTION,
+    JOB,
+    KINDS,
+    MODEL,
+    RANKING,
+    Kind,
+)
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.repositories.job_states import TERMINAL
 from core.store.settings import StoreSettings
-from core.store.tables import AliasMove, Job, Model, ModelAlias
+from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
 
 if TYPE_CHECKING:
     from core.store.store import Store
@@ -56,6 +66,7 @@ class RetentionPolicy:
         """Return the policy of the settings."""
         given = {
             # What is made of others first, so that these are free when their turn comes.
+            EXPERIMENT: settings.retention_experiments_days,
             INSPECTION: settings.retention_inspections_days,
             COMPARISON: settings.retention_comparisons_days,
             EVALUATION: settings.retention_evaluations_days,
@@ -82,12 +93,12 @@ class Retained:
 
         Args:
             kind: Of the objects.
-            before: When they were made, or a job has ended.
+            before: When they were made, or a job or an experiment has ended.
             after: Only ids above this one.
             limit: Ids at most.
         """
         table = kind.table
-        age = Job.finished_at if table is Job else table.created_at
+        age = table.finished_at if table in (Job, Experiment) else table.created_at
         rows = select(table.id).where(age < before, table.id > after)
         if table is Job:
             rows = rows.where(Job.status.in_(TERMINAL))

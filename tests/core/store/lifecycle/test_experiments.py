@@ -1,11 +1,16 @@
 """Deletion of experiments: their jobs are free then, and what comes back is what is left."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from core.store import Store
 from core.store.artifacts.keys import experiment_report_key
+from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
 from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.repositories.experiments import ExperimentStatus
 from tests.core.store.lifecycle.conftest import Author, Story
 
@@ -98,3 +103,25 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
     (refused,) = delete(store, "experiment", experiment_id, TO_TRASH).refused
     assert [(each.kind, each.id) for each in refused.holders] == [("experiment", experiment_id)]
     assert "cancel it first" in refused.holders[0].reason
+
+
+def test_retention_takes_an_experiment_and_leaves_its_jobs(
+    store: Store, story: Story, experiment_id: str
+) -> None:
+    """So many days after its end; one that goes on stays, however old it is."""
+    long_ago = utc_now() - timedelta(days=40)
+    with store.begin() as tx:
+        going_on = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        ended = tx.experiments.get(experiment_id)
+        going_on.created_at = ended.created_at = ended.finished_at = long_ago
+    policy = RetentionPolicy({"experiment": 60.0}, None, 7.0)
+    Upkeep(policy, 3600.0).run(store, 10.0)
+    with store.read() as tx:
+        assert {row.id for row in tx.experiments.page(None, 10).items} == {experiment_id, going_on.id}
+    Upkeep(replace(policy, days={"experiment": 30.0}), 3600.0).run(store, 10.0)
+    with store.read() as tx:
+        assert [row.id for row in tx.experiments.page(None, 10).items] == [going_on.id]
+        assert [item.node.id for item in tx.trash.page(None, 10).items] == [experiment_id]
+        assert tx.jobs.get(story.training.id).deleted_at is None
