@@ -63,8 +63,8 @@ def _sorted(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
         "warning",
         (count, total, "queries"),
         (
-            "has its documents in the order of their labels",
-            "have their documents in the order of their labels",
+            "has its rows in the order of their labels",
+            "have their rows in the order of their labels",
         ),
         where="of several labels",
         advice="Documents of equal scores keep the order of their rows, so that a model that scores all alike"

@@ -110,12 +110,19 @@ def as_arrays(
             array = np.asarray(column)
             if len(array.shape) != 1 or len(array) != len(values[0]):
                 raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
-            table[name] = pa.array(array) if name == "label" else _spelled(name, column)
+            is_spelled = labels is not None and name != "label"  # ids of candidates come back as they came
+            table[name] = _spelled(name, column) if is_spelled else _array(array)
     for name, column in zip(names, values, strict=True):
         if name in table:
             raise DataUnusable(f"two columns are called {name!r}")
         table[name] = column
     return pa.table(table)
+
+
+def _array(values: "np.ndarray[Any, Any]") -> Any:
+    from rankery.client.frames.arrow import pa
+
+    return pa.array(values.tolist() if values.dtype.kind in "OU" else values)
 
 
 def _spelled(name: str, ids: Any) -> Any:
