@@ -182,7 +182,8 @@ def _of_frame(frame: Any, argument: str) -> _Values:
 
 
 def _spelled(argument: str, query_ids: Any) -> list[str]:
-    return spelled_ids(argument, query_ids, len(query_ids), "query").to_pylist()
+    texts: list[Any] = spelled_ids(argument, query_ids, len(query_ids), "query").to_pylist()
+    return texts
 
 
 def _different(query_ids: list[str], argument: str) -> list[str]:

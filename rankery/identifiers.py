@@ -91,7 +91,7 @@ def spell_column(column: Any) -> Spelling:
         return _spell_decimals(pc.cast(column, pa.large_string()))
     if types.is_integer(kind) or types.is_null(kind):
         return Spelling(pc.cast(column, pa.large_string()), np.empty(0, np.int64))
-    texts_or_bytes = (types.is_string, types.is_large_string, types.is_string_view)
+    texts_or_bytes: tuple[Any, ...] = (types.is_string, types.is_large_string, types.is_string_view)
     texts_or_bytes += (
         types.is_binary,
         types.is_large_binary,
@@ -160,8 +160,9 @@ def _spell_texts(texts: Any) -> Spelling:
         return Spelling(texts, np.empty(0, np.int64))
     has_point = pc.fill_null(pc.match_substring_regex(texts, _WITH_POINT), False)
     whole: Any = pc.replace_substring_regex(texts, _WITH_POINT, r"\1")
-    whole = pc.if_else(pc.equal(whole, "-0"), "0", whole)
-    is_long = pc.fill_null(pc.greater(pc.binary_length(whole), _SURE_CHARACTERS - 1), False)
+    whole = pc.if_else(pc.equal(whole, pa.scalar("-0", whole.type)), "0", whole)
+    lengths: Any = pc.binary_length(whole)
+    is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_SURE_CHARACTERS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
     unfit = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _WHOLE]
     return Spelling(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64))

@@ -56,7 +56,8 @@ def from_ir_measures(text: str) -> str | None:
     name, at = IR_MEASURES_NAMES[match["name"]], match["at"] or ""
     if match["arguments"] is None:
         return f"{name}{at}"
-    inside, others = [], []
+    inside: list[str] = []
+    others: list[str] = []
     for argument in match["arguments"].split(","):
         found = _ARGUMENT.fullmatch(argument)
         key, value = (found["key"], found["value"]) if found else ("", "")

@@ -175,7 +175,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     """
     from rankery.client.frames.arrow import np
 
-    given = [_word(query) for query in run.column("query").to_pylist()]
+    given = [_word(str(query)) for query in run.column("query").to_pylist()]
     places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
     counts, wanted = Counter(given), Counter(queries)
     for query in (*wanted, *counts):

@@ -130,13 +130,13 @@ def _drawn(rng: np.random.Generator) -> Drawn:
     kind = str(rng.choice(["float64", "float32"]))
     features = pd.DataFrame({"f1": numbers[:, 0].astype(kind), "f2": numbers[:, 1].astype(kind)})
     kinds = rng.choice(KINDS, 2).tolist()
-    ids = [_drawn_ids(rng, kind, places) for kind, places in zip(kinds, (queries, documents), strict=True)]
+    ids = _drawn_ids(rng, kinds[0], queries), _drawn_ids(rng, kinds[1], documents)
     return Drawn(*ids, labels, features)
 
 
 def _of_file(path: Path, **options: Any) -> Outcome:
     dataset = read_dataset(path, **options)
-    features = [None if np.isnan(one) else float(one) for one in dataset.features.ravel()]
+    features = [None if np.isnan(one) else float(one) for one in dataset.matrix.ravel()]
     queries = np.repeat(np.array(dataset.query_ids, object), np.diff(dataset.query_boundaries))
     return {
         "queries": queries.tolist(),
