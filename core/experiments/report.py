@@ -249,7 +249,9 @@ class _ReportedTable:
             value = self._values[cell.row, cell.column]
             printed = self._printed.get(cell.row, {}).get(cell.column)
             ours = None if value.value is None else self._unit * value.value
-            comparable = ours is not None and printed is not None and self._plan.as_printed
+            difference = None
+            if ours is not None and printed is not None and self._plan.as_printed:
+                difference = ours - printed.value
             lower, upper, queries = intervals.get((cell.row, cell.column), (None, None, None))
             p, mark = self._significance(cell)
             method = cell.entry.method
@@ -264,7 +266,7 @@ class _ReportedTable:
                 mark=mark,
                 p=p,
                 printed=printed,
-                difference=ours - printed.value if comparable else None,
+                difference=difference,
                 missing=value.missing,
                 deviations=tuple(sorted(self._deviations.index(text) + 1 for text in set(concerned))),
                 run=value.run,

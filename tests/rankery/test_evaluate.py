@@ -57,8 +57,8 @@ def test_the_numbers_are_trec_evals(folder: Path) -> None:
     assert found["contract"]["preset"] == "trec_eval"
     assert [run["queries_without_results"] for run in found["runs"]] == [1, 0]
     assert [run["unknown_queries"] for run in found["runs"]] == [1, 0]
-    judged = [(run["judged_documents"], run["retrieved_documents"]) for run in found["runs"]]
-    assert judged == [(5, 5), (4, 6)]
+    counts = [(run["judged_documents"], run["retrieved_documents"]) for run in found["runs"]]
+    assert counts == [(5, 5), (4, 6)]
     assert found["sentence"] == found["pairs"][0]["sentence"]
 
 

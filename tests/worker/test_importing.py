@@ -53,7 +53,7 @@ def test_documents_that_are_not_judged_are_counted(workshop: Workshop) -> None:
     evaluated = workshop.run("evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"])
     assert evaluated.status == "succeeded", evaluated.problem
     for findings in (job.findings, evaluated.findings):
-        (finding,) = findings or ()
+        (finding,) = findings or []
         assert (finding["code"], finding["severity"]) == ("unjudged-documents", "warning")
         assert finding["title"] == "1 of 3 retrieved documents is judged"
         assert set(finding["examples"]) == {"x", "y"}

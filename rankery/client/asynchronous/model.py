@@ -8,7 +8,7 @@ from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.asynchronous.deletable import AsyncDeletable
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.frames.incoming import Frame
+from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.reading import read
 from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
@@ -40,7 +40,7 @@ class AsyncModel(ModelView, AsyncDeletable):
 
     async def predict(
         self,
-        candidates: "Frame | Mapping[str, Any] | ArrayLike",
+        candidates: "Frame | LazyFrame | Mapping[str, Any] | ArrayLike",
         *,
         columns: CandidateColumns | None = None,
         allow_absent_features: bool = False,

@@ -10,6 +10,7 @@ from rankery.client.frames.candidates import Candidates, Order, check_order, cut
 from rankery.client.frames.explanations import Explanations
 from rankery.client.frames.incoming import (
     Frame,
+    LazyFrame,
     SomeFrame,
     as_arrays,
     as_columns,
@@ -139,7 +140,7 @@ class AsyncScoringCalls(AsyncCalls):
     async def score(
         self,
         reference: str | HasId,
-        candidates: "Frame | Mapping[str, Any] | ArrayLike",
+        candidates: "Frame | LazyFrame | Mapping[str, Any] | ArrayLike",
         *,
         columns: CandidateColumns | None = None,
         allow_absent_features: bool = False,

@@ -24,6 +24,13 @@ class Frame(Protocol):
         """Hand out the columns."""
 
 
+class LazyFrame(Protocol):
+    """A frame of polars that is computed when it is asked for."""
+
+    def collect(self) -> Any:
+        """Compute it."""
+
+
 def is_frame(value: Any) -> TypeGuard[Frame]:
     """Tell whether a value is a data frame; a column, such as a Series of pandas, is none."""
     shape = getattr(value, "shape", None)

@@ -11,7 +11,7 @@ from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.synchronous.deletable import Deletable
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.pages import Pages
-from rankery.client.frames.incoming import Frame
+from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.reading import read
 from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
@@ -43,7 +43,7 @@ class Model(ModelView, Deletable):
 
     def predict(
         self,
-        candidates: "Frame | Mapping[str, Any] | ArrayLike",
+        candidates: "Frame | LazyFrame | Mapping[str, Any] | ArrayLike",
         *,
         columns: CandidateColumns | None = None,
         allow_absent_features: bool = False,

@@ -16,7 +16,7 @@ _TOKEN = st.characters(exclude_characters=" \t\r\n", exclude_categories=["Cs"])
 
 def stays(identifier: str) -> bool:
     """Tell whether an id is its own spelling, or empty."""
-    return spell([identifier]).texts.to_pylist() == [identifier or None]
+    return bool(spell([identifier]).texts.to_pylist() == [identifier or None])
 
 
 _LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(stays)

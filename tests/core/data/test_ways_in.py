@@ -131,7 +131,7 @@ def _drawn(rng: np.random.Generator) -> Drawn:
     features = pd.DataFrame({"f1": numbers[:, 0].astype(kind), "f2": numbers[:, 1].astype(kind)})
     kinds = rng.choice(KINDS, 2).tolist()
     ids = _drawn_ids(rng, kinds[0], queries), _drawn_ids(rng, kinds[1], documents)
-    return Drawn(*ids, labels, features)
+    return Drawn(ids[0], ids[1], labels, features)
 
 
 def _of_file(path: Path, **options: Any) -> Outcome:
