@@ -113,6 +113,9 @@ _LATEX: Mapping[str, str] = MappingProxyType(
         "#{i relevant, j not, s_i > s_j} / (R N), ties half": (
             r"\frac{\#\{i \text{ relevant},\ j \text{ not},\ s_i > s_j\}}{R\, N}, \quad \text{ties half}"
         ),
+        "|judged in the top k| / min(k, retrieved)": (
+            r"\frac{\text{judged documents in the top } k}{\min(k, \text{retrieved documents})}"
+        ),
         "relevant documents in the top R / R": r"\frac{\text{relevant documents in the top } R}{R}",
         "max precision@r over ranks r with ⌊c R + 0.9⌋ relevant documents in the top r": (
             r"\max_r\ \text{precision@}r, "
