@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankery.client import Client, Job, Model
-from rankery.errors import JobFailed, RankeryApiError
+from rankery.errors import JobFailed, JobRefused, RankeryApiError
 from tests.integration.requests import known, train_job
 
 LIMIT_SECONDS = 200.0
@@ -40,7 +40,7 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
     promoted = _ended(client.set_alias("gated", "champion", 2))
     assert promoted.kind == "promote"
     assert "gated:2 is better than gated:1 by ndcg@10" in known(promoted.result)["sentence"]
-    with pytest.raises(JobFailed, match=r"failed: gated:1 is worse than gated:2 by ndcg@10"):
+    with pytest.raises(JobRefused, match=r"gated:1 is worse than gated:2 by ndcg@10"):
         _ended(client.set_alias("gated", "champion", 1))
     assert client.model("gated@champion").version == 2
     assert client.roll_back("gated", "champion").version == 1
