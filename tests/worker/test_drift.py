@@ -336,14 +336,14 @@ def test_stored_requests_are_verified_before_they_are_compared(workshop: Worksho
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:
-        (written,) = tx.digests.under("scored")
+        written = next(iter(tx.digests.under("scored")))  # of one part, or of two where a second passed
     content = store.artifacts.read_bytes(written.key)
     assert written.sha256 == hashlib.sha256(content).hexdigest()
     with store.begin() as tx:
         tx.digests.forget(written.key.rpartition("/")[0])
     assert traffic.report(compare_with_previous=False).verdict == "none"
     with store.read() as tx:
-        (kept,) = tx.digests.under("scored")
+        (kept,) = (one for one in tx.digests.under("scored") if one.key == written.key)
     assert (kept.sha256, kept.damaged_at) == (written.sha256, None)
     other = gzip.compress(gzip.decompress(content).replace(b'"q', b'"p'))
     store.artifacts.write_bytes(written.key, other)

@@ -143,7 +143,7 @@ def delete_objects(
             else:
                 tx.trash.add_trashed(plan)
                 tx.trash.purge(plan)
-        deletion.add(plan, sizes)
+            deletion.add(plan, sizes)  # before a sweeper may delete the folders
         if manner.trash_days <= 0:
             delete_folders(store, plan.folders, sizes)
     return deletion
@@ -197,8 +197,8 @@ def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor
             plan = tx.trash.purge_plan(left)
             actor.record(tx, plan)
             tx.trash.purge(plan)
+            deletion.add(plan, sizes)  # before a sweeper may delete the folders
         gone.update(plan.nodes)
-        deletion.add(plan, sizes)
         delete_folders(store, plan.folders, sizes)
     return deletion
 
