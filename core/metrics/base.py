@@ -10,14 +10,7 @@ import numpy.typing as npt
 
 from core.errors import InvalidInput
 from core.metrics.conventions import DEFAULT, Conventions
-from core.metrics.ranked import (
-    Ideal,
-    RankedLabels,
-    Ranking,
-    ideal_labels,
-    label_gains,
-    rank_labels,
-)
+from core.metrics.ranked import Ideal, RankedLabels, Ranking, ideal_labels, label_gains, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
 Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
@@ -62,9 +55,8 @@ class Metric(ABC):
     def depth(self) -> int | None:
         """The number of top ranks that the value depends on, all when None."""
         if self.conventions.ties == "average" or self.conventions.judged_only:
-            return (
-                None  # documents beyond the cutoff may be tied with those before, or rise into their places
-            )
+            # Documents beyond the cutoff may be tied with those before, or rise into their places.
+            return None
         limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
         return min(limits, default=None)
 
