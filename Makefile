@@ -279,7 +279,7 @@ lock: develop ## pin the newest versions that pyproject.toml allows, with hashes
 
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 SERVER := server/pyproject.toml --no-emit-package rankery --no-emit-package rankery-server
-EXTRAS := --extra distributed --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry
+EXTRAS := --extra distributed --extra encryption --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry
 AGREED := --constraints requirements/development.lock
 
 .PHONY: clean

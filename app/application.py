@@ -74,6 +74,7 @@ from app.uploads import routes as uploads
 from app.uploads.middleware import TusProtocol
 from app.webhooks import routes as webhooks
 from app.webhooks.delivery import Deliverer
+from app.webhooks.secrets import SecretCipher, reencrypt_secrets
 from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
@@ -138,7 +139,12 @@ _ROUTERS = (
 
 
 def create_app(settings: ApiSettings) -> FastAPI:
-    """Build the application; the store is opened and migrated when it starts, and closed when it stops."""
+    """Build the application; the store is opened and migrated when it starts, and closed when it stops.
+
+    Raises:
+        ExtraMissing: A setting needs a package that is not installed.
+    """
+    cipher = SecretCipher(settings.encryption_keys)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -156,6 +162,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         served = ServedModels(store, settings.model_cache_bytes, kernels)
         try:
             await run_in_threadpool(store.migrate)
+            await run_in_threadpool(reencrypt_secrets, store, cipher)
             await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(kernels.start)
             stored_models = StoredModels(store)
@@ -163,7 +170,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
             feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
-            deliverer = Deliverer(store, feed, settings, _version())
+            deliverer = Deliverer(store, feed, cipher, settings, _version())
             application.state.services = Services(
                 settings=settings,
                 store=store,
@@ -179,6 +186,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 readiness=Readiness(store, wake_ups, kernels, served),
                 storage=StorageMeasurements(store, RetentionPolicy.of(settings)),
                 events=feed,
+                cipher=cipher,
                 deliverer=deliverer,
             )
             async with running(feed.run(), deliverer.run()):

@@ -19,6 +19,7 @@ from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.settings import ApiSettings
 from app.webhooks.delivery import Deliverer
+from app.webhooks.secrets import SecretCipher
 from core.store import Job, Store
 from core.store.wakeups import WakeUps
 
@@ -43,6 +44,7 @@ class Services:
         metrics: What Prometheus is told.
         readiness: Checks what the service needs.
         events: Wakes those who follow events.
+        cipher: Encrypts the secrets of webhooks in the database.
         deliverer: Sends events to webhooks.
         storage: What is stored, by kind.
     """
@@ -60,6 +62,7 @@ class Services:
     metrics: Metrics
     readiness: Readiness
     events: EventFeed
+    cipher: SecretCipher
     deliverer: Deliverer
     storage: StorageMeasurements
 

@@ -3,13 +3,14 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, IPvAnyNetwork, field_validator
+from pydantic import Field, IPvAnyNetwork, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from core.scoring.limits import MAX_STEPS
 from core.store import StoreSettings
 
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
+_FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{43}=")
 # What a path below the root begins with; a root path of that name could not be told from it.
 _OWN_PATHS = frozenset(
     {
@@ -142,6 +143,11 @@ class ApiSettings(StoreSettings):
     max_stored_bytes: int | None = Field(
         None, ge=0, description="Default limit of the bytes of a key's uploaded datasets"
     )
+    encryption_keys: Annotated[list[SecretStr], NoDecode] = Field(
+        [],
+        description="Keys that encrypt the secrets of webhooks in the database, 32 bytes in URL-safe base64"
+        " each, separated by commas: the first encrypts, all decrypt",
+    )
     webhook_timeout_seconds: float = Field(
         10, gt=0, le=60, description="Timeout of a request to a webhook's receiver"
     )
@@ -167,6 +173,17 @@ class ApiSettings(StoreSettings):
             )
         return path
 
+    @field_validator("encryption_keys", mode="after")
+    @classmethod
+    def _keys(cls, value: list[SecretStr]) -> list[SecretStr]:
+        """Refuse what is no key of Fernet."""
+        if not all(_FERNET_KEY.fullmatch(key.get_secret_value()) for key in value):
+            raise ValueError(
+                "must be keys of 32 bytes in URL-safe base64, such as"
+                " `openssl rand -base64 32 | tr +/ -_` prints"
+            )
+        return value
+
     @field_validator("webhook_retry_seconds", mode="after")
     @classmethod
     def _waits(cls, value: list[float]) -> list[float]:
@@ -175,7 +192,9 @@ class ApiSettings(StoreSettings):
             raise ValueError(f"must be seconds from 0 to {_LONGEST_RETRY_SECONDS:,}")
         return value
 
-    @field_validator("allowed_hosts", "trusted_proxies", "webhook_retry_seconds", mode="before")
+    @field_validator(
+        "allowed_hosts", "encryption_keys", "trusted_proxies", "webhook_retry_seconds", mode="before"
+    )
     @classmethod
     def _parts(cls, value: Any) -> Any:
         """Split a comma-separated environment variable."""

@@ -14,7 +14,6 @@ from rankery.keys import require_key_beyond_loopback
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
-    from core.store import StoreSettings
     from core.warm_up import Part
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
@@ -26,7 +25,7 @@ _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
 # A rank worker runs what jobs send it, and has no use for these.
-_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "PGPASSWORD")
+_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -52,14 +51,16 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         from app.http.logs import configure_logging
         from app.http.low_priority import LOW_PRIORITY
         from app.settings import ApiSettings
+        from core.store import Store
 
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     configure_logging(settings.log_level, settings.log_format)
     _warn_of_unknown_variables()
     _warn_of_readers(settings.data_dir)
-    _check_store(settings)
-    application = create_app(settings)
+    with _reported_errors():
+        Store.open(settings).close()  # which connects to nothing yet
+        application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
     _start_later(prepare_plotly)
     # A full collection stops every request, and what was made so far would make it last a fifth of a second.
@@ -91,17 +92,13 @@ def _garbage_collection_paused() -> Iterator[None]:
         gc.enable()
 
 
-def _check_store(settings: "StoreSettings") -> None:
-    """Open the store, which connects to nothing yet.
-
-    Raises:
-        ProcessFailed: A URL cannot be understood, or needs a package that is not installed.
-    """
+@contextmanager
+def _reported_errors() -> Iterator[None]:
+    """Raise `ProcessFailed` where a URL cannot be understood, or a setting needs an absent package."""
     from core.errors import RankeryError
-    from core.store import Store
 
     try:
-        Store.open(settings).close()
+        yield
     except RankeryError as error:
         raise ProcessFailed(str(error)) from error
 

@@ -14,6 +14,7 @@ from app.events.feed import EventFeed, Follower
 from app.events.schemas import Event
 from app.http.thread_pools import WEBHOOKS
 from app.settings import ApiSettings
+from app.webhooks.secrets import SecretCipher
 from app.webhooks.sending import Attempt, Message, open_sender, send
 from core.errors import RankeryError
 from core.outbound.guard import SsrfGuard
@@ -62,13 +63,17 @@ class Deliverer:
     Args:
         store: Where events, webhooks and deliveries are.
         feed: Wakes it when something happens.
+        cipher: Decrypts the secrets that sign.
         settings: Timeouts and retries.
         version: Rankery's.
     """
 
-    def __init__(self, store: Store, feed: EventFeed, settings: ApiSettings, version: str) -> None:
+    def __init__(
+        self, store: Store, feed: EventFeed, cipher: SecretCipher, settings: ApiSettings, version: str
+    ) -> None:
         self._store = store
         self._feed = feed
+        self._cipher = cipher
         self._timeout_seconds = settings.webhook_timeout_seconds
         self._retry_seconds = settings.webhook_retry_seconds
         self._guard = SsrfGuard(settings.outbound_allowed)
@@ -94,7 +99,10 @@ class Deliverer:
 
     async def test(self, webhook: Webhook, message: Message) -> Attempt:
         """Send a message at once, and once."""
-        return await send(self._client, webhook, message, self._timeout_seconds)
+        return await self._send(webhook, message)
+
+    async def _send(self, webhook: Webhook, message: Message) -> Attempt:
+        return await send(self._client, webhook, message, self._cipher, self._timeout_seconds)
 
     def check_address(self, host: str, port: int) -> None:
         """Refuse a host that leads to an address that may not be connected to; blocks.
@@ -151,7 +159,7 @@ class Deliverer:
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
         message = Message.of(claimed.id, Event.of(claimed.event))
-        attempt = await send(self._client, claimed.webhook, message, self._timeout_seconds)
+        attempt = await self._send(claimed.webhook, message)
         ending = self._ending(claimed, attempt)
         told = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
         if attempt.delivered:

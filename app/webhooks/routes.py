@@ -59,13 +59,16 @@ def create_webhook(
 ) -> NewWebhook:
     """Make a webhook and return its secret once: events are sent to its URL as they happen from now on.
 
-    The secret stays in the database, since each delivery is signed with it. The request takes no
-    `Idempotency-Key`, since the answer to repeat would have to be kept with the secret in it.
+    The secret stays in the database, since each delivery is signed with it, encrypted where
+    `RANKERY_ENCRYPTION_KEYS` is set. The request takes no `Idempotency-Key`, since the answer to repeat would
+    have to be kept with the secret in it.
     """
     _check_url(services, body.url)
     secret = new_secret()
     with services.store.begin() as tx:
-        row = tx.webhooks.add(secret=secret, key_id=caller.key_id, **body.model_dump())
+        row = tx.webhooks.add(
+            secret=services.cipher.encrypt(secret), key_id=caller.key_id, **body.model_dump()
+        )
     services.deliverer.wake()
     response.headers["Location"] = f"/v1/webhooks/{row.id}"
     response.headers["Cache-Control"] = "no-store"
@@ -129,7 +132,7 @@ def rotate_webhook_secret(webhook_id: WebhookId, services: UseServices, response
     """Give a webhook a new secret, shown once; for 24 hours deliveries have a signature of each."""
     secret = new_secret()
     with services.store.begin() as tx:
-        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, secret))
+        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, services.cipher.encrypt(secret)))
     response.headers["Cache-Control"] = "no-store"
     return NewWebhook(**webhook.model_dump(), secret=secret)
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from app.events.schemas import Event
+from app.webhooks.secrets import SecretCipher, SecretNotDecrypted
 from core.errors import AddressRefused
 from core.events import WEBHOOK_TEST
 from core.outbound.clients import open_async_client
@@ -108,19 +109,28 @@ def open_sender(guard: SsrfGuard, timeout_seconds: float, version: str) -> httpx
 
 
 async def send(
-    client: httpx.AsyncClient, webhook: Webhook, message: Message, timeout_seconds: float
+    client: httpx.AsyncClient,
+    webhook: Webhook,
+    message: Message,
+    cipher: SecretCipher,
+    timeout_seconds: float,
 ) -> Attempt:
-    """Send a message once.
+    """Send a message once; one that cannot be signed is not sent, and its attempt has failed.
 
     Args:
         client: Of `open_sender`.
         webhook: Where to.
         message: What.
+        cipher: Decrypts the secrets of the webhook.
         timeout_seconds: Until the whole answer.
     """
     at, started = utc_now(), time.monotonic()
     status, answer = None, None
-    headers = message.headers(_secrets(webhook, at), int(at.timestamp()))
+    try:
+        secrets = cipher.secrets_of(webhook, at)
+    except SecretNotDecrypted as not_decrypted:
+        return Attempt(at, None, 0.0, str(not_decrypted), None)
+    headers = message.headers(secrets, int(at.timestamp()))
     try:
         async with (
             asyncio.timeout(timeout_seconds),
@@ -160,12 +170,6 @@ async def _beginning(response: httpx.Response) -> str:
         if len(found) >= ANSWER_BYTES:
             break
     return found[:ANSWER_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-
-
-def _secrets(webhook: Webhook, at: datetime) -> list[str]:
-    former = webhook.former_secret
-    is_valid = former is not None and webhook.former_until is not None and at < webhook.former_until
-    return [webhook.secret, *([former] if is_valid and former is not None else [])]
 
 
 def _json(content: dict[str, Any]) -> bytes:

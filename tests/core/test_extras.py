@@ -55,6 +55,13 @@ CASES = [
         "a distributed training",
         "distributed",
     ),
+    (
+        "cryptography",
+        f"from app.settings import ApiSettings; from app import create_app;"
+        f" create_app(ApiSettings(encryption_keys=['{'A' * 43}=']))",
+        "the encryption of secrets",
+        "encryption",
+    ),
 ]
 # As where no extra is installed: one process, for its imports take seconds.
 _RUN = """

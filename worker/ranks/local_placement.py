@@ -13,7 +13,10 @@ from worker.ranks.ports import ANY_PORT
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"
 # Of these a rank has no use; it reads what its driver names, with the URLs that it is given.
-_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "PGPASSWORD")
+_WITHHELD = (
+    *("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "RANKERY_ENCRYPTION_KEYS"),
+    "PGPASSWORD",
+)
 _WITHHELD_PREFIXES = ("AWS_", "RANKERY_DASK_", "DASK_")
 
 

@@ -1,6 +1,6 @@
 """Stored webhooks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,7 +41,7 @@ class Webhooks:
 
         Args:
             url: Where to.
-            secret: The key of its signatures.
+            secret: The key of its signatures as it is stored, perhaps encrypted.
             events: The kinds that are sent, all where it is empty.
             description: What people write about it.
             project: Only events of this project are sent.
@@ -76,6 +76,10 @@ class Webhooks:
             InvalidInput: The cursor is not of this list.
         """
         return Span(cursor, limit).take(self._session, select(Webhook), Webhook.id, ids.WEBHOOK)
+
+    def locked(self) -> Sequence[Webhook]:
+        """Return all webhooks, whose changes are stored with the transaction."""
+        return self._session.scalars(select(Webhook).order_by(Webhook.id).with_for_update()).all()
 
     def waiting(self, webhook_ids: Collection[str]) -> dict[str, int]:
         """Return the number of deliveries that wait, by webhook."""

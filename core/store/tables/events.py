@@ -46,7 +46,7 @@ class Webhook(Base):
         events: The kinds that are sent, empty for all.
         project: Only events of this project are sent; None for all.
         disabled_reason: Why the service disabled it, None where it did not.
-        secret: The key of its signatures, readable because each delivery is signed anew.
+        secret: The key of its signatures, `whsec_…`, or that text encrypted; see `app.webhooks.secrets`.
         former_secret: The one before the last rotation, which signs as well until `former_until`.
         dispatched_id: The last event for which deliveries were made.
         failing_since: When attempts began to fail, None while they succeed.

@@ -21,7 +21,7 @@ from worker.dask.settings import DaskSettings
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
 
-WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "PGPASSWORD")
+WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 COMMAND = [sys.executable, "-m", "rankery", "rank-worker"]
 
 

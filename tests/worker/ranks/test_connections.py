@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.servers.process import free_port
+from tests.worker.conftest import DASK_SECRETS
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.invitation import Invitation
@@ -96,7 +97,7 @@ def test_a_rank_in_the_place_of_another_is_refused(door: Door, identity: Identit
 
 def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither those of the database and the broker, nor those of the artifact storage."""
-    for name in ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD"):
+    for name in (*DASK_SECRETS, "RANKERY_STORAGE_URL"):
         monkeypatch.setenv(name, "secret")
     assert "secret" not in rank_environment(2).values()
     assert rank_environment(2)["OMP_NUM_THREADS"] == "2"

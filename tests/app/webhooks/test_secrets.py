@@ -1,0 +1,110 @@
+"""Secrets of webhooks in the database, in clear and encrypted."""
+
+import base64
+import secrets
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from app import ApiSettings, create_app
+from app.webhooks.secrets import SecretCipher, SecretNotDecrypted, reencrypt_secrets
+from core.store import Store
+from core.store.clock import utc_now
+from rankery.webhooks import new_secret
+from tests.app.conftest import TestClient
+from tests.servers.webhook_receiver import running_receiver
+
+
+def new_key() -> SecretStr:
+    """Return a key of Fernet."""
+    return SecretStr(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+
+
+@contextmanager
+def _running(settings: ApiSettings, *keys: SecretStr) -> Iterator[TestClient]:
+    changes = {"encryption_keys": list(keys), "outbound_allowed": ["127.0.0.1"]}
+    application = create_app(settings.model_copy(update=changes))
+    with TestClient(application, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
+    """Return the present and the former secret of each webhook as the database has them."""
+    with closing(Store.open(settings)) as store, store.read() as tx:
+        return [(row.secret, row.former_secret) for row in tx.webhooks.page(None, 10).items]
+
+
+@pytest.mark.both_stores
+def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path) -> None:
+    """The next start encrypts stored secrets; receivers keep theirs, and no answer shows the key."""
+    key = new_key()
+    with running_receiver(tmp_path / "receiver") as receiver:
+        with _running(settings) as client:
+            made = client.post("/v1/webhooks", json={"url": receiver.url}).json()
+        assert _stored(settings) == [(made["secret"], None)]
+        receiver.tell_secret(made["secret"])
+        with _running(settings, key) as client:
+            ((encrypted, _),) = _stored(settings)
+            assert encrypted != made["secret"]
+            assert SecretCipher([key]).decrypt(encrypted) == made["secret"]
+            test = f"/v1/webhooks/{made['id']}/test"
+            assert client.post(test).json()["delivered"]
+            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
+            for secret in (made["secret"], rotated):  # for a day both sign
+                receiver.tell_secret(secret)
+                assert client.post(test).json()["delivered"]
+            client.post("/v1/webhooks", json={"url": receiver.url})
+            assert "whsec_" not in str(_stored(settings))
+            assert key.get_secret_value() not in client.get("/v1/settings").text
+        with _running(settings) as client:  # the key is lost: nothing is sent, with the reason
+            answer = client.post(test).json()
+            assert not answer["delivered"]
+            assert "RANKERY_ENCRYPTION_KEYS" in answer["error"]
+            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
+            receiver.tell_secret(rotated)
+            assert client.post(test).json()["delivered"]
+
+
+def test_keys_rotate(settings: ApiSettings) -> None:
+    """The first key encrypts again what the others have encrypted, after which these may go."""
+    old, new, secret = new_key(), new_key(), new_secret()
+    with closing(Store.open(settings)) as store:
+        with store.begin() as tx:
+            tx.webhooks.add("https://example.com/", secret)
+        for keys in ([old], [old, new], [new, old], [new]):
+            reencrypt_secrets(store, SecretCipher(keys))
+            after = _stored(settings)
+            assert SecretCipher(keys[:1]).decrypt(after[0][0]) == secret
+        reencrypt_secrets(store, SecretCipher([new]))
+        assert _stored(settings) == after  # nothing is written where nothing changes
+        reencrypt_secrets(store, SecretCipher([old]))
+        assert _stored(settings) == after
+    with pytest.raises(SecretNotDecrypted):
+        SecretCipher([old]).decrypt(after[0][0])
+
+
+def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings) -> None:
+    """A key that is lost with the former secret does not keep the present one from signing."""
+    lost, key = SecretCipher([new_key()]), SecretCipher([new_key()])
+    former, present = new_secret(), new_secret()
+    with closing(Store.open(settings)) as store, store.begin() as tx:
+        made = tx.webhooks.add("https://example.com/", key.encrypt(former))
+        webhook = tx.webhooks.rotate(made.id, key.encrypt(present))
+    assert key.secrets_of(webhook, utc_now()) == [present, former]
+    assert key.secrets_of(webhook, utc_now() + timedelta(days=2)) == [present]
+    webhook.former_secret = lost.encrypt(former)
+    assert key.secrets_of(webhook, utc_now()) == [present]
+
+
+@pytest.mark.parametrize("key", ["short", "A" * 43, "+" * 43 + "="])
+def test_what_is_no_key(key: str) -> None:
+    """The error says how to make one, and does not repeat what was given."""
+    with pytest.raises(ValidationError) as refused:
+        ApiSettings(encryption_keys=[SecretStr(key)])
+    (fault,) = refused.value.errors()
+    assert "openssl rand" in fault["msg"]
+    assert key not in fault["msg"]
