@@ -175,6 +175,7 @@ def examine_files(
             reading.dataset,
             scattered_queries=reading.scattered_queries,
             scattered_examples=reading.scattered_examples,
+            several_spellings=reading.several_spellings,
         )
         statistics = dataset_statistics(reading.dataset)
         side = sizes.name if sizes and reading.format == "lightgbm" else None

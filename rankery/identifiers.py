@@ -33,10 +33,44 @@ class Spelling:
     Attributes:
         texts: Arrow's large_string (n,), null where an id is missing.
         unfit: int64 positions of values that are no ids.
+        respelled: Whether the point of a text was left out: `1.0` is `1`.
     """
 
     texts: Any
     unfit: "NDArray[np.int64]"
+    respelled: bool = False
+
+
+class Spellings:
+    """The ids that a column of texts spells in several ways, `1` and `1.0`, over all of its blocks.
+
+    Attributes:
+        several: These ids, each once.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        self.several: dict[str, None] = {}
+
+    def take(self, given: Any, spelling: Spelling) -> None:
+        """Look at a block.
+
+        Args:
+            given: Arrow's array (n,) of texts, or a dictionary of them.
+            spelling: What `spell_column` made of it.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = pc.unique(spelling.texts)
+        texts = ids
+        if spelling.respelled:
+            pairs = pa.table({"text": pc.cast(given, pa.large_string()), "id": spelling.texts})
+            pairs = pairs.group_by(["text", "id"]).aggregate([])
+            texts, ids = pairs["text"], pairs["id"]
+        for text, name in zip(texts.to_pylist(), ids.to_pylist(), strict=True):
+            if name is not None and self._first.setdefault(name, text) != text:
+                self.several[name] = None
 
 
 def spell(values: Any) -> Spelling:
@@ -84,7 +118,7 @@ def spell_column(column: Any) -> Spelling:
         distinct = spell_column(column.dictionary)
         codes = pc.fill_null(column.indices.cast(pa.int64()), -1)  # some write them without a sign
         unfit = np.isin(codes.to_numpy(), distinct.unfit)
-        return Spelling(distinct.texts.take(column.indices), np.flatnonzero(unfit))
+        return Spelling(distinct.texts.take(column.indices), np.flatnonzero(unfit), distinct.respelled)
     if types.is_floating(kind):
         return _spell_floats(column)
     if types.is_decimal(kind):
@@ -165,7 +199,8 @@ def _spell_texts(texts: Any) -> Spelling:
     is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_SURE_CHARACTERS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
     unfit = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _WHOLE]
-    return Spelling(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64))
+    respelled = bool(pc.any(has_point).as_py())
+    return Spelling(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64), respelled)
 
 
 def _spell_floats(column: Any) -> Spelling:

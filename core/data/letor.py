@@ -20,7 +20,7 @@ from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
-from rankery.identifiers import EXPECTED, spell_column
+from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
 
 
 def read_letor(
@@ -60,7 +60,8 @@ def read_letor(
         threads=threads,
         on_progress=on_progress,
     )
-    grouping = _group(source, rows)
+    spellings = Spellings()
+    grouping = _group(source, rows, spellings)
     if grouping.returns and options.non_contiguous_queries == "error":
         raise _scattered(source, rows, grouping)
     starts, lengths = rows.document_starts, rows.document_lengths
@@ -86,6 +87,7 @@ def read_letor(
         scattered_examples=tuple(
             grouping.query_ids[query] for query, _, _ in grouping.returns[:MAX_EXAMPLES]
         ),
+        several_spellings=tuple(spellings.several),
         grouping=grouping,
         named=names.is_valid().to_numpy(zero_copy_only=False),
         size_bytes=text.size,
@@ -100,7 +102,7 @@ def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) ->
     """
     if not lengths.any():
         return pa.nulls(len(lengths), pa.large_string())
-    return _spelled(source, span_texts(source, starts, lengths).array, starts, lengths)
+    return _spelled(source, span_texts(source, starts, lengths).array, starts, lengths).texts
 
 
 def document_ids(names: Any, boundaries: Int64Array) -> Texts:
@@ -133,23 +135,24 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
     return names
 
 
-def _group(source: FileText, rows: Rows) -> Grouping:
+def _group(source: FileText, rows: Rows, spellings: Spellings) -> Grouping:
     runs = np.flatnonzero(rows.query_starts)
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
-    given = list(map(source.slice, starts.tolist(), (starts + lengths).tolist()))
-    ids = _spelled(source, pa.array(given, pa.large_string()), starts, lengths)
+    given = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
+    spelling = _spelled(source, given, starts, lengths)
+    spellings.take(given, spelling)
+    ids = spelling.texts
     if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MOST_PROBLEMS].tolist():
         raise _refused(source, "expected a query id", missing, starts, lengths)
     return group_rows(ids.to_pylist(), runs, len(rows.labels))
 
 
-def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> Any:
-    """Return ids as texts, null where they are missing."""
+def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> Spelling:
     found = spell_column(texts)
     if unfit := found.unfit[:MOST_PROBLEMS].tolist():
         raise _refused(source, f"expected {EXPECTED}", unfit, starts, lengths)
-    return found.texts
+    return found
 
 
 def _refused(

@@ -20,6 +20,7 @@ class Reading:
         format: What the file turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
         scattered_queries: Queries whose rows did not stand together and were gathered.
         scattered_examples: The ids of the first of them, at most `MAX_EXAMPLES`.
+        several_spellings: The ids of queries that the file spells in several ways: `1` and `1.0`.
         grouping: How the rows of the file make queries; None where no row names its query.
         named: bool (n_documents,) whether the file names the document, whose id is else its row number within
             the query; None where it names none.
@@ -30,6 +31,7 @@ class Reading:
     format: str
     scattered_queries: int = 0
     scattered_examples: tuple[str, ...] = ()
+    several_spellings: tuple[str, ...] = ()
     grouping: Grouping | None = None
     named: npt.NDArray[np.bool_] | None = None
     size_bytes: int = 0

@@ -26,7 +26,7 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
             "repeated-documents",
             ("has the id of an earlier one in its query", "have the id of an earlier one in their query"),
             "A document that comes twice counts twice in the loss and in metrics. Often a join multiplied the"
-            " rows, or two queries share an id. Keep one row a document and query.",
+            " rows, or two queries share an id; 1 and 1.0 are one id. Keep one row a document and query.",
             severity="warning",
         )
     by_features = count_repeats(columns.hashes, labels, boundaries)

@@ -21,6 +21,7 @@ def examine(
     *,
     scattered_queries: int = 0,
     scattered_examples: Sequence[str] = (),
+    several_spellings: Sequence[str] = (),
     threads: int = 1,
     seed: int = 0,
 ) -> Report:
@@ -33,6 +34,7 @@ def examine(
         dataset: The judged documents.
         scattered_queries: Queries that the reader had to gather from several places of the file.
         scattered_examples: The ids of some of them.
+        several_spellings: Ids of queries that the file spells in several ways.
         threads: Threads to use.
         seed: Of the sample of queries on which features are tried as rankers.
 
@@ -47,7 +49,7 @@ def examine(
     labels = QueryLabels.of(dataset)
     findings = (
         *label_findings(dataset),
-        *query_findings(dataset, labels, scattered_queries, scattered_examples),
+        *query_findings(dataset, labels, scattered_queries, scattered_examples, several_spellings),
     )
     if not dataset.n_features:  # bare judgments
         return Report(by_severity(findings), ())

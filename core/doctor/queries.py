@@ -20,10 +20,13 @@ def query_findings(
     labels: QueryLabels,
     scattered_queries: int,
     scattered_examples: Sequence[str],
+    several_spellings: Sequence[str],
 ) -> Iterator[Finding]:
     """Look at the shape of queries and at what their labels can teach."""
     if scattered_queries:
         yield _scattered(dataset, scattered_queries, tuple(scattered_examples[:MAX_EXAMPLES]))
+    if several_spellings:
+        yield _several_spellings(dataset, several_spellings)
     lengths = np.diff(dataset.query_boundaries)
     if (lengths == 1).any():
         yield _one_document(dataset, lengths == 1)
@@ -86,6 +89,19 @@ def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -
         " that were shuffled have been put together again. Upload with non_contiguous_queries=error to"
         " refuse such files.",
         examples=examples,
+    )
+
+
+def _several_spellings(dataset: RankingDataset, ids: Sequence[str]) -> Finding:
+    name = ids[0]
+    return Finding.of_share(
+        "several-spellings",
+        "warning",
+        (len(ids), dataset.n_queries, "queries"),
+        ("has an id in several spellings", "have ids in several spellings"),
+        advice=f"{name} and {name}.0 are one id, since whole numbers of which one is missing are written with"
+        f" a point. If they are two, of queries or of documents, write texts such as v{name} and v{name}.0.",
+        examples=tuple(ids[:MAX_EXAMPLES]),
     )
 
 

@@ -82,6 +82,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         dataset,
         scattered_queries=reading.scattered_queries,
         scattered_examples=reading.scattered_examples,
+        several_spellings=reading.several_spellings,
         threads=run.threads,
     )
     data_key = new_data_key(run.id, run.token)

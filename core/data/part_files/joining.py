@@ -63,6 +63,7 @@ def join_parts(
         parts[0].format,
         scattered_queries=len(returns),
         scattered_examples=tuple(grouping.query_ids[query] for query, _, _ in returns[:MAX_EXAMPLES]),
+        several_spellings=tuple(dict.fromkeys(name for part in parts for name in part.several_spellings)),
         size_bytes=sum(part.size_bytes for part in parts),
     )
 

@@ -34,6 +34,7 @@ class Part:
         run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
         run_starts: int64 (n_runs,) first row of each run.
         named: bool (n_documents,) whether the file names the document; None where it names none.
+        several_spellings: The ids of queries that the file spells in several ways.
         rows: uint8, the Parquet file of the dataset that the part alone is.
     """
 
@@ -48,6 +49,7 @@ class Part:
     run_queries: Int64Array
     run_starts: Int64Array
     named: npt.NDArray[np.bool_] | None
+    several_spellings: tuple[str, ...]
     rows: Bytes
 
     @property
@@ -109,6 +111,7 @@ def read_part(
         run_queries=grouping.run_queries,
         run_starts=grouping.run_starts,
         named=reading.named,
+        several_spellings=reading.several_spellings,
         rows=_parquet(dataset),
     )
 

@@ -29,7 +29,7 @@ from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import EXPECTED, spell_column
+from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to tell that there are more
@@ -90,6 +90,7 @@ def read_table(
         table.format,
         scattered_queries=len(grouping.returns),
         scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.returns[:MAX_EXAMPLES]),
+        several_spellings=tuple(rows.spellings.several),
         grouping=grouping,
         named=rows.named(grouping.order),
         size_bytes=table.size_bytes,
@@ -245,6 +246,7 @@ class _Rows:
         self.labels: Float32Array = np.zeros(n_rows, np.float32)
         self.queries: Int64Array = np.zeros(n_rows, np.int64)
         self.query_ids: dict[str, int] = {}
+        self.spellings = Spellings()
         if boundaries is not None:
             n_queries = len(boundaries) - 1
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
@@ -387,7 +389,8 @@ class _Rows:
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
         if "document" in parts:
-            self.documents.append(self._identifiers(arrays[parts["document"]], parts["document"], first))
+            found = self._identifiers(arrays[parts["document"]], parts["document"], first)
+            self.documents.append(pc.fill_null(found.texts, ""))
         if self.document_weights is not None:
             position = parts["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
@@ -510,7 +513,10 @@ class _Rows:
         return weights
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
-        values = self._identifiers(column, position, first)
+        spelling = self._identifiers(column, position, first)
+        if kind_of(column.type) == "text":
+            self.spellings.take(column, spelling)
+        values = pc.fill_null(spelling.texts, "")
         empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
         self._refuse("empty_query_id", position, first, values, empty, "a query id")
         encoded: Any = pc.dictionary_encode(values)
@@ -519,11 +525,10 @@ class _Rows:
         codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
         return codes
 
-    def _identifiers(self, column: Any, position: int, first: int) -> Any:
-        """Return ids as large_string, empty where they are missing."""
+    def _identifiers(self, column: Any, position: int, first: int) -> Spelling:
         found = spell_column(column)
         self._refuse("inexact_id", position, first, column, found.unfit, EXPECTED)
-        return pc.fill_null(found.texts, "")
+        return found
 
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]

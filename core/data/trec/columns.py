@@ -16,7 +16,7 @@ from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
-from rankery.identifiers import EXPECTED, spell_column
+from rankery.identifiers import EXPECTED, Spellings, spell_column
 
 MOST_PROBLEMS = 100
 MOST_FLOAT64 = float(np.finfo(np.float64).max)
@@ -71,8 +71,12 @@ class WordColumns:
         starts = self._starts[place]
         return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
 
-    def identifiers(self, name: str) -> Texts:
+    def identifiers(self, name: str, spellings: Spellings | None = None) -> Texts:
         """Return the words of a column as ids.
+
+        Args:
+            name: The column.
+            spellings: Collects ids that are spelled in several ways.
 
         Raises:
             DatasetError: For each word that is no id.
@@ -82,6 +86,8 @@ class WordColumns:
         wrong = found.texts.is_null().to_numpy(zero_copy_only=False)
         wrong[found.unfit] = True
         self._refuse(wrong, lambda line: (f"expected {EXPECTED}", *self._word(name, line)))
+        if spellings is not None:
+            spellings.take(words.array, found)
         return Texts(found.texts)
 
     def numbers(self, name: str, what: str, largest: float = MOST_FLOAT64) -> Float64Array:

@@ -14,6 +14,7 @@ from core.data.result import MAX_EXAMPLES, Reading
 from core.data.trec.columns import WordColumns
 from core.data.trec.grouping import group_queries
 from core.data.trec.run import word
+from rankery.identifiers import Spellings
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
 FORMAT = "trec-qrels"
@@ -38,7 +39,8 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
-    queries, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
+    spellings = Spellings()
+    queries, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")
     scattered = 0
     if queries.order is not None:
@@ -53,7 +55,8 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
         document_ids=documents,
         feature_names=(),
     )
-    return Reading(dataset, FORMAT, scattered, queries.query_ids[: min(scattered, MAX_EXAMPLES)])
+    examples = queries.query_ids[: min(scattered, MAX_EXAMPLES)]
+    return Reading(dataset, FORMAT, scattered, examples, tuple(spellings.several))
 
 
 def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
