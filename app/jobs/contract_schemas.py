@@ -52,6 +52,9 @@ class ContractRequest(RequestModel):
         le=2**31 - 1,
         description="Only so many documents of each query's ranking count, all when null: trec_eval's -M",
     )
+    judged_only: bool | None = Field(
+        None, description="Leave documents that are not judged, or below 0, out of rankings: trec_eval's -J"
+    )
 
 
 def _contract_form(value: Any) -> str:
@@ -81,6 +84,9 @@ class Conventions(ResponseModel):
     max_label: int = Field(description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
         None, description="So many documents of each query's ranking count, all when null"
+    )
+    judged_only: bool = Field(
+        False, description="Whether documents that are not judged, or below 0, are left out of rankings"
     )
 
 

@@ -12,7 +12,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import findings_table
 from rankery.cli.measures import baselines_table, means_table
-from rankery.cli.metric_options import MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
+from rankery.cli.metric_options import JudgedOnly, MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
 from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
@@ -46,6 +46,7 @@ def evaluate(
     preset: Preset = None,
     relevance_level: RelevanceLevel = None,
     max_documents: MaxDocuments = None,
+    judged_only: JudgedOnly = False,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
     qrels: Annotated[
         Path | None,
@@ -106,7 +107,7 @@ def evaluate(
             model,
             judged,
             metrics=metric,
-            contract=contract_of(preset or "default", relevance_level, max_documents),
+            contract=contract_of(preset or "default", relevance_level, max_documents, judged_only),
             seed=seed,
         )
         show_evaluation(session, session.wait(job).evaluation())
@@ -119,7 +120,7 @@ def evaluate(
             run,
             metric or _TREC_METRICS,
             columns=columns_of(columns),
-            contract=contract_of(preset or "trec_eval", relevance_level, max_documents),
+            contract=contract_of(preset or "trec_eval", relevance_level, max_documents, judged_only),
             only_retrieved=only_retrieved,
             permutations=permutations,
             seed=seed,

@@ -49,8 +49,19 @@ MaxDocuments = Annotated[
     ),
 ]
 
+JudgedOnly = Annotated[
+    bool,
+    typer.Option(
+        "--judged-only",
+        "-J",
+        help="Leave documents that are not judged, or below 0, out of the ranking; trec_eval's -J.",
+    ),
+]
 
-def contract_of(preset: str, relevance_level: float | None, max_documents: int | None) -> "Contract":
+
+def contract_of(
+    preset: str, relevance_level: float | None, max_documents: int | None, judged_only: bool
+) -> "Contract":
     """Return the conventions that the options ask for."""
     changes: dict[str, Any] = {}
     if relevance_level is not None:
@@ -58,4 +69,6 @@ def contract_of(preset: str, relevance_level: float | None, max_documents: int |
         changes["relevance_threshold"] = math.nextafter(relevance_level, -math.inf)
     if max_documents is not None:
         changes["max_documents"] = max_documents
+    if judged_only:
+        changes["judged_only"] = True
     return cast("Contract", {"preset": preset, **changes} if changes else preset)

@@ -75,11 +75,16 @@ def test_tables_tell_what_was_left_out(folder: Path) -> None:
 
 
 def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
-    """-l is the least relevant label, -M the number of documents that count; its names give its numbers."""
+    """-l is the least relevant label, -M the number of documents that count, -J leaves out the unjudged."""
     names = ("P_5", "recip_rank", "ndcg_cut_2", "map", "Rprec", "success_1", "infAP", "iprec_at_recall_0.50")
     metrics = [word for name in (*names, "gm_map") for word in ("--metric", name)]
-    for level, depth in (("1", None), ("2", None), ("1", "2")):
-        limited = ("-l", level) if depth is None else ("-l", level, "-M", depth)
+    for level, depth, judged_only in (
+        ("1", None, False),
+        ("2", None, False),
+        ("1", "2", False),
+        ("1", None, True),
+    ):
+        limited = ["-l", level, *(("-M", depth) if depth else ()), *(("-J",) if judged_only else ())]
         files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "poor"))
         done = run("evaluate", *files, *metrics, *limited, "--json")
         assert done.code == 0, done.errors
@@ -93,7 +98,10 @@ def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
         }
         wanted = {"P.5", "recip_rank", "ndcg_cut.2", "map", "Rprec", "success", "infAP", "gm_map"}
         evaluator = pytrec_eval.RelevanceEvaluator(
-            judged, {*wanted, "iprec_at_recall"}, relevance_level=int(level)
+            judged,
+            {*wanted, "iprec_at_recall"},
+            relevance_level=int(level),
+            judged_docs_only_flag=judged_only,
         )
         theirs = evaluator.evaluate(ranked)
         found = json.loads(done.output)["runs"][0]["metrics"]

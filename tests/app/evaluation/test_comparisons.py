@@ -274,3 +274,17 @@ def test_an_evaluation_names_one_system(
     assert accepted.status_code == 202
     assert accepted.json()["spec"]["system"] == "bm25"
     assert accepted.json()["spec"]["contract"]["preset"] == "trec_eval"
+
+
+@pytest.mark.parametrize("change", [{"max_documents": 100}, {"judged_only": True}, {"ties": "stable"}])
+def test_a_contract_changes_a_preset(
+    client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str], change: Any
+) -> None:
+    """By any convention there is; it is then no preset any more."""
+    add_model("web")
+    asked = {"kind": "evaluate", "dataset_id": ready_dataset(), "model": "web"}
+    accepted = client.post("/v1/jobs", json={**asked, "contract": {"preset": "trec_eval", **change}})
+    assert accepted.status_code == 202, accepted.text
+    contract = accepted.json()["spec"]["contract"]
+    assert contract["preset"] is None
+    assert contract.items() >= change.items()

@@ -59,7 +59,7 @@ def test_an_inspection_is_shown_whole(
     inspection = add_inspection(add_model("web"))
     shown = client.get(f"/v1/inspections/{inspection.id}").json()
     assert {name: shown[name] for name in _RUN} == _RUN
-    contract = {**Conventions().as_json(), "preset": "default", "max_documents": None}
+    contract = {**Conventions().as_json(), "preset": "default", "max_documents": None, "judged_only": False}
     expected = {**_FOUND, "contract": contract}
     assert {name: shown[name] for name in _FOUND} == expected
     assert client.get("/v1/inspections/ins_none").status_code == 404
