@@ -250,6 +250,51 @@ def test_references_to_foreign_models_mean_nothing(
         assert answer.status_code == 404, reference
 
 
+_TRAINING = {"kind": "train", "model_name": "mine", "loss": {"name": "lambdarank"}}
+_SUM = {"kind": "train", "model_name": "mine", "validation": {"fraction": 0.5}}
+# What refers to a model by its name, `{model}`, on a dataset of the key's own.
+REFERENCES: dict[str, tuple[str, Any]] = {
+    "evaluate": ("/v1/jobs", {"kind": "evaluate", "model": "{model}"}),
+    "rank": ("/v1/jobs", {"kind": "rank", "model": "{model}"}),
+    "inspect": ("/v1/jobs", {"kind": "inspect", "model": "{model}"}),
+    "drift": ("/v1/jobs", {"kind": "drift", "model": "{model}"}),
+    "compare": ("/v1/jobs", {"kind": "compare", "systems": [{"model": "{model}"}, {"model": "other"}]}),
+    "init_model": ("/v1/jobs", {**_TRAINING, "init_model": "{model}"}),
+    "labels_from": ("/v1/jobs", {**_TRAINING, "labels_from": "model:{model}"}),
+    "sum": ("/v1/jobs", {**_SUM, "scorer": {"kind": "sum", "models": ["{model}"]}}),
+    "batch": (
+        "/v1/jobs/batch",
+        {"jobs": [{"kind": "rank", "model": "{model}", "dataset_id": "{dataset_id}"}]},
+    ),
+    "schedule": (
+        "/v1/schedules",
+        {"name": "daily", "cron": "0 3 * * *", "job": {"kind": "drift", "model": "{model}"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFERENCES)
+def test_a_foreign_name_is_refused_like_one_that_does_not_exist(
+    client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], what: str
+) -> None:
+    """Whatever refers to a model learns of no name; only who makes one meets a name that is taken."""
+    with limited_to((MINE,)), store.begin() as tx:
+        dataset = tx.datasets.add("mine", {"kind": "upload", "format": "auto", "options": {}})
+        statistics = {"queries": 3, "documents": 9, "features": 1}
+        tx.datasets.mark_ready(dataset.id, statistics=statistics, feature_names=["bm25"])
+    path, template = REFERENCES[what]
+    if template.get("kind", "drift") != "drift":
+        template = {**template, "dataset_id": dataset.id}
+    answers = []
+    for name in (SECRET_NAME, "absent-name"):
+        for reference in (name, f"{name}:1", f"{name}@champion"):
+            body = json.dumps(template).replace("{model}", reference).replace("{dataset_id}", dataset.id)
+            answer = client.post(path, content=body, headers={**bound, "Content-Type": "application/json"})
+            answers.append((answer.status_code, answer.text.replace(name, "NAME")))
+    assert answers[:3] == answers[3:]
+    assert {status for status, _ in answers} <= {404, 422}, answers
+
+
 def test_a_model_that_others_score_stays_hidden(
     client: TestClient,
     add_model: Callable[..., Model],
