@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from core.errors import InvalidInput
-from core.parameters import Names, Numbers, WholeNumbers, build, check, parameter, values_of
+from core.parameters import Names, Numbers, WholeNumbers, build, check, parameter, stored_values, values_of
 from core.suggestions import did_you_mean
 
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
@@ -142,6 +142,13 @@ class WeightedSum:
     weights: Numbers | None = parameter(
         None, "Factors of their scores; fitted to the first metric on the validation data when null."
     )
+    shrinkage: str = parameter(
+        "cross-validated",
+        "How far fitted weights are shrunk towards equal ones: as cross-validation over the validation"
+        " queries shows, or not at all.",
+        choices=("cross-validated", "none"),
+        earlier="none",
+    )
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.models) <= MOST_MEMBERS:
@@ -159,8 +166,12 @@ SCORERS: Mapping[str, type[Scorer]] = MappingProxyType(
 )
 
 
-def make_scorer(values: Mapping[str, Any] | None) -> Scorer:
+def make_scorer(values: Mapping[str, Any] | None, *, stored: bool = False) -> Scorer:
     """Build a scorer from the JSON of a training job, `{"kind": "mlp", "hidden": [64]}`; trees for None.
+
+    Args:
+        values: The JSON.
+        stored: Whether a job stored it, perhaps before some of its hyperparameters existed.
 
     Raises:
         InvalidInput: With a pointer for each thing that is wrong.
@@ -176,7 +187,7 @@ def make_scorer(values: Mapping[str, Any] | None) -> Scorer:
         hint = did_you_mean(kind, {name: name for name in SCORERS}) if isinstance(kind, str) else None
         raise InvalidInput.at("/kind", hint or f"must be one of {', '.join(SCORERS)}")
     others = {name: value for name, value in values.items() if name != "kind"}
-    scorer: Scorer = build(SCORERS[kind], others)
+    scorer: Scorer = build(SCORERS[kind], stored_values(SCORERS[kind], others) if stored else others)
     return scorer
 
 

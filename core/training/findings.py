@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from core.doctor.report import Finding
 from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
+from core.training.weights import FittedWeights
 
 ENOUGH = 5  # iterations of improvement, beyond which a training is not suspicious
 
@@ -53,6 +54,30 @@ def growth_finding(growth: Growth) -> Finding:
         count=count,
         total=growth.trees if growth.single_leaf_trees else growth.iterations,
         unit="trees" if growth.single_leaf_trees else "iterations",
+    )
+
+
+def weights_finding(fitted: FittedWeights) -> Finding:
+    """Report how far fitted weights of a sum of models were shrunk towards equal ones.
+
+    Example:
+        >>> weights_finding(FittedWeights((0.5, 0.5), 1.0, 30)).title
+        'The weights are equal: fitted ones are not shown to be better on 30 validation queries'
+    """
+    queries = f"{fitted.queries:,} validation quer{'y' if fitted.queries == 1 else 'ies'}"
+    share = f"{1.0 - fitted.equal_share:.0%} fitted and {fitted.equal_share:.0%} equal ones"
+    title = f"The weights are {share}, the best mixture by cross-validation on {queries}"
+    if fitted.equal_share == 1.0:
+        title = f"The weights are equal: fitted ones are not shown to be better on {queries}"
+    return Finding(
+        code="shrunk-weights",
+        severity="info",
+        title=title,
+        advice="Equal weights are those of scores divided by their deviation within queries. On few queries"
+        " the weights that are best by chance are worse elsewhere; more validation queries show more.",
+        count=fitted.queries,
+        total=fitted.queries,
+        unit="queries",
     )
 
 

@@ -128,8 +128,8 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
 
     Args:
         values: The JSON.
-        stored: Whether a job stored it, perhaps in an earlier release: a hyperparameter of the loss that is
-            missing has the value that held before it existed, not its default.
+        stored: Whether a job stored it, perhaps in an earlier release: a hyperparameter of the loss or scorer
+            that is missing has the value that held before it existed, not its default.
 
     Raises:
         InvalidInput: With a pointer for each thing that is wrong.
@@ -155,7 +155,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
-    scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer")))
+    scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
     if scorer is not None and not isinstance(scorer, Trees):
         problems += _of_trees_alone(values, scorer)
     if problems or loss is None or hyperparameters is None or scorer is None:

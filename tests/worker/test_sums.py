@@ -47,7 +47,7 @@ def _model(workshop: Workshop, result: dict[str, Any]) -> tuple[Model, Any]:
 
 
 def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -> None:
-    """The sum is at least as good there as each of its models; lineage names them."""
+    """By a job of an earlier release the sum is at least as good there as each of its models."""
     job = workshop.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
@@ -73,6 +73,23 @@ def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -
     ]
     assert job.metrics["validation"]["ndcg@5"] >= max(each["validation"]["ndcg@5"] for each in alone if each)
     assert {"ndcg@5"} <= set(job.metrics["test"])
+
+
+def test_fitted_weights_are_shrunk(workshop: Workshop, dataset_id: str) -> None:
+    """A finding says how far, and the same job makes the same bytes again."""
+    asked = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
+    job = workshop.train(dataset_id, **asked, validation={"fraction": 0.3})
+    assert job.result is not None, job.problem
+    (found,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
+    assert "on 24 validation queries" in found["title"]
+    row, _ = _model(workshop, job.result)
+    assert row.lineage is not None
+    assert row.lineage["spec"]["scorer"]["shrinkage"] == "cross-validated"
+    again = workshop.run(
+        **{**row.lineage["spec"], "kind": "reproduce", "model_id": row.id, "system": "both:1"}
+    )
+    assert again.result is not None, again.problem
+    assert again.result["equal"]
 
 
 def test_given_weights_stay(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:

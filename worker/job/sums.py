@@ -13,7 +13,7 @@ from core.store.artifacts.keys import model_key
 from core.training import IterationReport, TrainedModel, TrainingSpec
 from core.training.findings import Growth
 from core.training.measure import Measure
-from core.training.weights import fit_weights
+from core.training.weights import FittedWeights, best_weights, fit_weights
 from worker.job.datasets import NamedDataset
 from worker.job.run import JobRun
 
@@ -28,6 +28,7 @@ class TrainedSum:
         history: Reports of what was trained for it; one of a sum of models that there were.
         best_iteration: Iteration of what was trained, 1 where nothing was.
         growth: How far trees came, where that is suspiciously near; else None.
+        fitted: The weights that were fitted and shrunk, None where they were not.
     """
 
     content: bytes
@@ -35,6 +36,7 @@ class TrainedSum:
     history: Sequence[IterationReport] = field(repr=False)
     best_iteration: int = 1
     growth: Growth | None = None
+    fitted: FittedWeights | None = None
 
     @property
     def kept_iterations(self) -> int:
@@ -93,7 +95,7 @@ def fit_sum(
     Raises:
         InvalidInput: There is nothing to fit the weights on.
     """
-    scorer, begun_at = spec.scorer, time.perf_counter()
+    scorer, begun_at, fitted = spec.scorer, time.perf_counter(), None
     if isinstance(scorer, WeightedSum) and scorer.weights is None:
         if validation is None:
             raise InvalidInput.at("/validation", "is needed to fit the weights; or set /scorer/weights")
@@ -104,7 +106,12 @@ def fit_sum(
             Sum(each.members, whole.feature_names).score(validation.dataset.features, run.threads)
             for each in alone
         ]
-        weights = fit_weights(scores, validation.dataset, spec.selection_metric, spec.conventions)
+        arguments = scores, validation.dataset, spec.selection_metric, spec.conventions
+        if scorer.shrinkage == "none":
+            weights = best_weights(*arguments)
+        else:
+            fitted = fit_weights(*arguments)
+            weights = fitted.weights
         members = [replace(member, weight=weight) for member, weight in zip(members, weights, strict=True)]
     added = _sum_of(members)
     run.phase("scoring")
@@ -116,7 +123,7 @@ def fit_sum(
     }
     milliseconds = {"metrics": round(1e3 * (time.perf_counter() - begun_at), 3)}
     report = IterationReport(1, 1, values, 1, milliseconds)
-    return TrainedSum(write_sum(added), added.feature_names, [report])
+    return TrainedSum(write_sum(added), added.feature_names, [report], fitted=fitted)
 
 
 def with_base(base: Member, trained: TrainedModel) -> TrainedSum:

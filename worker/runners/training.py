@@ -21,7 +21,13 @@ from core.store import new_id
 from core.store.artifacts.keys import model_key
 from core.training import TrainedModel, TrainingSpec
 from core.training.cross_validation import CrossValidation
-from core.training.findings import automatic_findings, growth_finding, resumption_findings, seed_findings
+from core.training.findings import (
+    automatic_findings,
+    growth_finding,
+    resumption_findings,
+    seed_findings,
+    weights_finding,
+)
 from worker.job.checkpoints import Checkpoints
 from worker.job.fitting import checkpoint_reader, fit_model
 from worker.job.lineage import lineage_of, names_in_file
@@ -34,6 +40,7 @@ from worker.job.results import (
     store_validation,
 )
 from worker.job.run import JobRun, Values
+from worker.job.sums import TrainedSum
 from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
@@ -101,8 +108,8 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         ranker, watch = folded.refit()
     with watch.kept_on_stopping():
         watch.finish()
-        if ranker.growth is not None:
-            findings.append(growth_finding(ranker.growth).as_json())
+        if of_model := _model_findings(ranker):
+            findings.extend(of_model)
             run.report(findings=findings)
         yield Trained(loaded, data, ranker, findings, cross_validation)
 
@@ -125,6 +132,13 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
     findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_training)]
     run.report(findings=findings)
     return findings
+
+
+def _model_findings(ranker: TrainedModel) -> list[Values]:
+    found = [] if ranker.growth is None else [growth_finding(ranker.growth)]
+    if isinstance(ranker, TrainedSum) and ranker.fitted is not None:
+        found.append(weights_finding(ranker.fitted))
+    return [finding.as_json() for finding in found]
 
 
 def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:

@@ -254,7 +254,12 @@ def test_a_sum_names_versions_and_no_loss(
     created = client.post("/v1/jobs", json=asked)
     assert created.status_code == 202, created.text
     spec = created.json()["spec"]
-    assert spec["scorer"] == {"kind": "sum", "models": ["base:1", "base:2"], "weights": None}
+    assert spec["scorer"] == {
+        "kind": "sum",
+        "models": ["base:1", "base:2"],
+        "weights": None,
+        "shrinkage": "cross-validated",
+    }
     assert (spec["loss"], spec["hyperparameters"]) == (None, {})
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"loss": {"name": "mse"}}, "/loss"),

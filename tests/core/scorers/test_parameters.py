@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidInput
-from core.scorers import SCORERS, Linear, Mlp, Trees, make_scorer, scorer_values
+from core.scorers import SCORERS, Linear, Mlp, Trees, WeightedSum, make_scorer, scorer_values
 
 
 def test_trees_are_the_default() -> None:
@@ -36,6 +36,13 @@ def test_values_are_read_back(values: dict[str, Any]) -> None:
     scorer = make_scorer(values)
     assert make_scorer(scorer_values(scorer)) == scorer
     assert scorer_values(scorer).items() >= values.items()
+
+
+def test_a_stored_sum_is_fitted_as_it_was() -> None:
+    """Jobs of releases that did not shrink weights are reproduced without."""
+    values = {"kind": "sum", "models": ["web:3"], "weights": None}
+    assert make_scorer(values) == WeightedSum(("web:3",), shrinkage="cross-validated")
+    assert make_scorer(values, stored=True) == WeightedSum(("web:3",), shrinkage="none")
 
 
 def test_layers() -> None:

@@ -1,15 +1,24 @@
 """Weights of sums, fitted to a metric."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.evaluation import measure
 from core.metrics import DEFAULT
-from core.training.weights import fit_weights
+from core.training.weights import FittedWeights, best_weights, fit_weights
 from core.types import Float64Array
 
 METRIC = "ndcg@5"
+DOCUMENTS = 15
+TEST_QUERIES = 600
+# How much of the label is in the scores of each member, whose noise has deviation 1 throughout.
+ALIKE = (0.7,) * 6
+SPREAD = (0.3, 0.4, 0.5, 0.7, 0.9, 1.1)
+HALF_NOISE = (0.0, 0.0, 0.0, 0.7, 0.7, 0.7)
 
 
 @pytest.fixture
@@ -22,32 +31,112 @@ def _value(scores: Float64Array, dataset: RankingDataset, metric: str = METRIC) 
     return float(np.nanmean(measure(scores, dataset, [metric], DEFAULT)[metric]))
 
 
+class Gain(NamedTuple):
+    """The test metric of a sum less that of equal weights of scaled scores."""
+
+    of_fitted: float
+    of_best: float
+
+
+def _gain(shares: Sequence[float], n_queries: int, seed: int) -> Gain:
+    """Draw members that have noise of their own and noise in common, each on a scale of its own."""
+    random = np.random.default_rng(seed)
+    n = (n_queries + TEST_QUERIES) * DOCUMENTS
+    labels = random.choice(5, n, p=[0.55, 0.2, 0.13, 0.08, 0.04])
+    common = random.normal(size=n)
+    scores = np.column_stack(
+        [share * labels + 0.6 * common + 0.8 * random.normal(size=n) for share in shares]
+    ) * 10.0 ** random.uniform(-2, 2, len(shares))
+    judged = RankingDataset.from_arrays(
+        np.zeros((n, 1), np.float32), labels.astype(np.float32), np.arange(0, n + 1, DOCUMENTS)
+    )
+    validation = judged.select_queries(np.arange(n_queries))
+    test = judged.select_queries(np.arange(n_queries, n_queries + TEST_QUERIES))
+    known, unknown = np.split(scores, [validation.n_documents])
+    columns = [np.ascontiguousarray(column) for column in known.T]
+    deviations = known.reshape(n_queries, DOCUMENTS, -1).std(axis=1).mean(axis=0)
+    equal = _value(unknown @ (1.0 / deviations), test)
+    fitted = fit_weights(columns, validation, METRIC, DEFAULT).weights
+    best = best_weights(columns, validation, METRIC, DEFAULT)
+    return Gain(*(_value(unknown @ np.array(weights), test) - equal for weights in (fitted, best)))
+
+
+def test_members_that_are_alike_get_equal_weights() -> None:
+    """Six on 30 queries: the best weights there have learnt noise, and lose on others."""
+    gains = np.array([_gain(ALIKE, 30, seed) for seed in range(12)])
+    mean = Gain(*gains.mean(axis=0))
+    assert mean.of_best < -0.005
+    assert mean.of_fitted > -0.001
+    assert (abs(gains[:, 0]) > 1e-9).sum() <= 1  # p < 0.05 by chance
+
+
+def test_noise_is_left_out() -> None:
+    """Where the members differ, equal weights lose."""
+    gains = [_gain(HALF_NOISE, 30, seed) for seed in range(4)]
+    assert min(gain.of_fitted for gain in gains) > 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_queries", "draws"), [(10, 100), (30, 100), (100, 40), (300, 16), (1_000, 6)])
+def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
+    """On the mean of many draws fitted weights lose nothing where members are alike, and gain where not."""
+    for shares in (ALIKE, SPREAD, HALF_NOISE):
+        gains = np.array([_gain(shares, n_queries, seed) for seed in range(draws)])
+        mean = Gain(*gains.mean(axis=0))
+        if shares == ALIKE:
+            assert mean.of_fitted > -0.0005
+        else:
+            assert mean.of_fitted > (0.3 if n_queries < 30 else 0.9) * mean.of_best
+
+
 def test_two_half_truths_are_worth_more_together(dataset: RankingDataset) -> None:
     """Scores of different scales with errors of their own: the sum is better than each."""
     random = np.random.default_rng(4)
     labels = dataset.labels.astype(np.float64)
     scores = [labels + random.normal(size=len(labels)), 1e3 * (labels + random.normal(size=len(labels)))]
-    weights = fit_weights(scores, dataset, METRIC, DEFAULT)
-    added = sum(weight * each for weight, each in zip(weights, scores, strict=True))
-    assert _value(np.asarray(added), dataset) > max(_value(each, dataset) for each in scores) + 0.01
-    assert sum(weights) == pytest.approx(1.0)
-    assert weights == fit_weights(scores, dataset, METRIC, DEFAULT)
+    for fit in (lambda *given: fit_weights(*given).weights, best_weights):
+        weights = fit(scores, dataset, METRIC, DEFAULT)
+        added = sum(weight * each for weight, each in zip(weights, scores, strict=True))
+        assert _value(np.asarray(added), dataset) > max(_value(each, dataset) for each in scores) + 0.01
+        assert sum(weights) == pytest.approx(1.0)
+        assert weights == fit(scores, dataset, METRIC, DEFAULT)
 
 
 @pytest.mark.parametrize("metric", [METRIC, "arp"])
-def test_noise_is_no_better_than_the_best(dataset: RankingDataset, metric: str) -> None:
-    """On this data the sum is never below the best model, whichever way the metric goes."""
+def test_the_best_weights_are_no_worse_than_the_best_model(dataset: RankingDataset, metric: str) -> None:
+    """On this data, whichever way the metric goes."""
     random = np.random.default_rng(5)
     labels = dataset.labels.astype(np.float64)
     scores = [random.normal(size=len(labels)), labels + 0.1 * random.normal(size=len(labels)), -labels]
-    weights = fit_weights(scores, dataset, metric, DEFAULT)
     sign = -1.0 if metric == "arp" else 1.0
-    added = np.column_stack(scores) @ np.array(weights)
-    assert sign * _value(added, dataset, metric) >= sign * _value(scores[1], dataset, metric)
-    assert min(weights) >= 0.0
+    alone = sign * _value(scores[1], dataset, metric)
+    best = np.column_stack(scores) @ np.array(best_weights(scores, dataset, metric, DEFAULT))
+    assert sign * _value(best, dataset, metric) >= alone
+    fitted = np.array(fit_weights(scores, dataset, metric, DEFAULT).weights)
+    assert sign * _value(np.column_stack(scores) @ fitted, dataset, metric) >= alone - 0.02 * abs(alone)
+    assert fitted.min() >= 0.0
+
+
+def test_a_metric_of_a_geometric_mean(dataset: RankingDataset) -> None:
+    """What is better of it is better of its logarithms."""
+    labels = dataset.labels.astype(np.float64)
+    noise = np.random.default_rng(6).normal(size=len(labels))
+    assert fit_weights([noise, labels], dataset, "gm-map", DEFAULT).weights[1] > 0.8
 
 
 def test_a_model_of_one_score_is_left_out(dataset: RankingDataset) -> None:
     """It has no deviation to scale by, and changes nothing."""
     labels = dataset.labels.astype(np.float64)
-    assert fit_weights([labels, np.zeros(len(labels))], dataset, METRIC, DEFAULT) == (1.0, 0.0)
+    scores = [labels, np.zeros(len(labels))]
+    assert best_weights(scores, dataset, METRIC, DEFAULT) == (1.0, 0.0)
+    assert fit_weights(scores, dataset, METRIC, DEFAULT).weights == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_too_few_queries_to_hold_some_out(dataset: RankingDataset, n_queries: int) -> None:
+    """Nothing can be shown, so weights are equal."""
+    few = dataset.select_queries(np.arange(n_queries))
+    labels = few.labels.astype(np.float64)
+    assert fit_weights([labels, 2.0 * labels], few, METRIC, DEFAULT) == FittedWeights(
+        (2 / 3, 1 / 3), 1.0, n_queries
+    )
