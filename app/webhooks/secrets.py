@@ -41,7 +41,7 @@ class SecretCipher:
         ExtraMissing: There are keys, and the extra `encryption` is not installed.
     """
 
-    def __init__(self, keys: Sequence[SecretStr] = ()) -> None:
+    def __init__(self, keys: Sequence[SecretStr]) -> None:
         self._fernets = [_fernet(key.get_secret_value()) for key in keys]
 
     def encrypt(self, secret: str) -> str:
@@ -67,7 +67,7 @@ class SecretCipher:
         Raises:
             SecretNotDecrypted: It was encrypted with none of the keys.
         """
-        if not self._fernets or _decrypted(self._fernets[0], stored) is not None:
+        if self._fernets and _decrypted(self._fernets[0], stored) is not None:
             return stored
         return self.encrypt(self.decrypt(stored))
 
@@ -97,7 +97,9 @@ def reencrypt_secrets(store: Store, cipher: SecretCipher) -> None:
             except SecretNotDecrypted:
                 not_decrypted.add(webhook.id)
     if not_decrypted:
-        _log.warning("webhooks.secrets_not_decrypted", webhooks=sorted(not_decrypted))
+        _log.warning(
+            "webhooks.secrets_not_decrypted", webhooks=sorted(not_decrypted), hint=str(SecretNotDecrypted())
+        )
 
 
 def _fernet(key: str) -> "Fernet":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
+from structlog.testing import capture_logs
 
 from app import ApiSettings, create_app
 from app.webhooks.secrets import SecretCipher, SecretNotDecrypted, reencrypt_secrets
@@ -81,8 +82,11 @@ def test_keys_rotate(settings: ApiSettings) -> None:
             assert SecretCipher(keys[:1]).decrypt(after[0][0]) == secret
         reencrypt_secrets(store, SecretCipher([new]))
         assert _stored(settings) == after  # nothing is written where nothing changes
-        reencrypt_secrets(store, SecretCipher([old]))
-        assert _stored(settings) == after
+        for lost in ([old], []):
+            with capture_logs() as logs:
+                reencrypt_secrets(store, SecretCipher(lost))
+            assert [entry["event"] for entry in logs] == ["webhooks.secrets_not_decrypted"]
+            assert _stored(settings) == after
     with pytest.raises(SecretNotDecrypted):
         SecretCipher([old]).decrypt(after[0][0])
 
