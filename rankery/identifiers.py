@@ -97,6 +97,29 @@ def spell(values: Any) -> Spelling:
     return _spell_alike(given.astype(given.dtype.newbyteorder("="), copy=False))
 
 
+def several_spellings(values: Any, spelling: Spelling) -> tuple[str, ...]:
+    """Return the ids that texts in memory spell in several ways.
+
+    Args:
+        values: As `spell` takes them.
+        spelling: What it made of them.
+
+    Example:
+        >>> ids = ["1", "1.0", "2.0"]
+        >>> several_spellings(ids, spell(ids))
+        ('1',)
+    """
+    import pyarrow as pa
+
+    if not spelling.respelled:
+        return ()
+    given = values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else values
+    texts: Any = pa.array([str(one) for one in given if isinstance(one, str)], pa.large_string())
+    spellings = Spellings()
+    spellings.take(texts, spell_column(texts))
+    return tuple(spellings.several)
+
+
 def spell_column(column: Any) -> Spelling:
     """Spell a column of Arrow.
 
@@ -159,6 +182,7 @@ def _spell_objects(values: list[Any]) -> Spelling:
             places.setdefault(type(value), []).append(place)
     texts: list[str | None] = [None] * len(values)
     unfit: list[int] = []
+    respelled = False
     for kind, of_kind in places.items():
         given = [values[place] for place in of_kind]
         if issubclass(kind, int) and not issubclass(kind, bool):  # of any size
@@ -168,7 +192,8 @@ def _spell_objects(values: list[Any]) -> Spelling:
         for place, text in zip(of_kind, found.texts.to_pylist(), strict=True):
             texts[place] = text
         unfit += [of_kind[place] for place in found.unfit.tolist()]
-    return Spelling(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64))
+        respelled |= found.respelled
+    return Spelling(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64), respelled)
 
 
 def _spell_alike(values: Any) -> Spelling:

@@ -74,7 +74,7 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
 
 
 def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.LargeStringArray":
-    """Return the id of each document as a text, (n_documents,).
+    """Return the id of each document as a text, (n_documents,); warn of one that is spelled in several ways.
 
     Args:
         argument: What the caller calls them.
@@ -97,6 +97,10 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
     if found.texts.null_count:
         place = int(np.argmax(found.texts.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
+    if found.respelled:
+        from rankery.client.frames.cells import warn_of_spellings  # the client takes a third of a second
+
+        warn_of_spellings(argument, ids, found)
     texts: pa.LargeStringArray = found.texts
     return texts
 

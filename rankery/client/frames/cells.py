@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
+from rankery.identifiers import Spelling, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,23 @@ def warn(text: str) -> None:
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("rankery."):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, DataWarning, stacklevel=level)
+
+
+def warn_of_spellings(where: str, ids: Any, spelling: Spelling) -> None:
+    """Warn of ids that texts spell in several ways, and which are read as one.
+
+    Args:
+        where: The column or the argument.
+        ids: As `rankery.identifiers.spell` takes them.
+        spelling: What it made of them.
+    """
+    several = several_spellings(ids, spelling)
+    if several:
+        one, ids_are = several[0], "id is" if len(several) == 1 else "ids are"
+        warn(
+            f"{where}: {len(several):,} {ids_are} spelled in several ways; {one} and {one}.0 are one id."
+            f" If they are two, write texts such as v{one} and v{one}.0"
+        )
 
 
 def row_text(frame: Any, row: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text
+from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text, warn_of_spellings
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
@@ -196,6 +196,7 @@ def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.L
     texts: pa.LargeStringArray = found.texts
     if (row := first_missing(texts)) is not None:
         raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
+    warn_of_spellings(f"column {name!r}", column, found)
     return texts
 
 
@@ -207,6 +208,7 @@ def _key_words(by_id: Mapping[Any, Any], what: str) -> list[str]:
         raise DataUnusable(f"{what} is {keys[place]!r}; expected {EXPECTED}")
     if (place := first_missing(found.texts)) is not None:
         raise DataUnusable(f"{what} is {keys[place]!r}, which is a missing id")
+    warn_of_spellings("the run", keys, found)
     return [_word(text) for text in found.texts.to_pylist()]
 
 

@@ -1,7 +1,12 @@
 """Ids of queries that one file spells in several ways are read as one, and counted."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +16,9 @@ from core.data.part_files.joining import join_parts
 from core.data.part_files.part import read_part
 from core.data.reading import FileForm, JudgedFile, read_file
 from core.doctor import examine
+from rankery.client.frames.runs import run_of_frame, run_of_mapping
+from rankery.errors import DataWarning
+from rankery.metrics import evaluate
 
 QUERIES = ("1", "1.0", "2", "3.0", "3.00", "4.0")
 
@@ -75,3 +83,19 @@ def test_several_files(tmp_path: Path) -> None:
     joined = join_parts(parts, ReadingOptions(), Limits())
     assert joined.dataset.query_ids == ("1", "5", "6")
     assert joined.several_spellings == ("1",)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, pl.Series])
+def test_the_library_warns(kind: Callable[[Any], Any]) -> None:
+    """Of texts in memory, too, before their queries are measured as one."""
+    with pytest.warns(DataWarning, match="query_ids: 1 id is spelled in several ways; 1 and 1.0 are one id"):
+        evaluate([0.5, 0.4, 0.3], [0, 1, 1], query_ids=kind(["1", "1.0", "2.0"]), metrics=["mrr"])
+
+
+def test_runs_of_frames_warn() -> None:
+    """Their ids are spelled before they are sent, so that the service could not count them."""
+    columns = {"query": ["1", "1.0"], "document": ["a", "b"], "score": [0.5, 0.4]}
+    with pytest.warns(DataWarning, match="column 'query': 1 id is spelled in several ways"):
+        run_of_frame(pd.DataFrame(columns))
+    with pytest.warns(DataWarning, match="the run: 1 id is spelled"):
+        list(run_of_mapping({"1": {"a": 0.5}, "1.0": {"b": 0.4}}))
