@@ -119,9 +119,9 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
     dialog.get_by_label("With what they made").check()
     expect(dialog.locator(".deletion")).to_contain_text("1 model")
     visit.photograph("delete-job")
-    visit.refusals_expected = True  # the page may ask for its job once more before it is left
     dialog.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/jobs")
+    visit.refusals_expected = True
     page = visit.open("/models/gone-with-its-job:1")
     expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()
 

@@ -6,6 +6,7 @@ import { datasetApi } from "../page/addresses.js";
 import { Away, get, Problem, request } from "../page/api.js";
 import { announce, confirmed, h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
+import { pausePolling } from "../page/poll.js";
 
 export const PARTS = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -154,9 +155,11 @@ function deleteButton({ id, name }, deleted) {
     button.focus();
   }
   async function remove() {
+    const resume = await pausePolling();
     try {
       await request(datasetApi(id), { method: "DELETE" });
     } catch (error) {
+      resume();
       if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
       button.after(h("span", { class: "error", role: "alert" }, error.message));
       return;

@@ -15,6 +15,7 @@ import {
 import { messageOf, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
+import { pausePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";
 
 /** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections" | "experiments"} Kind */
@@ -31,7 +32,7 @@ const MOST_LISTED = 20;
  * @param {string} words
  * @param {Kind} kind
  * @param {() => string[]} ids of the objects, asked for when it is pressed
- * @param {(deletion: Deletion) => void} done
+ * @param {(refresh: () => void) => void} done is called afterwards; the page asks for nothing until it refreshes
  * @param {() => import("../tables/paged_list.js").AskedFilter[]} [filters] of their list
  */
 export function deleteButton(words, kind, ids, done, filters) {
@@ -48,12 +49,12 @@ export function deleteButton(words, kind, ids, done, filters) {
  * @param {string} words
  * @param {Kind} kind
  * @param {import("../tables/list.js").Ticked} ticked
- * @param {() => void} again shows the list anew
  */
-export function deleteTicked(words, kind, { ids, clear, filters }, again) {
-  const done = () => {
+export function deleteTicked(words, kind, { ids, clear, filters }) {
+  /** @param {() => void} refresh */
+  const done = (refresh) => {
     clear();
-    again();
+    refresh();
   };
   return deleteButton(words, kind, () => ids, done, filters);
 }
@@ -61,7 +62,7 @@ export function deleteTicked(words, kind, { ids, clear, filters }, again) {
 /**
  * @param {Kind} kind
  * @param {string[]} ids
- * @param {(deletion: Deletion) => void} done
+ * @param {(refresh: () => void) => void} done
  * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
  */
 function openDialog(kind, ids, done, filters) {
@@ -136,6 +137,7 @@ function openDialog(kind, ids, done, filters) {
     confirm.disabled = true;
     /** @type {Deletion | null} */
     let deletion = null;
+    const resume = await pausePolling();
     try {
       // A request stops after a while; what is left is sent again while something goes.
       for (let more = true; more;) {
@@ -151,10 +153,11 @@ function openDialog(kind, ids, done, filters) {
     } catch (error) {
       replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
       confirm.disabled = false;
+      resume();
     }
     if (!deletion) return;
     announce(`${deletedWords(deletion)} deleted.`);
-    done(deletion);
+    done(resume);
   }
 
   dialog.addEventListener("close", () => dialog.remove());

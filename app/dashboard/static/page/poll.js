@@ -7,8 +7,6 @@ import { Away, Problem } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
-const strip = elementById("connection");
-
 /**
  * The strip under the header that tells when the API is away.
  *
@@ -17,6 +15,7 @@ const strip = elementById("connection");
  * @param {() => void} retry
  */
 function showAway(reason, seconds, retry) {
+  const strip = elementById("connection");
   document.body.classList.add("away");
   strip.hidden = false;
   replace(
@@ -27,6 +26,7 @@ function showAway(reason, seconds, retry) {
 }
 
 function showBack() {
+  const strip = elementById("connection");
   if (strip.hidden) return;
   document.body.classList.remove("away");
   strip.hidden = true;
@@ -38,6 +38,19 @@ const IDLE_SECONDS = 5;
 /** While changes are told. */
 const TOLD_SECONDS = 15;
 const LONGEST_WAIT_SECONDS = 15;
+
+/** The polls of this page: how to ask now, and how to pause. @type {Map<() => void, () => Promise<unknown>>} */
+const polls = new Map();
+
+/**
+ * Let this page ask for nothing more, since what it shows is about to be deleted, and wait for answers under way.
+ *
+ * @returns {Promise<() => void>} how to go on; a poll that is told to ask now goes on, too
+ */
+export async function pausePolling() {
+  await Promise.allSettled([...polls.values()].map((pause) => pause()));
+  return () => polls.forEach((_, askNow) => askNow());
+}
 
 /**
  * Ask whenever something has changed: often while something moves, seldom when nothing does, not at all in a hidden
@@ -56,6 +69,9 @@ export function poll(task, onProblem) {
   /** Whether something changed while the answer was under way. */
   let again = false;
   let ended = false;
+  let paused = false;
+  /** @type {Promise<unknown>} */
+  let underWay = Promise.resolve();
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let failures = 0;
@@ -66,13 +82,15 @@ export function poll(task, onProblem) {
     clearTimeout(timer);
     dueAt = Infinity;
     again = running;
-    if (running || ended || document.hidden) return;
+    if (running || ended || paused || document.hidden) return;
     running = true;
     askedAt = performance.now();
-    const seconds = await attempt().finally(() => {
+    const attempted = attempt().finally(() => {
       running = false;
     });
-    if (!ended && !document.hidden) waitAtMost(again ? Math.min(interval, seconds) : seconds);
+    underWay = attempted;
+    const seconds = await attempted;
+    if (!ended && !paused && !document.hidden) waitAtMost(again ? Math.min(interval, seconds) : seconds);
   }
 
   /** @param {number} seconds */
@@ -118,14 +136,21 @@ export function poll(task, onProblem) {
   run().finally(() =>
     follow((signal) => {
       changed = true;
-      if (document.hidden || failures) return;
+      if (document.hidden || paused || failures) return;
       const rested = (performance.now() - askedAt) / 1000;
       if (running || signal === "ended") run();
       else waitAtMost(Math.max(0, interval - rested));
     }),
   );
-  return () => {
+  function askNow() {
     changed = true;
+    paused = false;
     return run();
-  };
+  }
+  polls.set(askNow, () => {
+    paused = true;
+    clearTimeout(timer);
+    return underWay;
+  });
+  return askNow;
 }

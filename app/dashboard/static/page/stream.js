@@ -31,6 +31,7 @@ export function isConnected() {
  */
 export function follow(listener) {
   listeners.add(listener);
+  document.addEventListener("visibilitychange", openWhileSeen);
   open();
 }
 
@@ -65,7 +66,7 @@ function close() {
   connected = false;
 }
 
-document.addEventListener("visibilitychange", () => {
+function openWhileSeen() {
   if (document.hidden) close();
   else open();
-});
+}

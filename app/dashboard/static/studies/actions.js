@@ -6,17 +6,17 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
+import { pausePolling } from "../page/poll.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
 
-/**
- * @param {string} id
- * @param {() => void} changed
- * @param {() => Promise<unknown>} settled waits until what the page asks for has arrived
- */
-export function studyActions(id, changed, settled) {
+/** What an action returns that leads to another page. */
+const LEFT = Symbol("left");
+
+/** @param {string} id @param {() => void} changed */
+export function studyActions(id, changed) {
   const node = h("div", { class: "actions" });
   const failure = h("div", { class: "study-failure" });
   const create = creator();
@@ -25,7 +25,6 @@ export function studyActions(id, changed, settled) {
   /** @type {Trial[]} */
   let trials = [];
   let state = "";
-  let isDeleted = false;
 
   /**
    * @param {string} words
@@ -38,8 +37,7 @@ export function studyActions(id, changed, settled) {
       made.disabled = true;
       replace(failure);
       try {
-        await act();
-        changed();
+        if ((await act()) !== LEFT) changed();
       } catch (error) {
         if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
         replace(failure, problemBox(error));
@@ -73,13 +71,13 @@ export function studyActions(id, changed, settled) {
       no: "Keep it",
     });
     if (!sure) return;
-    isDeleted = true;
-    await settled();
+    const resume = await pausePolling();
     await request(studyApi(id), { method: "DELETE" }).catch((error) => {
-      isDeleted = false;
+      resume();
       throw error;
     });
     openPage("/studies");
+    return LEFT;
   }
 
   async function extend() {
@@ -163,8 +161,6 @@ export function studyActions(id, changed, settled) {
   return {
     node,
     failure,
-    /** Whether the study is being deleted or gone, so that the page may not ask for it any more. */
-    isDeleted: () => isDeleted,
     /** @param {Study} newStudy @param {Trial[]} newTrials */
     update(newStudy, newTrials) {
       study = newStudy;

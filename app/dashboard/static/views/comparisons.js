@@ -156,7 +156,7 @@ const again = listTable(elementById("comparisons"), {
   fields: ["created_at"],
   columns: COLUMNS,
   name: ({ sentence }) => sentence,
-  actions: (ticked) => [deleteTicked("Delete…", "comparisons", ticked, again)],
+  actions: (ticked) => [deleteTicked("Delete…", "comparisons", ticked)],
   nothing,
 });
 followFilters(filters, again);

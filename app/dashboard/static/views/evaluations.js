@@ -57,7 +57,7 @@ const again = listTable(elementById("evaluations"), {
   after: "dataset",
   found: (items) => metricColumns(items, mean),
   name: ({ system }) => system,
-  actions: (ticked) => [deleteTicked("Delete…", "evaluations", ticked, again)],
+  actions: (ticked) => [deleteTicked("Delete…", "evaluations", ticked)],
   nothing,
 });
 followFilters(filters, again);

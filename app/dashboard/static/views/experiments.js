@@ -74,7 +74,7 @@ const again = listTable(elementById("experiments"), {
   fields: ["paper", "status", "created_at"],
   columns: COLUMNS,
   name: ({ paper, id }) => `${paper}, ${id}`,
-  actions: (ticked) => [deleteTicked("Delete…", "experiments", ticked, again)],
+  actions: (ticked) => [deleteTicked("Delete…", "experiments", ticked)],
   nothing,
   busy: (items) => items.some(isMoving),
   changed: (before, now) => before.status !== now.status && announce(`${now.paper}: ${now.status}.`),

@@ -183,8 +183,7 @@ function bulkActions(ticked) {
       h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
     labelTicked("jobs", ticked, again),
     active.length > 0 && cancelButton(active, clear),
-    ended.length > 0 &&
-      deleteTicked(`Delete ${counted(ended.length, "job")}…`, "jobs", { ...ticked, ids: ended }, again),
+    ended.length > 0 && deleteTicked(`Delete ${counted(ended.length, "job")}…`, "jobs", { ...ticked, ids: ended }),
   ];
 }
 

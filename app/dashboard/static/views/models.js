@@ -172,7 +172,7 @@ const again = listTable(elementById("models"), {
   actions: (ticked) => [
     compareLink([...ticked.ids].sort().map((id) => (ticked.items.has(id) ? reference(ticked.items.get(id)) : id))),
     labelTicked("models", ticked, again),
-    deleteTicked("Delete…", "models", ticked, again),
+    deleteTicked("Delete…", "models", ticked),
   ],
   nothing,
 });

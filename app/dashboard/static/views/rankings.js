@@ -69,7 +69,7 @@ function bulkActions(ticked) {
   const { ids, items } = ticked;
   return [
     comparing(ids, new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""))),
-    deleteTicked("Delete…", "rankings", ticked, again),
+    deleteTicked("Delete…", "rankings", ticked),
   ];
 }
 

@@ -30,34 +30,21 @@ const id = subject();
 const place = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
-/** What is being asked for. @type {Promise<unknown>} */
-let asked = Promise.resolve();
-const actions = studyActions(
-  id,
-  () => again(),
-  () => asked.catch(() => {}),
-);
+const actions = studyActions(id, () => again());
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
 
-const again = poll(
-  () => {
-    const answer = refresh();
-    asked = answer;
-    return answer;
-  },
-  (problem) =>
-    showMissing(place, problem, {
-      title: "There is no such study",
-      sentence: `No study has the id ${id}.`,
-      href: "/studies",
-      action: "All studies",
-    }),
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such study",
+    sentence: `No study has the id ${id}.`,
+    href: "/studies",
+    action: "All studies",
+  }),
 );
 
 async function refresh() {
-  if (actions.isDeleted()) return false;
   const study = await read(studyApi(id));
   const trials = await readTrials();
   view ??= await build(study);
