@@ -1,4 +1,4 @@
-"""Routes to list, show, label and delete datasets."""
+"""Routes to list, show and label datasets."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,9 +10,6 @@ from app.datasets.schemas import (
     DatasetChanges,
     DatasetColumn,
     DatasetPage,
-    DatasetSelection,
-    DeletedDataset,
-    DeletedDatasets,
     SelectedDatasets,
 )
 from app.http.labels import WantedProject
@@ -21,19 +18,13 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
 from app.services import UseServices
-from core.errors import InvalidInput, NotFound, WrongState
+from core.errors import InvalidInput
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 _CHANGE_EXAMPLES: Any = {
     "rename": {"summary": "Rename it", "value": {"name": "web30k fold 1"}},
     "move": {"summary": "Move it to a project", "value": {"project": "web"}},
-}
-_SELECTION_EXAMPLES: Any = {
-    "two": {
-        "summary": "Two datasets",
-        "value": {"ids": ["ds_01k9x2m4q7c8v5n3b6r1", "ds_01k9x2m4q7c8v5n3b6r2"]},
-    }
 }
 
 
@@ -93,26 +84,6 @@ def list_datasets(
     return SelectedDatasets(**dict(chosen), default_id=shown.default_id)
 
 
-@router.post("/delete", summary="Delete several datasets", responses=problems(*BODY_PROBLEMS))
-def delete_datasets(
-    body: Annotated[DatasetSelection, Body(openapi_examples=_SELECTION_EXAMPLES)], services: UseServices
-) -> DeletedDatasets:
-    """Delete several datasets and their files, and say of each what became of it.
-
-    One that is in use stays, with the reason; the request may be sent again.
-    """
-    items = []
-    for dataset_id in dict.fromkeys(body.ids):
-        try:
-            delete_dataset(dataset_id, services)
-            items.append(DeletedDataset(id=dataset_id, outcome="deleted"))
-        except NotFound:
-            items.append(DeletedDataset(id=dataset_id, outcome="missing"))
-        except WrongState as used:
-            items.append(DeletedDataset(id=dataset_id, outcome="in_use", detail=used.detail))
-    return DeletedDatasets(items=items)
-
-
 @router.get("/{dataset_id}", summary="Show a dataset", responses={**NOT_MODIFIED, **problems(404)})
 def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
     """Show a dataset with its statistics, or with its problem."""
@@ -136,11 +107,3 @@ def change_dataset(
         if "project" in body.model_fields_set:
             tx.projects.move_dataset(dataset, body.project)
     return Dataset.model_validate(dataset)
-
-
-@router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))
-def delete_dataset(dataset_id: str, services: UseServices) -> None:
-    """Delete a dataset and its files; models and results made from it stay."""
-    with services.store.begin() as tx:
-        folders = tx.datasets.delete(dataset_id)
-    services.store.artifacts.delete_all(folders)

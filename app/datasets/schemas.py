@@ -10,7 +10,6 @@ from app.http.lists import SelectedFields
 from app.http.schemas import (
     DatasetName,
     FailureReason,
-    Id,
     Json,
     NextCursor,
     RequestModel,
@@ -164,30 +163,6 @@ class DatasetChanges(RequestModel):
 
     name: DatasetName | None = Field(None, examples=["web30k fold 1"])
     project: ProjectName | None = Field(None, description="Null for none", examples=["web"])
-
-
-class DatasetSelection(RequestModel):
-    """The datasets that a request is about."""
-
-    ids: list[Id] = Field(
-        min_length=1, max_length=200, description="Ids of datasets", examples=[["ds_01k9x2m4q7c8v5n3b6r1"]]
-    )
-
-
-class DeletedDataset(ResponseModel):
-    """What a request to delete did to one dataset."""
-
-    id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r1"])
-    outcome: Literal["deleted", "in_use", "missing"] = Field(
-        description="`in_use` where a job or the gate of an alias needs it, so that it stays"
-    )
-    detail: str | None = Field(None, description="What uses it; null otherwise", examples=[None])
-
-
-class DeletedDatasets(ResponseModel):
-    """What a request to delete did to each of several datasets."""
-
-    items: list[DeletedDataset] = Field(description="In the order in which they were named")
 
 
 _NAME: TypeAdapter[str] = TypeAdapter(DatasetName)

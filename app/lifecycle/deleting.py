@@ -20,6 +20,7 @@ _ADDRESS_CHARACTERS = 255
 _WAYS_OUT = {
     "alias": "move or remove the alias",
     "comparison": "delete the comparison",
+    "gate": "change or delete the gate",
     "job": "cancel the job or wait for its end",
     "schedule": "change or delete the schedule",
     "study": "delete the study",
@@ -38,9 +39,23 @@ def actor_of(request: Request, action: str = DELETED) -> Actor:
 
 
 def delete_one(
-    request: Request, kind: str, object_id: str, *, with_results: bool, permanently: bool
+    request: Request,
+    kind: str,
+    object_id: str,
+    *,
+    with_results: bool = False,
+    permanently: bool,
+    actor: Actor | None = None,
 ) -> Deletion:
     """Delete one object.
+
+    Args:
+        request: Who asks.
+        kind: Of the object.
+        object_id: Its id.
+        with_results: Whether what was made by it or of it goes as well.
+        permanently: Whether its bytes are freed at once.
+        actor: Where the audit entry of the request does not name the object; else None.
 
     Raises:
         NotFound: There is none.
@@ -48,7 +63,7 @@ def delete_one(
     """
     services = services_of(request)
     manner = Manner(with_results, 0 if permanently else services.settings.trash_days)
-    actor = Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
+    actor = actor or Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
     deletion = delete_objects(services.store, KINDS[kind], [object_id], manner, actor)
     if deletion.missing:
         raise NotFound(kind, object_id)

@@ -6,7 +6,7 @@ from fastapi import Body, Path, Query, Request
 
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import JsonRoute, Router
-from app.lifecycle.deleting import delete_many, delete_one
+from app.lifecycle.deleting import actor_of, delete_many, delete_one
 from app.lifecycle.filters import (
     ComparisonFilter,
     DeleteRequest,
@@ -17,9 +17,20 @@ from app.lifecycle.filters import (
     ModelFilter,
     RankingFilter,
 )
-from app.lifecycle.schemas import Deletion
+from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
 from app.services import UseServices
-from core.store.lifecycle.kinds import COMPARISON, EVALUATION, EXPERIMENT, INSPECTION, JOB, MODEL, RANKING
+from core.errors import NotFound, StillNeeded
+from core.store.lifecycle.kinds import (
+    COMPARISON,
+    DATASET,
+    EVALUATION,
+    EXPERIMENT,
+    INSPECTION,
+    JOB,
+    MODEL,
+    RANKING,
+    STUDY,
+)
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
@@ -27,6 +38,14 @@ WithResults = Annotated[bool, Query(description="Delete what was made by it or o
 Permanently = Annotated[bool, Query(description="Free the bytes at once, past the trash")]
 _ONE = problems(404, 409, 422)
 _MANY = problems(*BODY_PROBLEMS)
+
+
+_DATASETS_EXAMPLES: Any = {
+    "two": {
+        "summary": "Two datasets",
+        "value": {"ids": ["ds_01k9x2m4q7c8v5n3b6r1", "ds_01k9x2m4q7c8v5n3b6r2"]},
+    }
+}
 
 
 def _examples(filter: dict[str, Any], prefix: str) -> Any:
@@ -78,7 +97,7 @@ def delete_model(
 )
 def delete_evaluation(evaluation_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an evaluation to the trash; 409 while a study or an experiment needs it."""
-    return delete_one(request, EVALUATION, evaluation_id, with_results=False, permanently=permanently)
+    return delete_one(request, EVALUATION, evaluation_id, permanently=permanently)
 
 
 @router.delete(
@@ -86,7 +105,7 @@ def delete_evaluation(evaluation_id: str, request: Request, permanently: Permane
 )
 def delete_comparison(comparison_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move a comparison to the trash; the rankings that it stored stay. 409 while a study needs it."""
-    return delete_one(request, COMPARISON, comparison_id, with_results=False, permanently=permanently)
+    return delete_one(request, COMPARISON, comparison_id, permanently=permanently)
 
 
 @router.delete("/rankings/{ranking_id}", summary="Delete a ranking", tags=["results"], responses=_ONE)
@@ -102,7 +121,7 @@ def delete_ranking(
 )
 def delete_inspection(inspection_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an inspection to the trash."""
-    return delete_one(request, INSPECTION, inspection_id, with_results=False, permanently=permanently)
+    return delete_one(request, INSPECTION, inspection_id, permanently=permanently)
 
 
 @router.delete(
@@ -113,7 +132,51 @@ def delete_experiment(experiment_id: str, request: Request, permanently: Permane
 
     Its jobs and models stay, and can be deleted then: trainings have the tag `grid` with its id.
     """
-    return delete_one(request, EXPERIMENT, experiment_id, with_results=False, permanently=permanently)
+    return delete_one(request, EXPERIMENT, experiment_id, permanently=permanently)
+
+
+@router.delete(
+    "/datasets/{dataset_id}", summary="Delete a dataset", tags=["datasets"], status_code=204, responses=_ONE
+)
+def delete_dataset(dataset_id: str, request: Request, permanently: Permanently = False) -> None:
+    """Move a dataset to the trash; models and results made from it stay.
+
+    409 with `holders` while an active job uses it, or while the gate of an alias compares on it.
+    """
+    delete_one(request, DATASET, dataset_id, permanently=permanently)
+
+
+@router.delete(
+    "/studies/{study_id}", summary="Delete a study", tags=["studies"], status_code=204, responses=_ONE
+)
+def delete_study(study_id: str, request: Request, permanently: Permanently = False) -> None:
+    """Move a study that has ended to the trash, with its trials; its models, comparison and jobs stay."""
+    delete_one(request, STUDY, study_id, permanently=permanently)
+
+
+@router.post(
+    "/datasets/delete",
+    summary="Delete several datasets",
+    tags=["datasets"],
+    responses=problems(*BODY_PROBLEMS),
+)
+def delete_datasets(
+    body: Annotated[DatasetSelection, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
+) -> DeletedDatasets:
+    """Move several datasets to the trash, and say of each what became of it.
+
+    One that is in use stays, with the reason; the request may be sent again.
+    """
+    items, actor = [], actor_of(request)
+    for dataset_id in dict.fromkeys(body.ids):
+        try:
+            delete_one(request, DATASET, dataset_id, permanently=body.permanently, actor=actor)
+            items.append(DeletedDataset(id=dataset_id, outcome="deleted"))
+        except NotFound:
+            items.append(DeletedDataset(id=dataset_id, outcome="missing"))
+        except StillNeeded as used:
+            items.append(DeletedDataset(id=dataset_id, outcome="in_use", detail=str(used)))
+    return DeletedDatasets(items=items)
 
 
 @router.post("/jobs/delete", summary="Delete several jobs", tags=["jobs"], responses=_MANY)

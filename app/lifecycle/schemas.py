@@ -13,7 +13,9 @@ from core.store.lifecycle.storage import Storage as MeasuredStorage
 from core.store.lifecycle.trash import Refused, Trashed
 
 MAX_IDS = 1_000
-KindName = Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"]
+KindName = Literal[
+    "job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"
+]
 
 
 class Holder(ResponseModel):
@@ -72,6 +74,31 @@ class Deletion(ResponseModel):
             refused_count=deletion.refused_count,
             complete=deletion.is_complete,
         )
+
+
+class DatasetSelection(RequestModel):
+    """The datasets that a request is about."""
+
+    ids: list[Id] = Field(
+        min_length=1, max_length=200, description="Ids of datasets", examples=[["ds_01k9x2m4q7c8v5n3b6r1"]]
+    )
+    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
+
+
+class DeletedDataset(ResponseModel):
+    """What a request to delete did to one dataset."""
+
+    id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r1"])
+    outcome: Literal["deleted", "in_use", "missing"] = Field(
+        description="`in_use` where a job or the gate of an alias needs it, so that it stays"
+    )
+    detail: str | None = Field(None, description="What uses it; null otherwise", examples=[None])
+
+
+class DeletedDatasets(ResponseModel):
+    """What a request to delete did to each of several datasets."""
+
+    items: list[DeletedDataset] = Field(description="In the order in which they were named")
 
 
 class TrashedObject(ResponseModel):

@@ -39,7 +39,8 @@ from core.store.visibility import projects
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
 
 _RESTORE_EXAMPLES: Any = {
-    "job": {"summary": "A job, with what went with it", "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]}}
+    "job": {"summary": "A job, with what went with it", "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]}},
+    "dataset": {"summary": "A dataset", "value": {"ids": ["ds_01k9x2m4q7c8v5n3b6r1"]}},
 }
 _EMPTY_EXAMPLES: Any = {
     "all": {"summary": "Free all bytes of the trash", "value": {"all": True}},
@@ -57,14 +58,12 @@ def list_trash(
     """List what was deleted and can be restored, the latest first."""
     with services.store.read() as tx:
         page = tx.trash.page(cursor, limit, None if kind is None else KINDS[kind])
-    folders = {
-        item.node.id: item.node.kind.folder(item.node.id)
-        for item in page.items
-        if item.node.kind.folder is not None
-    }
-    sizes = FolderSizes(services.store.artifacts).of(folders.values())
+    sizes = FolderSizes(services.store.artifacts).of(folder for item in page.items for folder in item.folders)
     days = services.settings.trash_days
-    items = [TrashedObject.of(item, sizes.get(folders.get(item.node.id, ""), 0), days) for item in page.items]
+    items = [
+        TrashedObject.of(item, sum(sizes.get(folder, 0) for folder in item.folders), days)
+        for item in page.items
+    ]
     return TrashPage(items=items, next_cursor=page.next_cursor)
 
 

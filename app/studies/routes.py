@@ -32,7 +32,6 @@ from app.studies.submission import budget_of, check_parameters, cloned, study_sp
 from core.errors import InvalidInput
 from core.store import Study as StudyRow
 from core.store import Transaction
-from core.store.artifacts.keys import study_folder
 from core.studies import StudySpec
 from core.studies.history import past_trials
 from core.studies.importance import METHOD, importances
@@ -230,14 +229,6 @@ def change_study(
         queued = tx.studies.active_jobs(study_id)
     _wake(services, queued)
     return study
-
-
-@router.delete("/{study_id}", summary="Delete a study", status_code=204, responses=problems(404, 409))
-def delete_study(study_id: str, services: UseServices) -> None:
-    """Delete a study that has ended, with its trials; its models, comparison and jobs stay."""
-    with services.store.begin() as tx:
-        tx.studies.delete(study_id)
-    services.store.artifacts.delete(study_folder(study_id))
 
 
 @router.get(

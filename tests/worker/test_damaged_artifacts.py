@@ -16,6 +16,7 @@ from core.store.artifacts.keys import (
     ranking_key,
     upload_key,
 )
+from tests.purging import purge
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
@@ -150,7 +151,7 @@ def test_what_is_shared_goes_with_its_checksums(workshop: Workshop, content: byt
     dataset = upload(workshop, content)
     with workshop.store.begin() as tx:
         assert len(list(tx.digests.under(data_folder(key_of(dataset))))) == 3
-        tx.datasets.delete(dataset.id)
+        purge(tx, "dataset", dataset.id)
         assert list(tx.digests.under("data/")) == []
 
 

@@ -21,6 +21,7 @@ from core.jobs import Lane
 from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Store, new_id
 from core.store.artifacts.keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from tests.purging import purge
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.job.caches import Caches
@@ -203,7 +204,7 @@ def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
     removed = []
     for dataset in (first, second):
         with uploads.store.begin() as tx:
-            removed += tx.datasets.delete(dataset.id)
+            removed += purge(tx, "dataset", dataset.id)
     for folder in removed:
         uploads.store.artifacts.delete(folder)
     assert uploads.artifacts == []

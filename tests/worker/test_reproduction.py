@@ -8,6 +8,7 @@ from app.models.reproduction import reproduction
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import WrongState
 from core.store.artifacts.keys import model_key
+from tests.purging import purge
 from tests.worker.workshop import Workshop
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
@@ -27,7 +28,7 @@ def trained(workshop: Workshop) -> Workshop:
         seed=5,
     )
     with workshop.store.begin() as tx:
-        tx.datasets.delete(test_id)
+        purge(tx, "dataset", test_id)
     return workshop
 
 
@@ -110,6 +111,6 @@ def test_a_model_without_its_data_cannot_be_trained_again(trained: Workshop) -> 
     """The dataset that is gone is named."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
-        tx.datasets.delete(str(model.dataset_id))
+        purge(tx, "dataset", str(model.dataset_id))
         with pytest.raises(WrongState, match=f"{model.dataset_id}, which it was trained with, was deleted"):
             reproduction(tx, model)

@@ -70,6 +70,10 @@ class NeededArtifacts:
 
     def folders(self) -> set[str]:
         """Return the folders of datasets, active jobs and uploads, and those that are being deleted."""
+        with with_trash(self._session):
+            return self._folders()
+
+    def _folders(self) -> set[str]:
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):

@@ -169,7 +169,7 @@ def preview(
         with store.read() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results, gone=gone, lock=False)
             if manner.trash_days <= 0:
-                tx.trash.add_trashed(plan, lock=False)
+                tx.trash.add_trashed(plan, gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
         gone.update(plan.nodes)
         deletion.add(plan, sizes)
@@ -214,7 +214,7 @@ def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manne
     gone: set[str] = set()
     for chunk in in_time(object_ids, manner.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
-            plan = tx.trash.purge_plan([each for each in chunk if each not in gone], lock=False)
+            plan = tx.trash.purge_plan([each for each in chunk if each not in gone], gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
         gone.update(plan.nodes)
         deletion.add(plan, sizes)

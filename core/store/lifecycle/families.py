@@ -22,8 +22,9 @@ class Node:
         name: What people call it.
         project: Its project, or None.
         deleted_at: When it was moved to the trash, or None.
-        status: Of a job or an experiment, else None.
+        status: Of a job, an experiment or a study, else None.
         needs: Ids of the objects without which it cannot be, by their kind.
+        content: Key of an artifact that others may share: the Parquet of a dataset; None for other kinds.
     """
 
     kind: Kind
@@ -33,6 +34,7 @@ class Node:
     deleted_at: datetime | None
     status: str | None
     needs: Mapping[str, str]
+    content: str | None = None
 
     @property
     def job_id(self) -> str | None:
@@ -87,7 +89,8 @@ class Families:
         """Return the objects of a kind that fulfil a condition."""
         table, needs = kind.table, list(kind.needs)
         status = table.status if kind.active else null()
-        columns = (table.id, kind.label, table.project, table.deleted_at, status)
+        content = null() if kind.content is None else kind.content
+        columns = (table.id, kind.label, table.project, table.deleted_at, status, content)
         rows = select(*columns, *kind.needs.values()).where(condition).order_by(table.id)
         if self._lock:
             rows = rows.with_for_update(of=table)
@@ -100,8 +103,9 @@ class Families:
                 deleted_at,
                 status,
                 {need: value for need, value in zip(needs, needed, strict=True) if value is not None},
+                data_key,
             )
-            for object_id, name, project, deleted_at, status, *needed in self._session.execute(rows)
+            for object_id, name, project, deleted_at, status, data_key, *needed in self._session.execute(rows)
         ]
 
     def compared(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:

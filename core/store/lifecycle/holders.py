@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -11,19 +12,22 @@ from sqlalchemy.orm import Session
 from core.errors import Holder
 from core.jobs.systems import named_systems
 from core.store.lifecycle.families import Families, Node
-from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING
+from core.store.lifecycle.kinds import COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import (
+    AliasGate,
     Comparison,
     Experiment,
     ExperimentTraining,
     Job,
+    JobDataset,
     ModelAlias,
     Schedule,
     Study,
     Trial,
 )
 
+GATE = "gate"
 _SPECIFICATIONS = 500  # read in one statement
 # Of the kinds of holders; an alias belongs to the project of the model that it holds.
 _TABLES: Mapping[str, Any] = MappingProxyType(
@@ -72,14 +76,13 @@ def holders_of(
     """
     there = list(nodes)
     found: defaultdict[str, list[Holder]] = defaultdict(list)
-    for node in there:
-        if node.status in node.kind.active:
-            reason = f"is {node.status}; cancel it first, or wait until it has ended"
-            found[node.id].append(Holder(node.kind.name, node.id, node.name, reason))
-    scored = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
-    if scored:
-        for object_id, holder in _of_systems(session, families, scored, active):
-            found[object_id].append(holder)
+    systems = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
+    for object_id, holder in chain(
+        _of_themselves(there),
+        _of_systems(session, families, systems, active) if systems else (),
+        _of_datasets(session, [node.id for node in there if node.kind.name == DATASET]),
+    ):
+        found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
     for node in there:
         if node.job_id is not None:
@@ -108,13 +111,24 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
         object_ids = {each.id for held in holders.values() for each in held if each.kind == kind}
         if object_ids:
             seen |= set(session.scalars(select(table.id).where(table.id.in_(object_ids))))
-    return {
-        object_id: [
-            each if each.kind not in _TABLES or each.id in seen else foreign(each.kind, each.id)
-            for each in held
-        ]
-        for object_id, held in holders.items()
-    }
+    if any(each.kind == GATE for held in holders.values() for each in held):
+        seen |= {gate.reference for gate in session.scalars(select(AliasGate))}
+
+    def shown(holder: Holder) -> Holder:
+        if holder.id in seen or holder.kind not in (*_TABLES, GATE):
+            return holder
+        return foreign(
+            holder.kind, GATE if holder.kind == GATE else holder.id
+        )  # whose id has a name of models
+
+    return {object_id: list(map(shown, held)) for object_id, held in holders.items()}
+
+
+def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
+    for node in nodes:
+        if node.status in node.kind.active:
+            reason = f"is {node.status}; cancel it first, or wait until it has ended"
+            yield node.id, Holder(node.kind.name, node.id, node.name, reason)
 
 
 def _of_systems(
@@ -137,6 +151,20 @@ def _of_systems(
     for schedule_id, title, asked in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
         for name in named.keys() & set(named_systems(asked)):
             yield named[name], Holder("schedule", schedule_id, title, "uses it in each run")
+
+
+def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+    if not dataset_ids:
+        return
+    using = select(JobDataset.dataset_id, Job.id, Job.title, Job.kind, Job.status).join(
+        Job, Job.id == JobDataset.job_id
+    )
+    for dataset_id, job_id, title, kind, status in session.execute(
+        using.where(JobDataset.dataset_id.in_(dataset_ids), Job.status.in_(ACTIVE))
+    ):
+        yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    for gate in session.scalars(select(AliasGate).where(AliasGate.dataset_id.in_(dataset_ids))):
+        yield gate.dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
 
 
 def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:

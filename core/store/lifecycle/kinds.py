@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, String, cast, func
 from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import InvalidInput
-from core.jobs.folders import checkpoint_folder
+from core.jobs.folders import checkpoint_folder, upload_folder
 from core.store.artifacts.keys import (
     comparison_key,
     comparison_segments_key,
@@ -18,16 +18,28 @@ from core.store.artifacts.keys import (
     folds_key,
     model_key,
     ranking_key,
+    study_folder,
     validation_key,
 )
 from core.store.repositories import ids
 from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
 from core.store.repositories.job_states import ACTIVE
-from core.store.tables import Comparison, Evaluation, Experiment, Inspection, Job, Model, Ranking
+from core.store.repositories.study_progress import ACTIVE_STUDIES
+from core.store.tables import (
+    Comparison,
+    Dataset,
+    Evaluation,
+    Experiment,
+    Inspection,
+    Job,
+    Model,
+    Ranking,
+    Study,
+)
 
 JOB, MODEL, EVALUATION = "job", "model", "evaluation"
 COMPARISON, RANKING, INSPECTION = "comparison", "ranking", "inspection"
-EXPERIMENT = "experiment"
+EXPERIMENT, STUDY, DATASET = "experiment", "study", "dataset"
 
 KeyOf = Callable[[str], str]
 
@@ -46,6 +58,7 @@ class Kind:
         artifacts: Functions that return the keys of the artifacts of an id.
         folder: Returns the folder of its artifacts; None where it has none.
         active: Statuses in which it cannot be deleted.
+        content: Column with the key of an artifact that several of them may share, or None.
     """
 
     name: str
@@ -57,6 +70,7 @@ class Kind:
     artifacts: tuple[KeyOf, ...] = ()
     folder: KeyOf | None = None
     active: Collection[str] = ()
+    content: InstrumentedAttribute[str | None] | None = None
 
 
 def _folder(plural: str) -> KeyOf:
@@ -65,6 +79,16 @@ def _folder(plural: str) -> KeyOf:
 
 # In the order in which rows are deleted: nothing refers to one that comes earlier.
 _KINDS = (
+    Kind(
+        STUDY,
+        "studies",
+        ids.STUDY,
+        Study,
+        Study.name.expression,
+        {},
+        folder=study_folder,
+        active=ACTIVE_STUDIES,
+    ),
     Kind(
         EXPERIMENT,
         "experiments",
@@ -122,6 +146,16 @@ _KINDS = (
         {JOB: Model.job_id},
         (model_key, validation_key, folds_key),
         _folder("models"),
+    ),
+    Kind(
+        DATASET,
+        "datasets",
+        ids.DATASET,
+        Dataset,
+        Dataset.name.expression,
+        {},
+        folder=upload_folder,
+        content=Dataset.data_key,
     ),
     Kind(
         JOB,

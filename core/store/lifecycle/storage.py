@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
-from core.store.lifecycle.kinds import BY_PLURAL, KINDS, Kind
+from core.store.lifecycle.kinds import BY_PLURAL, KINDS
 from core.store.lifecycle.retention import RetentionPolicy, retention_preview
 from core.store.lifecycle.sizes import CHECKPOINTS, FolderSizes
 from core.store.tables import (
@@ -159,23 +160,31 @@ def measure_storage(store: "Store", policy: RetentionPolicy) -> Storage:
     with store.read() as tx:
         objects = tx.stored.by_kind()
         trashed = {name: tx.trash.ids(kind) for name, kind in BY_PLURAL.items()}
+        contents = tx.trash.contents()
     expired = {
         name: (deletion.counts[KINDS[name].plural], deletion.size_bytes)
         for name, deletion in retention_preview(store, policy, sizes).items()
     }
+    folders = {
+        name: [kind.folder(object_id) for object_id in trashed[name]]
+        for name, kind in BY_PLURAL.items()
+        if kind.folder is not None
+    }
+    folders["data"] = [data_folder(data_key) for data_key in contents]
+    in_trash = {name: len(object_ids) for name, object_ids in trashed.items()} | {"data": len(contents)}
     kinds = []
     rest = Counter(by_top)
     for name, tops in FOLDERS.items():
         size_bytes = sum(rest.pop(top, 0) for top in tops) if name != OTHER else sum(rest.values())
         kind = BY_PLURAL.get(name)
-        trash_bytes = _bytes_of(sizes, kind, trashed.get(name, []))
+        trash_bytes = sum(sizes.of(folders.get(name, ())).values())
         retention_objects, retention_bytes = expired.get(kind.name if kind else "", (0, 0))
         kinds.append(
             StoredKind(
                 name,
                 objects.get(name, 0),
                 size_bytes - trash_bytes,
-                len(trashed.get(name, [])),
+                in_trash.get(name, 0),
                 trash_bytes,
                 policy.days.get(kind.name) if kind else None,
                 retention_objects,
@@ -184,9 +193,3 @@ def measure_storage(store: "Store", policy: RetentionPolicy) -> Storage:
         )
     free_bytes = store.artifacts.free_bytes() if store.artifacts.is_local else None
     return Storage(measured_at, tuple(kinds), free_bytes)
-
-
-def _bytes_of(sizes: FolderSizes, kind: Kind | None, object_ids: list[str]) -> int:
-    if kind is None or kind.folder is None:
-        return 0
-    return sum(sizes.of(map(kind.folder, object_ids)).values())

@@ -9,20 +9,24 @@ from sqlalchemy import and_, delete, exists, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import Holder, InvalidInput
+from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.holders import ActiveJobs, foreign, holders_of, without_foreign_names
 from core.store.lifecycle.kinds import (
     COMPARISON,
+    DATASET,
     EXPERIMENT,
     JOB,
     KINDS,
     OWNERS_FIRST,
+    STUDY,
     Kind,
     by_kind,
     kind_of,
 )
 from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.datasets import shared_contents
 from core.store.repositories.pages import Page
 from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
 from core.store.visibility import limited_to, projects, with_trash
@@ -61,12 +65,14 @@ class Plan:
         nodes: All that goes, by id.
         refused: The objects that stay.
         missing: The ids that do not exist.
+        shared: Contents of datasets that stay, as other datasets have them too.
     """
 
     roots: list[Node] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    shared: set[str] = field(default_factory=set)
 
     @property
     def counts(self) -> Counter[str]:
@@ -75,21 +81,36 @@ class Plan:
 
     @property
     def folders(self) -> list[str]:
-        """The folders of artifacts of all that goes."""
-        return [
-            node.kind.folder(object_id)
-            for object_id, node in self.nodes.items()
-            if node.kind.folder is not None
-        ]
+        """The folders of artifacts of all that goes, without contents that others share."""
+        return folders_of(self.nodes.values(), self.shared)
 
 
 @dataclass(frozen=True)
 class Trashed:
-    """An object in the trash."""
+    """An object in the trash.
+
+    Attributes:
+        node: The object.
+        deleted_at: When it was moved there.
+        deleted_by: The API key that moved it, or None.
+        folders: The folders of its artifacts, without contents that datasets elsewhere share.
+    """
 
     node: Node
     deleted_at: datetime
     deleted_by: str | None
+    folders: list[str]
+
+
+def folders_of(nodes: Iterable[Node], shared: Collection[str] = ()) -> list[str]:
+    """Return the folders of artifacts of some objects, each once; shared contents are left out."""
+    found: dict[str, None] = {}
+    for node in nodes:
+        if node.kind.folder is not None:
+            found[node.kind.folder(node.id)] = None
+        if node.content is not None and node.content not in shared:
+            found[data_folder(node.content)] = None
+    return list(found)
 
 
 class Trash:
@@ -151,6 +172,7 @@ class Trash:
             else:
                 plan.roots.append(roots[object_id])
                 plan.nodes |= left
+        self._keep_shared(plan, gone)
         return plan
 
     def move(self, nodes: Iterable[Node], key_id: str | None) -> datetime:
@@ -161,11 +183,18 @@ class Trash:
             self._session.execute(moved.values(deleted_at=now, deleted_by=key_id), execution_options=_SILENT)
         return now
 
-    def purge_plan(self, object_ids: Iterable[str], *, lock: bool = True) -> Plan:
+    def purge_plan(
+        self, object_ids: Iterable[str], gone: Collection[str] = frozenset(), *, lock: bool = True
+    ) -> Plan:
         """Find out what goes with objects in the trash when their rows are deleted.
 
         That is whatever in the trash could not be without them. Objects that are not in the trash are
         missing, and so are those of which something is not.
+
+        Args:
+            object_ids: Their ids.
+            gone: Ids that count as deleted.
+            lock: Whether the rows are locked until the transaction ends.
         """
         plan = Plan()
         families = Families(self._session, lock=lock, comparisons=True)
@@ -183,16 +212,24 @@ class Trash:
                 continue
             plan.roots.append(roots[object_id])
             plan.nodes |= family
+        with with_trash(self._session):
+            self._keep_shared(plan, gone, lock=lock)
         return plan
 
-    def add_trashed(self, plan: Plan, *, lock: bool = True) -> None:
-        """Add to a plan what is in the trash already and could not be without what goes."""
+    def add_trashed(self, plan: Plan, gone: Collection[str] = frozenset(), *, lock: bool = True) -> None:
+        """Add to a plan what is in the trash already and could not be without what goes.
+
+        Args:
+            plan: Of objects whose rows are to be deleted.
+            gone: Ids that count as deleted.
+            lock: Whether the rows are locked until the transaction ends.
+        """
         families = Families(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
-            if self._is_empty():
-                return
-            families.expand(plan.nodes.values())
-        plan.nodes |= families.nodes
+            if not self._is_empty():
+                families.expand(plan.nodes.values())
+                plan.nodes |= families.nodes
+            self._keep_shared(plan, gone, lock=lock)
 
     def purge(self, plan: Plan) -> list[str]:
         """Delete rows for good, and put down the folders of their artifacts as to be deleted.
@@ -212,9 +249,10 @@ class Trash:
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
             self._session.execute(digests, execution_options=_SILENT)
-        for node in plan.nodes.values():
-            if node.kind.name == EXPERIMENT:  # whose reports have a key for each job that wrote one
-                ArtifactDigests(self._session).forget(f"experiments/{node.id}")
+        # Keys that no id gives: of reports by their jobs, of trials by their numbers, of shared contents.
+        named = [node for node in plan.nodes.values() if node.kind.name in (EXPERIMENT, STUDY, DATASET)]
+        for folder in folders_of(named, plan.shared):
+            ArtifactDigests(self._session).forget(folder)
         folders = plan.folders
         if folders:
             now = utc_now()
@@ -304,6 +342,27 @@ class Trash:
         with with_trash(self._session):
             return list(self._session.scalars(rows))
 
+    def contents(self) -> set[str]:
+        """Return the contents of datasets in the trash that no dataset in use shares."""
+        column = Dataset.data_key
+        with with_trash(self._session):
+            there = select(column).where(Dataset.deleted_at.is_not(None), column.is_not(None))
+            trashed = {key for key in self._session.scalars(there) if key is not None}
+        return trashed - set(self._session.scalars(select(column).where(column.in_(trashed))))
+
+    def _keep_shared(self, plan: Plan, gone: Collection[str], *, lock: bool = False) -> None:
+        """Keep the contents that datasets other than those that go have; the session selects which count."""
+        plan.shared = self._shared(plan.nodes, gone, lock=lock)
+
+    def _shared(
+        self, nodes: Mapping[str, Node], gone: Collection[str] = frozenset(), *, lock: bool = False
+    ) -> set[str]:
+        contents = {node.content for node in nodes.values() if node.content is not None}
+        if not contents:
+            return set()
+        with limited_to(None):
+            return shared_contents(self._session, contents, {*nodes, *gone}, lock=lock)
+
     def _is_empty(self) -> bool:
         columns = (kind.table.deleted_at for kind in KINDS.values())
         return not self._session.scalar(select(or_(*(exists().where(each.is_not(None)) for each in columns))))
@@ -317,7 +376,11 @@ class Trash:
         rows = rows.order_by(table.deleted_at.desc(), table.id.desc()).limit(limit)
         page = list(self._session.execute(rows))
         nodes = Families(self._session).roots(kind, [row.id for row in page])
-        return [Trashed(nodes[row.id], row.deleted_at, row.deleted_by) for row in page]
+        shared = self._shared(nodes)
+        return [
+            Trashed(nodes[row.id], row.deleted_at, row.deleted_by, folders_of([nodes[row.id]], shared))
+            for row in page
+        ]
 
     def _place_of(self, cursor: str) -> tuple[datetime, str]:
         kind = kind_of(cursor)

@@ -1,6 +1,6 @@
 """Stored datasets."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -8,16 +8,15 @@ from sqlalchemy import ColumnElement, String, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, WrongState
-from core.jobs.folders import upload_folder
 from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import data_folder
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
-from core.store.repositories.job_states import ACTIVE
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
 from core.store.repositories.rows import added, found
-from core.store.tables import AliasGate, Dataset, Job, JobDataset
+from core.store.tables import Dataset, Job, JobDataset
+from core.store.visibility import with_trash
 
 _DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
 
@@ -41,9 +40,9 @@ COLUMNS: Columns = MappingProxyType(
 class Datasets:
     """Datasets within one transaction.
 
-    Datasets of one digest share what is stored. All that shares or unshares it first takes its turn with the
-    digest, so that it happens one after the other: neither is anything deleted that a dataset has just taken
-    over, nor do two that are deleted at once each leave it to the other.
+    Datasets of one digest share what is stored, those in the trash too. All that shares or unshares it first
+    takes its turn with the digest, so that it happens one after the other: neither is anything deleted that a
+    dataset has just taken over, nor do two that are purged at once each leave it to the other.
     """
 
     def __init__(self, session: Session) -> None:
@@ -245,9 +244,10 @@ class Datasets:
         return dataset
 
     def ready_with(self, digest: str, other_than: str) -> Dataset | None:
-        """Return another ready dataset of a digest, or None."""
+        """Return another ready dataset of a digest, which may be in the trash, or None."""
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
-        return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
+        with with_trash(self._session):
+            return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
 
     def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> Dataset:
         """Record the files at addresses that a dataset is read from.
@@ -294,41 +294,6 @@ class Datasets:
         self._session.flush()
         return dataset
 
-    def delete(self, id: str) -> list[str]:
-        """Delete a dataset.
-
-        Returns:
-            The folders of artifacts that no dataset needs any more, for the caller to delete once this has
-            been committed.
-
-        Raises:
-            NotFound: There is none.
-            WrongState: A queued or running job uses it, or the gate of an alias.
-        """
-        # Locked first: a job that is being added then either shows in the next statement or finds no dataset.
-        dataset = self._session.get(Dataset, id, with_for_update=True)
-        if dataset is None:
-            raise NotFound("dataset", id)
-        user = self._session.scalar(
-            select(Job.id)
-            .join(JobDataset, JobDataset.job_id == Job.id)
-            .where(JobDataset.dataset_id == id, Job.status.in_(ACTIVE))
-            .limit(1)
-        )
-        if user is not None:
-            raise WrongState("dataset", id, dataset.status, f"{user} is using it; cancel it or wait")
-        gate = self._session.scalar(select(AliasGate).where(AliasGate.dataset_id == id).limit(1))
-        if gate is not None:
-            detail = f"the gate of {gate.reference} compares on it; change or delete that gate first"
-            raise WrongState("dataset", id, dataset.status, detail)
-        folders = [upload_folder(id)]
-        if dataset.data_key is not None and not self._is_shared(dataset):
-            folders.append(data_folder(dataset.data_key))
-            ArtifactDigests(self._session).forget(folders[-1])
-        self._session.delete(dataset)
-        self._session.flush()
-        return folders
-
     @staticmethod
     def _tell_format(dataset: Dataset, format: str | None) -> None:
         if format is not None and "format" in dataset.source:
@@ -341,8 +306,21 @@ class Datasets:
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
         ArtifactDigests(self._session).forget(data_folder(damaged_key))
 
-    def _is_shared(self, dataset: Dataset) -> bool:
-        if dataset.digest is not None:
-            advisory_lock(self._session, _DIGEST_TURNS, dataset.digest)
-        others = select(Dataset.id).where(Dataset.data_key == dataset.data_key, Dataset.id != dataset.id)
-        return self._session.scalar(others.limit(1)) is not None
+
+def shared_contents(
+    session: Session, contents: Collection[str], but: Collection[str], *, lock: bool
+) -> set[str]:
+    """Return the contents that datasets have which the session selects.
+
+    Args:
+        session: Of the transaction.
+        contents: Values of `data_key`.
+        but: Ids of datasets that do not count.
+        lock: Whether the digests of the contents are locked until the transaction ends.
+    """
+    if lock:
+        digests = select(Dataset.digest).where(Dataset.data_key.in_(contents)).distinct()
+        for digest in sorted(filter(None, session.scalars(digests))):
+            advisory_lock(session, _DIGEST_TURNS, digest)
+    having = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
+    return {row.data_key for row in session.execute(having) if row.id not in but}

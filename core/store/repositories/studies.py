@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import String, delete, func, select
+from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
 from core.jobs import JobStatus
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
@@ -268,22 +267,6 @@ class Studies:
         self._session.flush()
         self._progress.advance(study)
         return study
-
-    def delete(self, study_id: str) -> None:
-        """Delete a study with its trials and the checksums of their values; jobs and models stay.
-
-        Raises:
-            WrongState: It has not ended.
-        """
-        from core.store.artifacts.keys import study_folder
-
-        study = self.locked(study_id)
-        if study.status not in ENDED:
-            raise WrongState("study", study_id, study.status, "cancel it first")
-        self._session.execute(delete(Trial).where(Trial.study_id == study_id))
-        self._session.delete(study)
-        self._session.flush()
-        ArtifactDigests(self._session).forget(study_folder(study_id))
 
     def conclude(self, study_id: str, conclusion: dict[str, Any]) -> None:
         """Record the conclusion, in the transaction that ends its job."""

@@ -16,13 +16,15 @@ from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Labels
-from core.store.repositories.rows import added, locked
+from core.store.repositories.rows import added
 from core.store.tables import Job, Study, Trial
+from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, wanted
 
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
 SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
 OPEN = (RUNNING, PAUSED)
+ACTIVE_STUDIES = (*OPEN, CONCLUDING)
 ENDED = (SUCCEEDED, FAILED, CANCELLED)
 
 QUEUED = "queued"
@@ -103,6 +105,8 @@ class StudyProgress:
 
     def _settle_trial(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
+        if study is None:
+            return
         trial = trial_of(self._session, study.id, job.spec["number"])
         if trial.status in ACTIVE_TRIALS:
             trial.status = CANCELLED if job.status == JobStatus.CANCELLED else FAILED
@@ -112,7 +116,7 @@ class StudyProgress:
 
     def _settle_conclusion(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
-        if study.status == CONCLUDING:
+        if study is not None and study.status == CONCLUDING:
             self._fail(study, "The conclusion failed", job)
 
     def _settle_refit(self, job: Job) -> None:
@@ -121,7 +125,7 @@ class StudyProgress:
         if study_id is None:
             return
         study = self._locked(study_id)
-        if study.status != CONCLUDING or study.conclude_job_id is not None:
+        if study is None or study.status != CONCLUDING or study.conclude_job_id is not None:
             return
         if job.status != JobStatus.SUCCEEDED:
             self._fail(study, "A refit failed", job)
@@ -188,8 +192,10 @@ class StudyProgress:
         detail = (job.problem or {}).get("detail", f"{job.id} is {job.status}.")
         self.end(study, FAILED, {"title": title, "detail": detail})
 
-    def _locked(self, study_id: str) -> Study:
-        return locked(self._session, Study, "study", study_id)
+    def _locked(self, study_id: str) -> Study | None:
+        """Return a study, in use or in the trash, locked until the transaction ends; None if it is gone."""
+        with with_trash(self._session):
+            return self._session.get(Study, study_id, with_for_update=True, populate_existing=True)
 
 
 def trial_of(session: Session, study_id: str, number: int) -> Trial:

@@ -8,10 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Dataset(Labelled, Base):
+class Dataset(Labelled, Trashable, Base):
     """A judged dataset: `pending` until ingested, then `ready` or `invalid`.
 
     Attributes:

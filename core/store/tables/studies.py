@@ -8,10 +8,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.mixins import Labelled, Trashable
 
 
-class Study(Labelled, Base):
+class Study(Labelled, Trashable, Base):
     """One question asked by many trainings.
 
     Attributes:

@@ -172,6 +172,12 @@ def test_several_datasets_are_deleted(listed: TestClient, ready_dataset: Callabl
     deleted, kept = response.json()["items"]
     assert deleted == {"id": free, "outcome": "deleted", "detail": None}
     assert kept["outcome"] == "in_use"
-    assert "is using it" in kept["detail"]
+    assert "and uses it" in kept["detail"]
     again = listed.post("/v1/datasets/delete", json=body).json()["items"]
     assert [item["outcome"] for item in again] == ["missing", "in_use"]
+    assert [item["id"] for item in _items(listed, "trash")] == [free]
+    restored = listed.post("/v1/trash/restore", json={"ids": [free]})
+    assert restored.json()["restored"] == {"datasets": 1}
+    gone = listed.post("/v1/datasets/delete", json=body | {"permanently": True}).json()["items"]
+    assert [item["outcome"] for item in gone] == ["deleted", "in_use"]
+    assert _items(listed, "trash") == []

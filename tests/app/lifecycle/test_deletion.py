@@ -229,20 +229,23 @@ def test_a_model_brings_its_job_back(client: TestClient, add_ended: AddModel) ->
 
 
 def test_who_deleted_each_object_is_on_record(
-    client: TestClient, add_ended: AddModel, bearer: Bearer, store: Store
+    client: TestClient, add_ended: AddModel, bearer: Bearer, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
     """In the trash, and in the audit with the id of each object of a bulk."""
-    model = add_ended()
+    model, dataset_id = add_ended(), ready_dataset()
     headers = {**bearer("write"), "X-Request-ID": "r-18"}
     body = {"filter": {"all": True}, "with_results": True, "dry_run": False}
     assert client.post("/v1/jobs/delete", json=body, headers=headers).status_code == 200
+    datasets = {"ids": [dataset_id]}
+    assert client.post("/v1/datasets/delete", json=datasets, headers=headers).status_code == 200
     with store.read() as tx:
         key = next(key for key in tx.api_keys.page(None, 10).items if key.name == "write")
     admin = bearer("admin")
     assert {item["deleted_by"] for item in client.get("/v1/trash", headers=admin).json()["items"]} == {key.id}
     entries = client.get("/v1/audit", headers=admin).json()["items"]
     found = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
-    assert ("DELETE", f"/v1/jobs/{model.job_id}", key.id, "r-18") in found
+    for path in (f"/v1/jobs/{model.job_id}", f"/v1/datasets/{dataset_id}"):
+        assert ("DELETE", path, key.id, "r-18") in found
     assert ("POST", "/v1/jobs/delete", key.id, "r-18") in found
 
 

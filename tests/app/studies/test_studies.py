@@ -183,7 +183,7 @@ def test_trials_by_hand_are_of_the_search_space(
 def test_a_cancelled_study_leaves_no_job(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:
-    """Cancelling stops every job of the study and queues none; then it may be deleted."""
+    """Cancelling stops every job of the study and queues none; then it may be deleted, and restored."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     assert client.delete(f"/v1/studies/{study_id}").status_code == 409
     cancelled = client.post(f"/v1/studies/{study_id}/cancel").json()
@@ -193,7 +193,14 @@ def test_a_cancelled_study_leaves_no_job(
         (event,) = tx.events.after(0, 50, kinds=["study.concluded"])
     assert (event.object_id, event.data["status"], event.data["name"]) == (study_id, "cancelled", "leaves")
     assert client.delete(f"/v1/studies/{study_id}").status_code == 204
-    assert client.get(f"/v1/studies/{study_id}").status_code == 404
+    for path in ("", "/trials", "/importance"):
+        assert client.get(f"/v1/studies/{study_id}{path}").status_code == 404
+    (item,) = client.get("/v1/trash?kind=study").json()["items"]
+    assert (item["id"], item["name"]) == (study_id, "leaves")
+    restored = client.post("/v1/trash/restore", json={"ids": [study_id]}).json()
+    assert restored == {"restored": {"studies": 1}, "missing": []}
+    assert client.get(f"/v1/studies/{study_id}").json() == cancelled
+    assert len(client.get(f"/v1/studies/{study_id}/trials").json()["items"]) == 2
 
 
 def test_a_clone_has_the_specification_and_no_trials(

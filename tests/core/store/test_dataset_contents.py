@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from core.store import Dataset, Store
+from tests.purging import purge
 
 PARQUET = "data/d1-{}/data.parquet"
 
@@ -80,7 +81,7 @@ def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int
         dataset = datasets[position]
         assert dataset is not None
         with store.begin() as tx:
-            removed.append(tx.datasets.delete(dataset.id))
+            removed.append(purge(tx, "dataset", dataset.id))
         assert removed[-1][0] == f"datasets/{dataset.id}"
     assert [folders[1:] for folders in removed] == [[], ["data/d1-a"]]
 
@@ -88,37 +89,37 @@ def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int
 @pytest.mark.both_stores
 def test_datasets_deleted_at_once(store: Store) -> None:
     """Of datasets that are deleted together exactly one takes the content along."""
-    for _ in range(10):
-        datasets = [make_ready(store, "a"), take_over(store), take_over(store)]
+    for key in map(str, range(10)):
+        datasets = [make_ready(store, key), take_over(store), take_over(store)]
         removed: list[str] = []
 
         def delete(dataset: Dataset | None, removed: list[str] = removed) -> None:
             assert dataset is not None
             with store.begin() as tx:
-                removed += tx.datasets.delete(dataset.id)[1:]
+                removed += purge(tx, "dataset", dataset.id)[1:]
 
         together(*(lambda dataset=dataset: delete(dataset) for dataset in datasets))
-        assert removed == ["data/d1-a"]
+        assert removed == [f"data/d1-{key}"]
 
 
 @pytest.mark.both_stores
 def test_a_take_over_during_a_deletion(store: Store) -> None:
     """The content either stays for the new dataset, or is gone and not taken over."""
-    for _ in range(20):
-        first, taken, removed = make_ready(store, "a"), list[Dataset | None](), list[str]()
+    for key in map(str, range(20)):
+        first, taken, removed = make_ready(store, key), list[Dataset | None](), list[str]()
 
         def delete(first: Dataset = first, removed: list[str] = removed) -> None:
             with store.begin() as tx:
-                removed += tx.datasets.delete(first.id)[1:]
+                removed += purge(tx, "dataset", first.id)[1:]
 
         def take(taken: list[Dataset | None] = taken) -> None:
             taken.append(take_over(store))
 
         together(delete, take)
-        assert removed == ([] if taken[0] else ["data/d1-a"])
+        assert removed == ([] if taken[0] else [f"data/d1-{key}"])
         if taken[0]:
             with store.begin() as tx:
-                tx.datasets.delete(taken[0].id)
+                purge(tx, "dataset", taken[0].id)
 
 
 @pytest.mark.both_stores

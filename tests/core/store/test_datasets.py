@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.errors import NotFound, WrongState
+from core.errors import NotFound
 from core.store import Dataset, Job, Store, new_id
 from core.store.repositories.datasets import Datasets
 
@@ -72,7 +72,6 @@ def test_unknown(store: Store, job: Job) -> None:
             lambda datasets: datasets.mark_ready("ds_none", statistics={}),
             lambda datasets: datasets.mark_invalid("ds_none", {}),
             lambda datasets: datasets.attach_job("ds_none", job.id),
-            lambda datasets: datasets.delete("ds_none"),
         ]
         for act in acts:
             with pytest.raises(NotFound, match="ds_none"):
@@ -92,32 +91,3 @@ def test_listing(store: Store) -> None:
         assert [row.id for row in tx.datasets.page(None, 10, name="b").items] == [second.id]
         assert tx.datasets.page(None, 10, name="b", status="ready").items == []
         assert [row.id for row in tx.datasets.page(None, 10, sha256="ab").items] == [second.id]
-
-
-def test_delete_while_used(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """A dataset stays while any queued or running job uses it, and goes once they have ended."""
-    dataset, job = ingest
-    with store.begin() as tx:
-        training = tx.jobs.add("train", {}, [dataset.id, dataset.id])
-        tx.jobs.claim(job.id, "w1", 15)
-        tx.jobs.succeed(job.id, 1, {})
-    with pytest.raises(WrongState, match=training.id), store.begin() as tx:
-        tx.datasets.delete(dataset.id)
-    with store.begin() as tx:
-        tx.jobs.claim(training.id, "w1", 15)
-    with pytest.raises(WrongState, match=training.id), store.begin() as tx:
-        tx.datasets.delete(dataset.id)
-    with store.begin() as tx:
-        tx.jobs.succeed(training.id, 1, {})
-        tx.datasets.delete(dataset.id)
-        with pytest.raises(NotFound):
-            tx.datasets.get(dataset.id)
-    with store.read() as tx:
-        assert tx.jobs.get(training.id).status == "succeeded"
-
-
-def test_delete_before_ingestion(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """A dataset whose ingestion is queued is in use by it."""
-    with pytest.raises(WrongState) as raised, store.begin() as tx:
-        tx.datasets.delete(ingest[0].id)
-    assert raised.value.status == "pending"

@@ -2,8 +2,11 @@
 
 import pytest
 
-from core.errors import InvalidInput, NotFound, WrongState
+from core.errors import InvalidInput, NotFound
 from core.store import Store
+from core.store.lifecycle.deletion import Actor, Manner, delete_objects
+from core.store.lifecycle.kinds import KINDS
+from tests.purging import purge
 
 RULE = {"metric": "ndcg@10"}
 
@@ -35,13 +38,17 @@ def test_a_gate_holds_its_dataset(store: Store) -> None:
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
         tx.gates.put("web", "champion", dataset_id=first, rule=RULE)
-    with pytest.raises(WrongState, match="the gate of web@champion compares on it"), store.begin() as tx:
-        tx.datasets.delete(first)
+    found = delete_objects(
+        store, KINDS["dataset"], [first, second], Manner(trash_days=7), Actor(is_audited=False)
+    )
+    (refused,) = found.refused
+    assert [(each.name, each.reason) for each in refused.holders] == [("web@champion", "compares on it")]
     with store.begin() as tx:
+        tx.trash.restore([second])
         tx.gates.put("web", "champion", dataset_id=second, rule=RULE)
-        tx.datasets.delete(first)
+        purge(tx, "dataset", first)
         tx.gates.delete("web", "champion")
-        tx.datasets.delete(second)
+        purge(tx, "dataset", second)
 
 
 def test_a_gate_needs_a_dataset_and_a_name(store: Store) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from core.errors import InvalidInput
 from core.store import Store
+from tests.purging import purge
 
 
 def _walk(store: Store, limit: int, *, adding: int = 0) -> list[str]:
@@ -44,7 +45,7 @@ def test_rows_removed_meanwhile(store: Store) -> None:
         oldest, middle, _ = (tx.datasets.add("d", {}).id for _ in range(3))
         cursor = tx.datasets.page(None, 2).next_cursor
         assert cursor == middle
-        tx.datasets.delete(middle)
+        purge(tx, "dataset", middle)
         assert [row.id for row in tx.datasets.page(cursor, 2).items] == [oldest]
 
 

@@ -182,7 +182,6 @@ def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
         lambda tx: tx.models.tag(model.id, {"a": "b"}),
         lambda tx: tx.aliases.move("web", "champion", 1),
         lambda tx: tx.gates.put("ads", "champion", dataset_id=job.spec["dataset_id"], rule={}),
-        lambda tx: tx.datasets.delete(job.spec["dataset_id"]),
         lambda tx: tx.studies.cancel("std_none"),
     ]
     for attempt in attempts:

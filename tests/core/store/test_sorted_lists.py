@@ -10,6 +10,7 @@ from core.jobs import System
 from core.store import Store, Transaction
 from core.store.repositories import comparisons, datasets, evaluations, job_lists, models, rankings
 from core.store.repositories.pages import Page
+from tests.purging import purge
 
 Turn = Callable[[Transaction, str | None, int], Page[Any]]
 
@@ -167,7 +168,7 @@ def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
     with filled.begin() as tx:
         cursor = tx.datasets.page(None, 1, sort="size").next_cursor
         assert cursor is not None
-        tx.datasets.delete(cursor)
+        purge(tx, "dataset", cursor)
         with pytest.raises(InvalidInput) as raised:
             tx.datasets.page(cursor, 1, sort="size")
     assert raised.value.problems[0].pointer == "/cursor"

@@ -7,8 +7,20 @@ from typing import Any
 import pytest
 
 from core.jobs import System
-from core.store import Comparison, Evaluation, Inspection, Job, Model, Ranking, Store
-from core.store.artifacts.keys import comparison_key, evaluation_key, model_key, ranking_key
+from core.store import Comparison, Dataset, Evaluation, Inspection, Job, Model, Ranking, Store, Study
+from core.store.artifacts.keys import (
+    comparison_key,
+    data_folder,
+    evaluation_key,
+    model_key,
+    new_data_key,
+    queries_key,
+    ranking_key,
+    trial_key,
+    upload_key,
+)
+from core.store.repositories.studies import TrialResult
+from core.studies import Budget
 
 CONTENT = b"0123456789"
 
@@ -30,6 +42,17 @@ class Story:
     evaluation: Evaluation
     ranking: Ranking
     inspection: Inspection
+
+
+def spec_of_study(dataset_id: str) -> dict[str, Any]:
+    """Return the specification of a study, as far as its progress reads it."""
+    return {
+        "name": "leaves",
+        "model_name": "tuned",
+        "dataset_id": dataset_id,
+        "objective": {"metric": "ndcg@5"},
+        "higher_is_better": True,
+    }
 
 
 class Author:
@@ -120,6 +143,41 @@ class Author:
             )
         self.store.artifacts.write_bytes(comparison_key(comparison.id), CONTENT)
         return comparison
+
+    def dataset(self, digest: str = "d1", project: str | None = None) -> Dataset:
+        """Return a dataset that was read, with its upload; datasets of one digest share their content."""
+        with self.store.begin() as tx:
+            dataset = tx.datasets.add(f"web {digest}", {"kind": "upload"}, size_bytes=10, project=project)
+        self.store.artifacts.write_bytes(upload_key(dataset.id), CONTENT)
+        data_key = new_data_key(dataset.id, 1)
+        for key in (data_key, queries_key(data_key)):
+            self.store.artifacts.write_bytes(key, CONTENT)
+            with self.store.begin() as tx:
+                tx.digests.keep(key, "0" * 64, len(CONTENT))
+        with self.store.begin() as tx:
+            ready = tx.datasets.mark_ready(
+                dataset.id, statistics={"queries": 3}, digest=digest, data_key=data_key
+            )
+            if ready.data_key != data_key:
+                tx.digests.forget(data_folder(data_key))
+        if ready.data_key != data_key:
+            self.store.artifacts.delete(data_folder(data_key))
+        return ready
+
+    def study(self, dataset: Dataset) -> Study:
+        """Return a cancelled study with one trial, whose job has succeeded."""
+        with self.store.begin() as tx:
+            study = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
+            (trial,) = tx.studies.trials(study.id)
+            claimed = tx.jobs.claim(trial.job_id, "w1", 15)
+            assert claimed is not None
+            tx.studies.start_trial(study, trial, {}, {})
+            tx.studies.end_trial(study.id, 0, TrialResult("succeeded", 0.5, [], None, [], 1))
+            tx.studies.cancel(study.id)
+            tx.jobs.succeed(trial.job_id, claimed.token, {})
+            tx.digests.keep(trial_key(study.id, 0), "0" * 64, len(CONTENT))
+        self.store.artifacts.write_bytes(trial_key(study.id, 0), CONTENT)
+        return study
 
     def story(self) -> Story:
         """Return a training and what came of it."""

@@ -19,6 +19,7 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.families import Families, Node
 from core.store.lifecycle.kinds import COMPARISON, KINDS, kind_of
 from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.trash import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.core.store.lifecycle.conftest import Author
 
@@ -54,7 +55,12 @@ class Walk:
         with self.store.begin() as tx:
             for job_id in jobs:
                 tx.jobs.label(job_id, {"project": self.random.choice(["web", "ads", None])}, {})
-        self.ids += jobs + made
+        # Of three contents, so that most datasets share theirs, with some in the trash too.
+        dataset = self.author.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
+        study = self.author.study(dataset)
+        with self.store.read() as tx:
+            (trial,) = tx.studies.trials(study.id)
+        self.ids += [*jobs, *made, dataset.id, study.id, trial.job_id]
 
     def delete(self, some: list[str]) -> None:
         """Delete objects of one kind; exactly what was promised goes."""
@@ -85,9 +91,12 @@ class Walk:
             for needed_id in (*node.needs.values(), *self.compared(node)):
                 assert needed_id in there
                 assert node.deleted_at is not None or there[needed_id].deleted_at is None
-        folders = {node.kind.folder(node.id) for node in there.values() if node.kind.folder is not None}
-        stored = {key.rpartition("/")[0] for key, _ in self.store.artifacts.sizes(None)}
+        stored = {"/".join(key.split("/")[:2]) for key, _ in self.store.artifacts.sizes(None)}
+        folders = folders_of(there.values())
         assert stored == {each for each in folders if not each.startswith("checkpoints")}
+        with self.store.read() as tx:
+            digests = {"/".join(digest.key.split("/")[:2]) for digest in tx.digests.under()}
+        assert digests == {each for each in folders if each.startswith(("data/", "models/", "studies/"))}
 
     def everything(self) -> dict[str, Node]:
         """Return all objects by id, those in the trash too."""

@@ -11,6 +11,7 @@ from core.store.lifecycle.deletion import Actor, Manner, delete_objects, empty_t
 from core.store.lifecycle.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import Author, Story
+from tests.purging import purge
 
 NOBODY = Actor(is_audited=False)
 TO_TRASH = Manner(with_results=True, trash_days=7)
@@ -121,7 +122,7 @@ def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
     empty_trash(store, [job.id], Manner(), NOBODY)
     with store.begin() as tx:
         assert tx.datasets.get(dataset.id).job_id is None
-        assert tx.datasets.delete(dataset.id)
+        assert purge(tx, "dataset", dataset.id)
     assert author.job().id != job.id
 
 

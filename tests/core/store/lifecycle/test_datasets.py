@@ -1,0 +1,151 @@
+"""Deletion of datasets: what holds them, what comes back, and contents that several share."""
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from core.errors import NotFound
+from core.store import Dataset, Store
+from core.store.artifacts.inventory import take_inventory
+from core.store.artifacts.keys import queries_key
+from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
+from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.retention import RetentionPolicy, Upkeep
+from core.store.lifecycle.storage import measure_storage
+from core.store.visibility import limited_to
+from tests.core.store.lifecycle.conftest import CONTENT, Author
+
+NOBODY = Actor(is_audited=False)
+TO_TRASH, AT_ONCE = Manner(trash_days=7), Manner()
+CONTENT_BYTES, UPLOAD_BYTES = 2 * len(CONTENT), len(CONTENT)
+KEEP_ALL = RetentionPolicy(MappingProxyType({}), None, 7.0)
+
+
+def delete(store: Store, dataset: Dataset, manner: Manner = TO_TRASH) -> Deletion:
+    """Delete a dataset."""
+    return delete_objects(store, KINDS["dataset"], [dataset.id], manner, NOBODY)
+
+
+def restore(store: Store, dataset: Dataset) -> None:
+    """Restore a dataset."""
+    with store.begin() as tx:
+        assert tx.trash.restore([dataset.id]).counts == {"datasets": 1}
+
+
+def content_of(store: Store, dataset: Dataset) -> bytes:
+    """Return the index of queries of a dataset in use."""
+    with store.read() as tx:
+        data_key = tx.datasets.get(dataset.id).data_key
+    assert data_key is not None
+    return store.artifacts.read_bytes(queries_key(data_key))
+
+
+@pytest.mark.both_stores
+def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Author) -> None:
+    """Nothing finds it or uses it meanwhile; then it is as it was."""
+    dataset = author.dataset()
+    found = delete(store, dataset)
+    assert (found.counts, found.size_bytes) == ({"datasets": 1}, CONTENT_BYTES + UPLOAD_BYTES)
+    with store.begin() as tx:
+        assert tx.datasets.page(None, 10).items == []
+        assert tx.datasets.newest(dataset.name) is None
+        uses: list[Any] = [
+            lambda: tx.datasets.get(dataset.id),
+            lambda: tx.jobs.add("train", {}, [dataset.id]),
+            lambda: tx.gates.put("web", "champion", dataset_id=dataset.id, rule={}),
+        ]
+        for use in uses:
+            with pytest.raises(NotFound):
+                use()
+    assert take_inventory(store).orphaned == []
+    restore(store, dataset)
+    assert content_of(store, dataset) == CONTENT
+    with store.read() as tx:
+        assert tx.datasets.get(dataset.id).statistics == {"queries": 3}
+
+
+def test_what_uses_a_dataset_holds_it(store: Store, author: Author) -> None:
+    """A job that waits or runs, and a gate, whose name another project does not learn."""
+    dataset = author.dataset(project="web")
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"model_name": "ads"}, [dataset.id, dataset.id])
+        tx.gates.put("secret", "champion", dataset_id=dataset.id, rule={})
+    (refused,) = delete(store, dataset).refused
+    assert {(each.kind, each.id) for each in refused.holders} == {
+        ("job", job.id),
+        ("gate", "secret@champion"),
+    }
+    with limited_to(("web",)):
+        (refused,) = delete(store, dataset).refused
+    gate = next(each for each in refused.holders if each.kind == "gate")
+    assert (gate.id, gate.name, gate.reason) == ("gate", "gate", "belongs to another project")
+    with store.begin() as tx:
+        tx.gates.delete("secret", "champion")
+        claimed = tx.jobs.claim(job.id, "w1", 15)
+        assert claimed is not None
+    (refused,) = delete(store, dataset).refused
+    assert refused.holders[0].reason == "is running and uses it"
+    with store.begin() as tx:
+        tx.jobs.succeed(job.id, claimed.token, {})
+    assert delete(store, dataset).refused == []
+
+
+@pytest.mark.parametrize("is_uploaded_again_first", [True, False])
+def test_a_content_goes_with_the_last_dataset_that_has_it(
+    store: Store, author: Author, *, is_uploaded_again_first: bool
+) -> None:
+    """A twin in the trash lends its content to an upload, which keeps it when that is freed."""
+    first = author.dataset()
+    if is_uploaded_again_first:
+        second = author.dataset()
+        assert delete(store, first).size_bytes == UPLOAD_BYTES
+    else:
+        assert delete(store, first).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
+        second = author.dataset()
+    assert second.data_key == first.data_key
+    restore(store, first)
+    delete(store, first)
+    assert empty_trash(store, [first.id], Manner(), NOBODY).size_bytes == UPLOAD_BYTES
+    assert content_of(store, second) == CONTENT
+    assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
+    assert list(store.artifacts.sizes()) == []
+    with store.read() as tx:
+        assert list(tx.digests.under()) == []
+
+
+def test_a_twin_in_the_trash_keeps_a_content(store: Store, author: Author) -> None:
+    """What is deleted for good beside it takes only its own bytes."""
+    first, second = author.dataset(), author.dataset()
+    delete(store, first)
+    assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES
+    restore(store, first)
+    assert content_of(store, first) == CONTENT
+
+
+def test_bytes_of_the_trash_are_counted_once(store: Store, author: Author) -> None:
+    """Kinds and trash add up to all bytes; a content is in the trash when no dataset in use has it."""
+    datasets = [author.dataset(), author.dataset(), author.dataset("other")]
+    for dataset in datasets[1:]:
+        delete(store, dataset)
+    kinds = {kind.name: kind for kind in measure_storage(store, KEEP_ALL).kinds}
+    assert (kinds["datasets"].objects, kinds["datasets"].trash_objects) == (1, 2)
+    assert (kinds["datasets"].size_bytes, kinds["datasets"].trash_bytes) == (UPLOAD_BYTES, 2 * UPLOAD_BYTES)
+    assert (kinds["data"].objects, kinds["data"].trash_objects) == (1, 1)
+    assert (kinds["data"].size_bytes, kinds["data"].trash_bytes) == (CONTENT_BYTES, CONTENT_BYTES)
+    with store.read() as tx:
+        listed = {item.node.id: len(item.folders) for item in tx.trash.page(None, 10).items}
+    assert listed == {datasets[1].id: 1, datasets[2].id: 2}
+
+
+def test_a_sweep_ends_what_a_killed_process_began(store: Store, author: Author) -> None:
+    """Rows went in one transaction with the record of their folders; a shared content stays."""
+    lost, first, second = author.dataset("lost"), author.dataset(), author.dataset()
+    for dataset in (lost, first):
+        delete(store, dataset)
+    with store.begin() as tx:
+        tx.trash.purge(tx.trash.purge_plan([lost.id, first.id]))
+    assert take_inventory(store).orphaned == []
+    Upkeep(KEEP_ALL, 3600.0).run(store, 10.0)
+    assert content_of(store, second) == CONTENT
+    assert sum(size for _, size in store.artifacts.sizes()) == UPLOAD_BYTES + CONTENT_BYTES

@@ -1,0 +1,88 @@
+"""Deletion of studies: their jobs are free then, and trials come back with their values."""
+
+import pytest
+
+from core.errors import NotFound
+from core.store import Store, Study
+from core.store.artifacts.keys import study_folder, trial_key
+from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
+from core.store.lifecycle.kinds import KINDS
+from core.studies import Budget
+from tests.core.store.lifecycle.conftest import CONTENT, Author, spec_of_study
+
+NOBODY = Actor(is_audited=False)
+TO_TRASH, AT_ONCE = Manner(trash_days=7), Manner()
+
+
+@pytest.fixture
+def study(author: Author) -> Study:
+    """A study that has ended."""
+    return author.study(author.dataset())
+
+
+def delete(store: Store, kind: str, object_id: str, manner: Manner) -> Deletion:
+    """Delete one object."""
+    return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
+
+
+@pytest.mark.both_stores
+def test_a_deleted_study_is_gone_until_it_is_restored(store: Store, study: Study) -> None:
+    """It comes back with its trials and their values; its jobs can be deleted meanwhile."""
+    with store.read() as tx:
+        (trial,) = tx.studies.trials(study.id)
+    assert delete(store, "job", trial.job_id, TO_TRASH).refused_count == 1
+    found = delete(store, "study", study.id, TO_TRASH)
+    assert (found.counts, found.size_bytes) == ({"studies": 1}, len(CONTENT))
+    with store.read() as tx:
+        assert tx.studies.page(None, 10).items == []
+        with pytest.raises(NotFound):
+            tx.studies.get(study.id)
+    assert delete(store, "job", trial.job_id, AT_ONCE).refused == []
+    with store.begin() as tx:
+        assert tx.trash.restore([study.id]).counts == {"studies": 1}
+    with store.read() as tx:
+        (restored,) = tx.studies.trials(study.id)
+        assert (restored.value, tx.studies.get(study.id).best_value) == (0.5, 0.5)
+    assert store.artifacts.read_bytes(trial_key(study.id, 0)) == CONTENT
+
+
+def test_a_study_goes_for_good_with_its_trials(store: Store, study: Study) -> None:
+    """With rows, values and their checksums; its jobs and its dataset stay."""
+    delete(store, "study", study.id, AT_ONCE)
+    assert list(store.artifacts.sizes(study_folder(study.id))) == []
+    with store.read() as tx:
+        assert tx.studies.trials(study.id) == []
+        assert list(tx.digests.under(study_folder(study.id))) == []
+        assert len(tx.jobs.page(None, 10).items) == 1
+        assert tx.datasets.get(study.dataset_id).status == "ready"
+
+
+def test_a_running_study_stays(store: Store, author: Author) -> None:
+    """It would train for nobody."""
+    dataset = author.dataset()
+    with store.begin() as tx:
+        running = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
+    (refused,) = delete(store, "study", running.id, TO_TRASH).refused
+    assert [(each.kind, each.id) for each in refused.holders] == [("study", running.id)]
+    assert "cancel it first" in refused.holders[0].reason
+
+
+@pytest.mark.parametrize("is_freed", [False, True])
+def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_freed: bool) -> None:
+    """A trial that runs while its cancelled study is deleted stops; a restored study shows that."""
+    dataset = author.dataset()
+    with store.begin() as tx:
+        study = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
+        (trial,) = tx.studies.trials(study.id)
+        claimed = tx.jobs.claim(trial.job_id, "w1", 15)
+        assert claimed is not None
+        tx.studies.cancel(study.id)
+        tx.jobs.request_cancel(trial.job_id)
+    delete(store, "study", study.id, TO_TRASH)
+    if is_freed:
+        empty_trash(store, [study.id], Manner(), NOBODY)
+    with store.begin() as tx:
+        assert tx.jobs.cancelled(trial.job_id, claimed.token).status == "cancelled"
+    with store.begin() as tx:
+        tx.trash.restore([study.id])
+        assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_freed else ["cancelled"])
