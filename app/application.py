@@ -219,6 +219,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     for router in _ROUTERS:
         application.router.routes.extend(router.routes)
+    application.state.trash_days = settings.trash_days
     dashboard.mount_static(application)
     mount_guide(application)
     # The last one added is the first to see a request.

@@ -265,6 +265,7 @@ def page(
             "modules": modules_of(name),
             "plotly_url": plotly_url(),
             "guide_page": GUIDE_PAGES.get(name, ""),
+            "trash_days": request.app.state.trash_days,
             "signed_in_with": caller.name if caller.session_sha256 else None,
             **context,
         },

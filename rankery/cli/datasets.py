@@ -12,7 +12,7 @@ from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import FormatOption, Limit, OfProject, QuerySizesOption
+from rankery.cli.options import FormatOption, Limit, OfProject, Permanently, QuerySizesOption
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
@@ -292,14 +292,17 @@ def delete_datasets(
     datasets: Annotated[
         list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("datasets"))
     ],
+    permanently: Permanently = False,
 ) -> None:
     """Delete datasets; what was trained or measured on them stays.
+
+    They go to the trash, from which `rankery trash restore` brings them back.
 
     Example: `rankery datasets delete train.txt`
     """
     found = [dataset_of(session, dataset) for dataset in datasets]
     for dataset in found:
-        dataset.delete()
+        dataset.delete(permanently=permanently)
         say(f"deleted {dataset.id}, {dataset.name}")
     session.show([dataset.id for dataset in found])
 

@@ -24,7 +24,7 @@ from rankery.cli.filters import (
     WithTag,
     selection,
 )
-from rankery.cli.options import Limit
+from rankery.cli.options import Limit, Permanently
 from rankery.cli.printing import moment, plain, say, size, table
 from rankery.cli.service_options import on_service
 
@@ -66,9 +66,7 @@ def delete(
     with_results: Annotated[
         bool, typer.Option("--with-results", help="Delete what they made as well: models, evaluations, …")
     ] = False,
-    permanently: Annotated[
-        bool, typer.Option("--permanently", help="Free the bytes at once, without the trash.")
-    ] = False,
+    permanently: Permanently = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
     yes: Yes = False,
 ) -> None:
@@ -112,7 +110,18 @@ def delete(
 def list_trash(
     session: ServiceConnection,
     kind: Annotated[
-        Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"] | None,
+        Literal[
+            "job",
+            "model",
+            "evaluation",
+            "comparison",
+            "ranking",
+            "inspection",
+            "experiment",
+            "study",
+            "dataset",
+        ]
+        | None,
         typer.Option(help="Only these."),
     ] = None,
     limit: Limit = 50,

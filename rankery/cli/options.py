@@ -40,3 +40,6 @@ Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]
 OfProject = Annotated[
     str | None, typer.Option("--project", help="Only those of this project; - for those of none.")
 ]
+Permanently = Annotated[
+    bool, typer.Option("--permanently", help="Free the bytes at once, without the trash.")
+]

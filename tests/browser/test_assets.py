@@ -45,6 +45,7 @@ class Pages:
 
     def __init__(self) -> None:
         self.application = FastAPI()
+        self.application.state.trash_days = 7.0
         self.application.include_router(dashboard.router)
         dashboard.mount_static(self.application)
 

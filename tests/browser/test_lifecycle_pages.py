@@ -1,5 +1,7 @@
 """Deletion, the trash and the page of storage."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -34,8 +36,14 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
     visit.photograph(f"delete-model-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("No such models")).to_be_visible()
+    notice = page.get_by_role("status").filter(has_text="1 model deleted.")
+    expect(notice.get_by_role("button", name="Undo")).to_be_visible()
+    assert visit.barriers() == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    visit.photograph(f"undo-{look[0]}-{look[1]}")
 
     page = visit.open("/settings/storage")
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     row = page.locator("[data-trash]").filter(has_text=name)
     expect(row).to_be_visible()
     expect(page.get_by_role("row", name="Models")).to_be_visible()
@@ -75,6 +83,10 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(page.locator("[data-model]")).to_have_count(1)
     expect(page.get_by_role("link", name=f"{name}:1")).to_be_visible()
     expect(page.get_by_role("region", name="Selected models")).to_be_hidden()
+    notice = page.get_by_role("status").filter(has_text="2 models deleted.")
+    expect(notice.get_by_role("link", name="Trash")).to_be_visible()
+    notice.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_be_hidden()
 
 
 @LOOKS
@@ -124,6 +136,48 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
     visit.refusals_expected = True
     page = visit.open("/models/gone-with-its-job:1")
     expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()
+
+
+@pytest.mark.parametrize("kind", ["jobs", "models", "datasets", "studies"])
+def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:
+    """The page that follows tells what was deleted, and undoes it."""
+    name = f"taken-back-{kind}"
+    path = _made(prepared, kind, name)
+    page = visit.open(path)
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    if kind == "jobs":
+        dialog.get_by_label("With what they made").check()
+    if kind in ("datasets", "studies"):
+        expect(dialog).to_contain_text("It can be restored from the trash for 7 days.")
+    visit.photograph(f"delete-{kind}")
+    dialog.get_by_role("button", name=re.compile("^Delete( the study)?$")).click()
+    page.wait_for_url(f"**/{kind}")
+    row = page.get_by_role("link", name=name).first
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.locator("main :not([aria-busy]) > .list-panel, main .empty").first.wait_for()
+    expect(row).to_have_count(0)
+    visit.photograph(f"deleted-{kind}")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Restored.")).to_be_visible()
+    expect(row).to_be_visible()
+    page = visit.open(path)
+    expect(page.get_by_role("button", name="Delete")).to_be_visible()
+
+
+def _made(prepared: Prepared, kind: str, name: str) -> str:
+    """Return the path of a new object that can be deleted."""
+    if kind == "datasets":
+        return f"/datasets/{prepared.synthetic(name, queries=3, seed=44)}"
+    if kind == "studies":
+        study = prepared.study(name, trials=100)
+        prepared.post(f"/v1/studies/{study}/cancel")
+        return f"/studies/{study}"
+    _trained(prepared, name)
+    if kind == "models":
+        return f"/models/{name}:1"
+    (job,) = prepared.get(f"/v1/jobs?text={name}")["items"]
+    return f"/jobs/{job['id']}"
 
 
 def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) -> None:

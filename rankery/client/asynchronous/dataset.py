@@ -116,13 +116,17 @@ class AsyncDataset(DatasetView, AsyncResource):
             )
         return target
 
-    async def delete(self) -> None:
-        """Remove it; what was trained or measured on it stays.
+    async def delete(self, *, permanently: bool = False) -> None:
+        """Move it to the trash, from which `client.restore` brings it back; what was trained on it stays.
+
+        Args:
+            permanently: Free its bytes at once instead.
 
         Raises:
-            RankeryApiError: A job or a gate uses it.
+            RankeryApiError: A job or a gate uses it; the problem lists which.
         """
-        await self._client.transport.request("DELETE", self._path)
+        parameters = {"permanently": permanently or None}
+        await self._client.transport.request("DELETE", self._path, parameters=parameters)
 
     def queries(self, prefix: str | None = None) -> AsyncPages[QueryEntry]:
         """List its queries, in its order.

@@ -107,7 +107,8 @@ class AsyncLifecycleCalls(AsyncCalls):
         """List what is in the trash, latest first.
 
         Args:
-            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection` or `experiment`.
+            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
+                `study` or `dataset`.
         """
         return AsyncPages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 

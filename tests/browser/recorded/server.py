@@ -35,6 +35,7 @@ class RecordedApi:
 
     def __post_init__(self) -> None:
         application = FastAPI()
+        application.state.trash_days = 7.0
         application.include_router(dashboard.router)
         dashboard.mount_static(application)
         application.add_api_route("/healthz", _healthy)

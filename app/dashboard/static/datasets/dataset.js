@@ -4,9 +4,10 @@
  */
 import { datasetApi } from "../page/addresses.js";
 import { Away, get, Problem, request } from "../page/api.js";
-import { announce, confirmed, h, setText } from "../page/dom.js";
+import { openAfterDeletion, trashed, trashWords } from "../lifecycle/undo.js";
+import { confirmed, h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
-import { pausePolling } from "../page/poll.js";
+import { pausePolling, resumePolling } from "../page/poll.js";
 
 export const PARTS = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -100,9 +101,8 @@ async function readNames(wanted) {
  * Return the links and buttons of a dataset.
  *
  * @param {Schemas["Dataset"]} dataset
- * @param {() => void} deleted called when it is gone
  */
-export function datasetActions(dataset, deleted) {
+export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
   return h(
@@ -114,7 +114,7 @@ export function datasetActions(dataset, deleted) {
         : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on it")),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
-    status !== "pending" && deleteButton(dataset, deleted),
+    status !== "pending" && deleteButton(dataset),
   );
 }
 
@@ -136,8 +136,8 @@ function downloads(id, isJudgedOnly) {
   );
 }
 
-/** @param {Schemas["Dataset"]} dataset @param {() => void} deleted */
-function deleteButton({ id, name }, deleted) {
+/** @param {Schemas["Dataset"]} dataset */
+function deleteButton({ id, name }) {
   const button = h(
     "button",
     { type: "button", class: "quiet danger", "aria-label": `Delete ${name}`, click },
@@ -147,7 +147,7 @@ function deleteButton({ id, name }, deleted) {
     button.parentElement?.querySelector(".error")?.remove();
     const words = {
       question: `Delete ${name}?`,
-      consequence: "Its data cannot be brought back. Models trained on it stay.",
+      consequence: `${trashWords()} Models trained on it stay.`,
       yes: "Delete",
       no: "Keep it",
     };
@@ -155,17 +155,16 @@ function deleteButton({ id, name }, deleted) {
     button.focus();
   }
   async function remove() {
-    const resume = await pausePolling();
+    await pausePolling();
     try {
       await request(datasetApi(id), { method: "DELETE" });
     } catch (error) {
-      resume();
+      resumePolling();
       if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
       button.after(h("span", { class: "error", role: "alert" }, error.message));
       return;
     }
-    announce(`${name} was deleted.`);
-    deleted();
+    openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id]));
   }
   return button;
 }

@@ -5,7 +5,7 @@
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
-import { compareWith, datasetPage, jobPage, modelPage, openPage } from "../page/addresses.js";
+import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
@@ -36,15 +36,7 @@ export function jobActions(changed, { page }) {
       job.kind === "train" &&
         job.status === "succeeded" &&
         h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
-      isActive(job)
-        ? cancelButton(job, changed)
-        : !page &&
-            deleteButton(
-              "Delete…",
-              "jobs",
-              () => [job.id],
-              () => openPage("/jobs"),
-            ),
+      isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     );
   }
   return { node, update };

@@ -13,10 +13,11 @@ import {
   studyPage,
 } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
-import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
-import { pausePolling } from "../page/poll.js";
+import { pausePolling, resumePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";
+import { offerUndo, openAfterDeletion } from "./undo.js";
 
 /** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections" | "experiments"} Kind */
 /** @typedef {Schemas["Deletion"]} Deletion */
@@ -27,20 +28,13 @@ import { countedKind, scopeChoice } from "./scope.js";
 const MOST_LISTED = 20;
 
 /**
- * Return a button that opens the dialog.
+ * Return the button of a page that deletes the object which the page is about, and leads to the list of its kind.
  *
- * @param {string} words
  * @param {Kind} kind
- * @param {() => string[]} ids of the objects, asked for when it is pressed
- * @param {(refresh: () => void) => void} done is called afterwards; the page asks for nothing until it refreshes
- * @param {() => import("../tables/paged_list.js").AskedFilter[]} [filters] of their list
+ * @param {string} id
  */
-export function deleteButton(words, kind, ids, done, filters) {
-  return h(
-    "button",
-    { type: "button", class: "danger quiet", click: () => openDialog(kind, ids(), done, filters?.()) },
-    words,
-  );
+export function deleteButton(kind, id) {
+  return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
 }
 
 /**
@@ -51,18 +45,24 @@ export function deleteButton(words, kind, ids, done, filters) {
  * @param {import("../tables/list.js").Ticked} ticked
  */
 export function deleteTicked(words, kind, { ids, clear, filters }) {
-  /** @param {() => void} refresh */
-  const done = (refresh) => {
+  /** @param {import("./undo.js").Deleted} deleted */
+  const done = (deleted) => {
     clear();
-    refresh();
+    resumePolling();
+    offerUndo(deleted);
   };
-  return deleteButton(words, kind, () => ids, done, filters);
+  return dialogButton(words, () => openDialog(kind, ids, done, filters?.()));
+}
+
+/** @param {string} words @param {() => void} click */
+function dialogButton(words, click) {
+  return h("button", { type: "button", class: "danger quiet", click }, words);
 }
 
 /**
  * @param {Kind} kind
  * @param {string[]} ids
- * @param {(refresh: () => void) => void} done
+ * @param {(deleted: import("./undo.js").Deleted) => void} done is called while the page asks for nothing
  * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
  */
 function openDialog(kind, ids, done, filters) {
@@ -137,7 +137,7 @@ function openDialog(kind, ids, done, filters) {
     confirm.disabled = true;
     /** @type {Deletion | null} */
     let deletion = null;
-    const resume = await pausePolling();
+    await pausePolling();
     try {
       // A request stops after a while; what is left is sent again while something goes.
       for (let more = true; more;) {
@@ -153,11 +153,11 @@ function openDialog(kind, ids, done, filters) {
     } catch (error) {
       replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
       confirm.disabled = false;
-      resume();
+      resumePolling();
     }
     if (!deletion) return;
-    announce(`${deletedWords(deletion)} deleted.`);
-    done(resume);
+    const undoable = deletion.purge_at ? (scope.isSelected() ? ids : null) : [];
+    done({ words: `${deletedWords(deletion)} deleted.`, ids: undoable });
   }
 
   dialog.addEventListener("close", () => dialog.remove());

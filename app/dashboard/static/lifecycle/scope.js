@@ -37,6 +37,8 @@ export function scopeChoice(kind, ids, filters, changed) {
         h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
         h("label", { class: "check" }, all, matching),
       ),
+    /** Whether it is about the selected objects. */
+    isSelected: () => !all.checked,
     /** @returns {Scope} */
     asked: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
     /** "3 jobs", "all jobs that match" @param {number | null} number of those that match, null before it is known */

@@ -2,6 +2,7 @@
  * The header: the line of pages, the search and the theme.
  * @module
  */
+import { offerCarriedUndo } from "../lifecycle/undo.js";
 import { elementById, find, setAttribute, setText } from "./dom.js";
 import { openSearch } from "./search.js";
 
@@ -43,6 +44,8 @@ themeButton.addEventListener("click", () => {
   chooseTheme(THEMES[(THEMES.indexOf(chosenTheme()) + 1) % THEMES.length]);
 });
 showTheme();
+
+offerCarriedUndo();
 
 elementById("search").addEventListener("click", openSearch);
 document.addEventListener("keydown", (event) => {

@@ -42,14 +42,14 @@ const LONGEST_WAIT_SECONDS = 15;
 /** The polls of this page: how to ask now, and how to pause. @type {Map<() => void, () => Promise<unknown>>} */
 const polls = new Map();
 
-/**
- * Let this page ask for nothing more, since what it shows is about to be deleted, and wait for answers under way.
- *
- * @returns {Promise<() => void>} how to go on; a poll that is told to ask now goes on, too
- */
+/** Let this page ask for nothing more, since what it shows is about to be deleted, and wait for answers under way. */
 export async function pausePolling() {
   await Promise.allSettled([...polls.values()].map((pause) => pause()));
-  return () => polls.forEach((_, askNow) => askNow());
+}
+
+/** Let this page ask now, and go on. */
+export function resumePolling() {
+  polls.forEach((_, askNow) => askNow());
 }
 
 /**

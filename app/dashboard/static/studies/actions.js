@@ -3,10 +3,11 @@
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
+import { openAfterDeletion, trashed, trashWords } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
-import { pausePolling } from "../page/poll.js";
+import { pausePolling, resumePolling } from "../page/poll.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
@@ -66,17 +67,17 @@ export function studyActions(id, changed) {
   async function remove() {
     const sure = await confirmed({
       question: "Delete this study?",
-      consequence: "Its trials are deleted, too. Models, comparison and jobs stay.",
+      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashWords()}`,
       yes: "Delete the study",
       no: "Keep it",
     });
     if (!sure) return;
-    const resume = await pausePolling();
+    await pausePolling();
     await request(studyApi(id), { method: "DELETE" }).catch((error) => {
-      resume();
+      resumePolling();
       throw error;
     });
-    openPage("/studies");
+    openAfterDeletion("/studies", trashed(`${study?.name} deleted.`, [id]));
     return LEFT;
   }
 

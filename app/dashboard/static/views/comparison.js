@@ -12,7 +12,7 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, datasetPage, decoded, modelPage, openPage, pagePath } from "../page/addresses.js";
+import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, loaded, showMissing } from "../page/content.js";
 import { elementById, findAll, h, replace, setAttribute } from "../page/dom.js";
@@ -360,12 +360,7 @@ function draw(comparison) {
         { class: "actions" },
         h("a", { class: "button quiet", href: again }, "Compare anew"),
         h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
-        deleteButton(
-          "Delete…",
-          "comparisons",
-          () => [id],
-          () => openPage("/comparisons"),
-        ),
+        deleteButton("comparisons", id),
       ),
     ),
     h("p", { class: "job-meta" }, "Comparison · ", timeElement(created), " · ", h("code", {}, id)),

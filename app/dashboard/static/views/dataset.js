@@ -7,7 +7,7 @@ import { distributions, featureTable, readFeatures } from "../datasets/features.
 import { findingsPanel } from "../datasets/findings.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, openPage, pagePath } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
 import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -366,7 +366,7 @@ function draw(dataset) {
         h("h1", {}, name),
         h("span", { class: "status", "data-status": status }, status),
       ),
-      datasetActions(dataset, () => openPage("/datasets")),
+      datasetActions(dataset),
     ),
     h(
       "p",

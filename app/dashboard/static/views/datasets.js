@@ -6,6 +6,7 @@ import { rangeWords, sourceWords } from "../datasets/dataset.js";
 import { severityCounts } from "../figures/marks.js";
 import { followChoices, followDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sentWatcher, upload } from "../forms/upload.js";
+import { offerUndo, trashed, trashWords } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h } from "../page/dom.js";
@@ -115,7 +116,7 @@ function deleteButton({ ids, items, clear }) {
     const only = ids.length === 1 && items.get(ids[0])?.name;
     const words = {
       question: `Delete ${only || counted(ids.length, "dataset")}?`,
-      consequence: "The data cannot be brought back. Models trained on it stay.",
+      consequence: `${trashWords()} Models trained on it stay.`,
       yes: "Delete",
       no: "Keep",
     };
@@ -138,7 +139,8 @@ function deleteButton({ ids, items, clear }) {
    */
   function tell(outcomes) {
     const kept = outcomes.filter(({ outcome }) => outcome === "in_use");
-    announce(`${counted(outcomes.length - kept.length, "dataset")} deleted.`);
+    const gone = outcomes.filter(({ outcome }) => outcome === "deleted").map(({ id }) => id);
+    offerUndo(trashed(`${counted(gone.length, "dataset")} deleted.`, gone));
     again();
     if (!kept.length) return clear();
     const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);

@@ -20,7 +20,6 @@ import {
   keep,
   kept,
   modelPage,
-  openPage,
   pagePath,
   queryPage,
   rankingApi,
@@ -52,12 +51,7 @@ function evaluationActions(evaluation) {
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
     h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
-    deleteButton(
-      "Delete…",
-      "evaluations",
-      () => [id],
-      () => openPage("/evaluations"),
-    ),
+    deleteButton("evaluations", id),
   );
 }
 

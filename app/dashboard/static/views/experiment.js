@@ -7,7 +7,7 @@ import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { datasetPage, experimentApi, jobPage, openPage, subject } from "../page/addresses.js";
+import { datasetPage, experimentApi, jobPage, subject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -315,12 +315,7 @@ function differing(items) {
 function experimentActions() {
   const node = h("div", { class: "actions" });
   const failure = h("div", { class: "study-failure" });
-  const remove = deleteButton(
-    "Delete…",
-    "experiments",
-    () => [id],
-    () => openPage("/experiments"),
-  );
+  const remove = deleteButton("experiments", id);
   let state = "";
 
   /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */

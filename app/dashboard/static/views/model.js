@@ -10,7 +10,7 @@ import { foundWords, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, kept, modelApi, modelPage, openPage, subject } from "../page/addresses.js";
+import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
 import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
@@ -54,12 +54,7 @@ function modelHead(model) {
           "Evaluations",
         ),
         h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
-        deleteButton(
-          "Delete…",
-          "models",
-          () => [id],
-          () => openPage("/models"),
-        ),
+        deleteButton("models", id),
       ),
     ),
     h(

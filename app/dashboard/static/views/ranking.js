@@ -14,7 +14,6 @@ import {
   keep,
   kept,
   modelPage,
-  openPage,
   queryPage,
   rankingApi,
   subject,
@@ -319,11 +318,6 @@ function actions({ dataset_id: dataset }) {
       h("summary", { class: "button quiet" }, "Download"),
       h("div", { class: "menu-items" }, file("trec", "TREC run"), file("parquet", "Parquet")),
     ),
-    deleteButton(
-      "Delete…",
-      "rankings",
-      () => [id],
-      () => openPage("/rankings"),
-    ),
+    deleteButton("rankings", id),
   );
 }

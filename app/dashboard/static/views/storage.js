@@ -60,7 +60,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
       "Measured ",
       timeElement(at),
       days
-        ? `. What is deleted stays in the trash for ${counted(days, "day")}; datasets and studies are deleted at once.`
+        ? `. What is deleted stays in the trash for ${counted(days, "day")}.`
         : ". There is no trash: deletions free bytes at once.",
     ),
   );

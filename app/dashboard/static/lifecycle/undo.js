@@ -1,0 +1,72 @@
+/**
+ * The notice after a deletion, with the button that takes it back.
+ * @module
+ */
+import { openPage } from "../page/addresses.js";
+import { messageOf, request } from "../page/api.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { counted } from "../page/format.js";
+import { resumePolling } from "../page/poll.js";
+
+/**
+ * What was deleted: "3 jobs deleted.", and the ids of what can be restored; none where the trash has nothing of it, null
+ * where the page does not know them.
+ * @typedef {{words: string, ids: string[] | null}} Deleted
+ */
+
+const KEY = "rankery-deleted";
+
+/** Return for how long a deletion can be taken back, in a sentence. */
+export function trashWords() {
+  const days = Number(document.body.dataset.trashDays);
+  return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be brought back.";
+}
+
+/** Return the objects of a deletion that went to the trash. @param {string} words @param {string[]} ids */
+export function trashed(words, ids) {
+  return { words, ids: Number(document.body.dataset.trashDays) ? ids : [] };
+}
+
+/** Tell what was deleted, and offer to take it back. @param {Deleted} deleted */
+export function offerUndo({ words, ids }) {
+  const notice = elementById("undo");
+  const close = h(
+    "button",
+    { type: "button", class: "quiet small", "aria-label": "Dismiss", click: () => (notice.hidden = true) },
+    "×",
+  );
+  const undo = h("button", { type: "button", class: "small", click: restore }, "Undo");
+  async function restore() {
+    undo.disabled = true;
+    try {
+      await request("/v1/trash/restore", { method: "POST", json: { ids } });
+    } catch (error) {
+      replace(notice, h("span", { class: "error" }, messageOf(error)), close);
+      return;
+    }
+    replace(notice, h("span", {}, "Restored."), close);
+    close.focus();
+    resumePolling();
+  }
+  notice.hidden = false;
+  replace(
+    notice,
+    h("span", {}, words),
+    ids === null ? h("a", { href: "/settings/storage" }, "Trash") : ids.length > 0 && undo,
+    close,
+  );
+}
+
+/** Open a page that tells what was deleted. @param {string} path @param {Deleted} deleted */
+export function openAfterDeletion(path, deleted) {
+  sessionStorage.setItem(KEY, JSON.stringify(deleted));
+  openPage(path);
+}
+
+/** Tell what was deleted on the page before. */
+export function offerCarriedUndo() {
+  const carried = sessionStorage.getItem(KEY);
+  if (!carried) return;
+  sessionStorage.removeItem(KEY);
+  offerUndo(JSON.parse(carried));
+}
