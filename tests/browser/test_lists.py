@@ -189,9 +189,8 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
 
 
 def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared) -> None:
-    """Several at once, when that was confirmed."""
-    for number in (1, 2):
-        prepared.synthetic(f"to delete {number}", queries=3, seed=number)
+    """Several at once, when that was confirmed; they come back as long as the trash has them."""
+    made = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
     page = visit.open("/datasets?prefix=to+delete")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Delete 2 datasets").click()
@@ -200,6 +199,18 @@ def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared)
     page.get_by_role("button", name="Delete 2 datasets").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="No such datasets")).to_be_visible()
+    notice = page.get_by_role("status").filter(has_text="2 datasets deleted.")
+    notice.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Restored.")).to_be_visible()
+    for number in (1, 2):
+        expect(dataset_row(page, f"to delete {number}")).to_be_visible()
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Delete 2 datasets").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(notice).to_be_visible()
+    prepared.post("/v1/trash/empty", json={"ids": made})
+    notice.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Nothing was restored: the trash does not hold it any more.")).to_be_visible()
 
 
 @pytest.mark.parametrize("look", [("light", 390)])

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, null, or_, select
 from sqlalchemy.orm import Session
@@ -90,7 +91,7 @@ class Families:
         table, needs = kind.table, list(kind.needs)
         status = table.status if kind.active else null()
         content = null() if kind.content is None else kind.content
-        columns = (table.id, kind.label, table.project, table.deleted_at, status, content)
+        columns: tuple[Any, ...] = (table.id, kind.label, table.project, table.deleted_at, status, content)
         rows = select(*columns, *kind.needs.values()).where(condition).order_by(table.id)
         if self._lock:
             rows = rows.with_for_update(of=table)

@@ -156,7 +156,8 @@ function openDialog(kind, ids, done, filters) {
       resumePolling();
     }
     if (!deletion) return;
-    const undoable = deletion.purge_at ? (scope.isSelected() ? ids : null) : [];
+    const inTrash = deletion.purge_at && Object.keys(deletion.deleted).length > 0;
+    const undoable = inTrash ? (scope.isSelected() ? ids : null) : [];
     done({ words: `${deletedWords(deletion)} deleted.`, ids: undoable });
   }
 

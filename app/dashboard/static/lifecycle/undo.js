@@ -39,14 +39,13 @@ export function offerUndo({ words, ids }) {
   async function restore() {
     undo.disabled = true;
     try {
-      await request("/v1/trash/restore", { method: "POST", json: { ids } });
+      replace(notice, await restored(ids ?? []), close);
+      close.focus();
+      resumePolling();
     } catch (error) {
-      replace(notice, h("span", { class: "error" }, messageOf(error)), close);
-      return;
+      undo.disabled = false;
+      replace(notice, h("span", { class: "error" }, messageOf(error)), undo, close);
     }
-    replace(notice, h("span", {}, "Restored."), close);
-    close.focus();
-    resumePolling();
   }
   notice.hidden = false;
   replace(
@@ -57,16 +56,31 @@ export function offerUndo({ words, ids }) {
   );
 }
 
+/** Restore objects, and tell whether that has succeeded. @param {string[]} ids */
+async function restored(ids) {
+  const { body } = await request("/v1/trash/restore", { method: "POST", json: { ids } });
+  const some = Object.keys(body.restored).length > 0;
+  return h("span", {}, some ? "Restored." : "Nothing was restored: the trash does not hold it any more.");
+}
+
 /** Open a page that tells what was deleted. @param {string} path @param {Deleted} deleted */
 export function openAfterDeletion(path, deleted) {
-  sessionStorage.setItem(KEY, JSON.stringify(deleted));
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(deleted));
+  } catch {
+    // Without storage the page of the trash restores it.
+  }
   openPage(path);
 }
 
 /** Tell what was deleted on the page before. */
 export function offerCarriedUndo() {
-  const carried = sessionStorage.getItem(KEY);
-  if (!carried) return;
-  sessionStorage.removeItem(KEY);
-  offerUndo(JSON.parse(carried));
+  let carried = null;
+  try {
+    carried = sessionStorage.getItem(KEY);
+    sessionStorage.removeItem(KEY);
+  } catch {
+    // Nothing was carried.
+  }
+  if (carried) offerUndo(JSON.parse(carried));
 }
