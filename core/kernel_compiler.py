@@ -2,12 +2,15 @@
 
 numba makes of each function a library with a wrapper that takes Python's objects apart, optimises it, makes
 machine code of it, and then does so again for each caller, into which the function is merged. Most kernels
-are called by kernels only. They get neither wrapper nor machine code, and are optimised within those that
-Python calls, as parts of one program.
+are called by kernels only, and so are numba's own functions for arrays and tuples. They get neither wrapper
+nor machine code. Those without fastmath are optimised within those that Python calls, as parts of one
+program.
 """
 
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +20,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.targetconfig import ConfigStack
 from numba.core.types import Type, unliteral
 
 
@@ -28,7 +32,13 @@ def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The code of a kernel that only kernels call: what is merged into them."""
+    """The code of a function that only kernels call: what is merged into them."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)  # type: ignore[no-untyped-call]
+        flags = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
+        # What may be rounded otherwise keeps the code that it had by itself, and with it the bytes of models.
+        self._is_optimised_alone = bool(flags.fastmath)
 
     @property
     def codegen(self) -> Any:
@@ -44,7 +54,9 @@ class _PartLibrary(JITCodeLibrary):
         return self.serialize_using_bitcode()  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
-        """Leave that to the callers."""
+        """Leave that to the callers, where it makes no difference."""
+        if self._is_optimised_alone:
+            super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
@@ -61,20 +73,25 @@ _NO_ENVIRONMENT = _NoEnvironment()
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler, but for the library of kernels without a wrapper."""
-
-    def __init__(
-        self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, names: Any
-    ) -> None:
-        super().__init__(typing, target, library, args, result, flags, names)  # type: ignore[no-untyped-call]
-        # What may be rounded otherwise keeps the code that it had by itself, and with it the bytes of models.
-        self._is_part = flags.no_cpython_wrapper and not flags.fastmath
+    """Numba's compiler, but for the libraries of what only kernels call."""
 
     def _compile_core(self) -> Any:
-        if self._is_part:
-            name = self.state.func_id.func_qualname
-            self.state.library = _PartLibrary(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
-        return super()._compile_core()  # type: ignore[no-untyped-call]
+        codegen = self.state.targetctx.codegen()
+        if not self.state.flags.no_cpython_wrapper:
+            self.state.library = JITCodeLibrary(codegen, self.state.func_id.func_qualname)  # type: ignore[no-untyped-call]
+            self.state.library.enable_object_caching()
+        with _libraries_of_parts(codegen):
+            return super()._compile_core()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _libraries_of_parts(codegen: Any) -> Iterator[None]:
+    """Make a part of what numba compiles, or loads from disk, meanwhile for the kernel that Python calls."""
+    before, codegen._library_class = codegen._library_class, _PartLibrary
+    try:
+        yield
+    finally:
+        codegen._library_class = before
 
 
 class KernelDispatcher(CPUDispatcher):

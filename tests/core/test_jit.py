@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+ELF = b"\x7fELF"
 CALLEE = """
 from core.jit import compiled
 @compiled
@@ -40,6 +41,23 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(
         )
         assert done.stdout.strip() == str(1 + added)
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+@pytest.mark.long
+def test_only_what_python_calls_is_made_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of a kernel that only kernels call is within them."""
+    package = tmp_path / "kernels"
+    package.mkdir()
+    (package / "callee.py").write_text(CALLEE.format(added=1))
+    (package / "caller.py").write_text(CALLER)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    subprocess.run([sys.executable, "-m", "kernels.caller"], capture_output=True, check=True)
+    kept = {path.name.split("-")[0]: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nbc")}
+    assert {kernel: ELF in content for kernel, content in kept.items()} == {
+        "caller.whole": True,
+        "callee.part": False,
+    }
 
 
 SIGNATURES = 2
