@@ -152,15 +152,22 @@ def _sources(sums: Float64Array) -> Float64Array:
     for level in range(1, n_levels):
         above = level - 1
         below = n_levels - level
-        found[0, below - 1] = found[0, below] + sums[0, below]
-        found[1, level] = found[1, above] + sums[1, above]
-    values = np.empty(NODES)
+        for cell in range(n_cells):
+            for degree in range(NODES):
+                found[0, below - 1, cell, degree] = (
+                    found[0, below, cell, degree] + sums[0, below, cell, degree]
+                )
+                found[1, level, cell, degree] = found[1, above, cell, degree] + sums[1, above, cell, degree]
+    values, products = np.empty(NODES), np.empty(NODES)
     for side in range(2):
         for level in range(n_levels):
             for cell in range(n_cells):
-                values[:] = found[side, level, cell]
+                for degree in range(NODES):
+                    values[degree] = found[side, level, cell, degree]
                 for node in range(NODES):
-                    found[side, level, cell, node] = (_WEIGHTS[node] * values).sum()
+                    for degree in range(NODES):
+                        products[degree] = _WEIGHTS[node, degree] * values[degree]
+                    found[side, level, cell, node] = products.sum()
     return found
 
 
@@ -285,7 +292,9 @@ def fill_queries(
             hessians,
         )
         slope = query_weights[query] * sigma
-        gradient[start:stop] = slope * gradients
-        hessian[start:stop] = slope * sigma * hessian_factor * hessians
+        bend = slope * sigma * hessian_factor
+        for i in range(stop - start):
+            gradient[start + i] = slope * gradients[i]
+            hessian[start + i] = bend * hessians[i]
         if len(value) > 0:
             value[query] = query_weights[query] * loss
