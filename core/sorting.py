@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.jit import bare, compiled, inlined
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, Int64Array, UInt64Array
 
 _SHORT = 64  # up to here counting is faster than distributing
 _BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
@@ -111,8 +111,10 @@ def sort_counters(n: int) -> Int64Array:
 
 
 @bare
-def _merge_sort(scores: Float64Array, start: int, n: int, order: Int64Array, spare: Int64Array) -> None:
-    """Sort from scratch, whatever the distribution of scores."""
+def merge_sort(
+    scores: Float64Array | UInt64Array, start: int, n: int, order: Int64Array, spare: Int64Array
+) -> None:
+    """Fill `order[:n]` with offsets from `start` by descending score, whatever the distribution of scores."""
     for i in range(n):
         order[i] = i
     source, target = order, spare
@@ -168,7 +170,7 @@ def rank_descending(
         _distribute(scores, start, n, highest, scale, order, spare, keys, counters)
         if _mend(n, order, keys):
             return
-    _merge_sort(scores, start, n, order, spare)
+    merge_sort(scores, start, n, order, spare)
 
 
 @bare

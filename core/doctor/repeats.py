@@ -7,6 +7,7 @@ import numpy as np
 from core.doctor.hashing import Hashes
 from core.jit import compiled
 from core.ranges import over_ranges
+from core.sorting import merge_sort
 from core.types import Float32Array, Int64Array
 
 
@@ -36,13 +37,15 @@ def _count(
 ) -> None:
     for query in range(first_query, last_query):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        order = np.argsort(hashes[start:stop])
+        n = stop - start
+        order = np.empty(n, np.int64)
+        merge_sort(hashes, start, n, order, np.empty(n, np.int64))
         first = 0
-        while first < len(order):
+        while first < n:
             same = hashes[start + order[first]]
             lowest, highest = np.float32(np.inf), np.float32(-np.inf)
             last, judged = first, 0
-            while last < len(order) and hashes[start + order[last]] == same:
+            while last < n and hashes[start + order[last]] == same:
                 label = labels[start + order[last]]
                 lowest = label if label < lowest else lowest
                 highest = label if label > highest else highest
