@@ -158,7 +158,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.score_log_bytes,
             SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
         )
-        kernels = ScoringKernels()
+        kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
         served = ServedModels(store, settings.model_cache_bytes, kernels)
         try:
             await run_in_threadpool(store.migrate)

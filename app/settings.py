@@ -56,6 +56,9 @@ class ApiSettings(StoreSettings):
         "info", description="Lowest severity of logged messages"
     )
     log_format: Literal["console", "json"] = Field("console", description="Format of log lines")
+    compile_ahead: bool = Field(
+        True, description="Compile kernels ahead of jobs and requests; false: when one needs them"
+    )
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         [], description="Host names of the service, in addition to this machine's, separated by commas"
     )

@@ -35,7 +35,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
         description="Threads of a job; unset: the cores of the machine or container, divided among trainings",
     )
     compile_ahead: bool = Field(
-        True, description="Compile all kernels before the first job; false: when a job needs them"
+        True, description="Compile kernels ahead of jobs and requests; false: when one needs them"
     )
     lease_seconds: float = Field(8.0, gt=0, description="Seconds until the lease of a silent worker expires")
     heartbeat_seconds: float = Field(

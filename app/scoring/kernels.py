@@ -5,7 +5,7 @@ import threading
 import structlog
 
 from core.errors import KernelsNotReady
-from core.warm_up import SCORING, compile_kernels, missing, progress, warm_up
+from core.warm_up import FORESTS, SCORING, compile_kernels, missing, progress, warm_up
 
 _log = structlog.stdlib.get_logger("rankery.kernels")
 
@@ -15,9 +15,13 @@ class ScoringKernels:
 
     A request that needs them sooner is refused: it would compile them in its own thread, and hold up all
     others meanwhile.
+
+    Args:
+        compile_ahead: Whether those of networks are loaded as well; else the first request for one does that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, compile_ahead: bool) -> None:
+        self._parts = SCORING if compile_ahead else FORESTS
         self._stopped = threading.Event()
         self._loaded = threading.Event()
         self._failure: str | None = None
@@ -25,7 +29,7 @@ class ScoringKernels:
 
     def start(self) -> None:
         """Load the kernels; return at once where they must be compiled first."""
-        if not missing(SCORING):
+        if not missing(self._parts):
             self._load()
             return
         self._thread = threading.Thread(target=self._compile, name="kernels", daemon=True)
@@ -35,7 +39,7 @@ class ScoringKernels:
         """Return why nothing can be scored yet, or None."""
         if self._loaded.is_set():
             return None
-        return self._failure or f"are being compiled: {progress(SCORING)}"
+        return self._failure or f"are being compiled: {progress(self._parts)}"
 
     def require(self) -> None:
         """Refuse a request that comes too early.
@@ -53,14 +57,14 @@ class ScoringKernels:
             self._thread.join()
 
     def _load(self) -> None:
-        warm_up(SCORING)
+        warm_up(self._parts)
         self._loaded.set()
 
     def _compile(self) -> None:
-        _log.info("kernels.compiling", parts=len(SCORING))
+        _log.info("kernels.compiling", parts=len(self._parts))
         try:
             # A worker beside this process compiles the same parts first, with all processors.
-            compile_kernels(SCORING, processes=1, stopped=self._stopped.is_set)
+            compile_kernels(self._parts, processes=1, stopped=self._stopped.is_set)
             if not self._stopped.is_set():
                 self._load()
                 _log.info("kernels.compiled")

@@ -1,10 +1,11 @@
 """Kernels compiled before somebody waits for them: in child processes, then loaded from the disk cache."""
 
 from core.warm_up.compilation import Progress, compile_kernels, progress
-from core.warm_up.parts import DEMO, PARTS, SCORING, Part, missing, warm_up
+from core.warm_up.parts import DEMO, FORESTS, PARTS, SCORING, Part, missing, warm_up
 
 __all__ = [
     "DEMO",
+    "FORESTS",
     "PARTS",
     "SCORING",
     "Part",

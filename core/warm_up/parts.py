@@ -42,7 +42,8 @@ class Part:
         getattr(importlib.import_module(f"core.{self.package}.warm_up"), self.function)()
 
 
-SCORING = (Part("json_values", "features"), Part("scoring", "requests"), Part("scorers", "requests"))
+FORESTS = (Part("json_values", "features"), Part("scoring", "requests"))
+SCORING = (*FORESTS, Part("scorers", "requests"))
 
 # The longest chain begins first. Two processes take about the same time then as half of one.
 PARTS = (
@@ -70,8 +71,9 @@ PARTS = (
 
 # `rankery demo` makes its data, trains trees on two pairwise losses, compares them and ranks a query.
 _NOT_IN_DEMO = (
-    *("data.letor", "data.others", "export.parity", "inspection.shuffles", "losses.long_queries"),
-    *("losses.others", "metrics.others", "scoring.leaves", "training.draws"),
+    *("data.letor", "data.others", "diagnostics.losses", "doctor.comparison", "evaluation.bootstrap"),
+    *("export.parity", "inspection.shuffles", "losses.long_queries", "losses.others", "metrics.others"),
+    *("scorers.requests", "scoring.leaves", "training.draws"),
 )
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
 
