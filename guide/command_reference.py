@@ -17,8 +17,7 @@ Rules for all commands; each command has a page.
 **Service.** A command uses the service at `--url` (`RANKERY_URL`). Without one, it uses the running
 service of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. Where none runs,
 it ends within a second and names the command that starts one. Only `rankery train FILE` and `rankery
-demo` start a service for their own time. If the service has keys, set `RANKERY_API_KEY`. See
-[decision 79](../../adr/0079-only-a-training-of-a-file-brings-a-service.md).
+demo` start a service for their own time. If the service has keys, set `RANKERY_API_KEY`.
 
 **Programs.** With `--json` standard output is JSON only; progress and warnings go to standard error, and
 `--quiet` leaves them out. Exit codes: 0 success; 1 refused or failed, with one sentence; 2 invalid command

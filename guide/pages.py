@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from guide import catalogue, command_reference, decisions, interface, palette, python_reference
+from guide import catalogue, command_reference, interface, palette, python_reference
 from guide.formulas import replace_formulas
 from guide.pictures import PICTURES
 from guide.screenshots import figures as screenshots
@@ -31,9 +31,9 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of `docs/`, with their placeholders replaced, and those made from the code."""
+    """Write the pages of `docs/` but for decisions, placeholders replaced, and those made from the code."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(_WRITTEN, folder)
+    shutil.copytree(_WRITTEN, folder, ignore=shutil.ignore_patterns("adr"))
     if screenshots.FOLDER.is_dir():
         shutil.copytree(screenshots.FOLDER, folder / screenshots.PLACE)
     for page in folder.rglob("*.md"):
@@ -59,7 +59,6 @@ def _generated_files() -> dict[str, str]:
         **interface.pages(),
         **python_reference.pages(),
         **command_reference.pages(),
-        **decisions.pages(),
         "stylesheets/palette.css": palette.stylesheet(),
         "favicon.svg": palette.favicon(),
     }

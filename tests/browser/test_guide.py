@@ -22,7 +22,6 @@ PAGES = (
     "reference/client/",
     "reference/commands/jobs/",
     "architecture/",
-    "adr/",
 )
 LOOKS = pytest.mark.parametrize(
     "look", [("dark", 375), pytest.param(("light", 1280), marks=pytest.mark.slow)], ids=["dark", "light"]
@@ -46,16 +45,15 @@ def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int], path: s
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # some sixty pages
 def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> None:
-    """Axe finds nothing serious in the text of any page; one decision stands for all.
+    """Axe finds nothing serious in the text of any page.
 
     What surrounds the text is the same everywhere: it is looked at with a page of each kind.
     """
     folders = (page.parent.relative_to(built_guide) for page in built_guide.rglob("index.html"))
     pages = {f"{folder}/".removeprefix("./") for folder in folders}
-    decisions = sorted(page for page in pages if page.startswith("adr/0"))
     assert set(PAGES) <= pages
     barriers: dict[str, list[str]] = {}
-    for path in sorted(pages - set(decisions[1:]) - set(PAGES)):
+    for path in sorted(pages - set(PAGES)):
         visit.open("/guide/" + path)
         barriers[path] = visit.barriers(within="article")
     assert {path: found for path, found in barriers.items() if found} == {}

@@ -72,10 +72,11 @@ def test_the_site_generator_reads_plain_markdown() -> None:
 
 
 def test_no_page_waits_for_a_replacement(tmp_path: Path) -> None:
-    """Every line that asks the code for something is replaced, and every page of `docs/` is there."""
+    """Every placeholder is replaced, every page of `docs/` is in the guide, and no decision is."""
     write_pages(tmp_path / "pages")
     written = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
-    assert all((tmp_path / "pages" / page).is_file() for page in written)
+    shown = {page for page in written if (tmp_path / "pages" / page).is_file()}
+    assert shown == {page for page in written if page.parts[0] != "adr"}
     for page in (tmp_path / "pages").rglob("*.md"):
         assert re.findall(r"^ *![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
 

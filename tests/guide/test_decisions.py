@@ -1,0 +1,30 @@
+"""The decisions of `docs/adr`: numbered once, titled, in the index, linked to files that exist."""
+
+import re
+
+from tests.guide.conftest import ROOT
+
+_FOLDER = ROOT / "docs" / "adr"
+_LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<target>[^)#]+)(?:#[^)]*)?\)")
+
+
+def test_the_index_lists_every_decision_by_its_title() -> None:
+    """Each file is in `README.md` once, by the number and title of its first line; numbers are unique."""
+    decisions = sorted(_FOLDER.glob("0*.md"))
+    listed = [
+        (found["target"], found["text"]) for found in _LINK.finditer((_FOLDER / "README.md").read_text())
+    ]
+    entries = sorted(entry for entry in listed if entry[1].partition(".")[2])
+    titles = [(path.name, path.read_text().splitlines()[0].removeprefix("# ")) for path in decisions]
+    assert entries == titles
+    for name, title in titles:
+        assert name[:4] == title.partition(".")[0].zfill(4), name
+        assert "**Decision.**" in (_FOLDER / name).read_text(), name
+    assert len({name[:4] for name, _ in titles}) == len(titles)
+
+
+def test_links_of_decisions_lead_to_files() -> None:
+    """A link between decisions names a file beside it."""
+    for path in _FOLDER.glob("*.md"):
+        for found in _LINK.finditer(path.read_text()):
+            assert (_FOLDER / found["target"]).is_file(), (path.name, found["target"])
