@@ -47,6 +47,13 @@ def test_every_campaign_is_in_the_table() -> None:
     }
 
 
+def test_every_benchmark_is_in_the_table_of_the_guide() -> None:
+    """Each target `bench-…` of the Makefile has a row, and each row a target."""
+    targets = set(re.findall(r"^(bench-[a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert set(re.findall(r"\| `(bench-[a-z-]+)` \|$", page, re.MULTILINE)) == targets
+
+
 def test_every_folder_of_tests_is_in_the_table() -> None:
     """By itself, or by folders and files within."""
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")} - {ROOT / "tests"}
