@@ -1,6 +1,8 @@
-"""CONTRIBUTING says what proves what, and where."""
+"""The tables of CONTRIBUTING: tests, folders and layers."""
 
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -59,3 +61,34 @@ def test_every_folder_of_tests_is_in_the_table() -> None:
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")} - {ROOT / "tests"}
     held = {ROOT / name for name in SHORT if name.startswith("tests/")}
     assert [each for each in folders if not any(each.is_relative_to(name) for name in held)] == []
+
+
+def _rows() -> list[set[str]]:
+    """Return the folders and modules of each row of the table of layers."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text.partition("| folder or module |")[2].partition("\n\n")[0]
+    return [
+        {name.rstrip("/") for name in _NAMED.findall(row.split("|")[1])} for row in table.splitlines()[2:]
+    ]
+
+
+def test_every_folder_is_in_the_table_of_layers() -> None:
+    """Those at the top, and those within the four packages; what is named exists."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    parents = [Path(line).parents for line in listed.splitlines()]
+    folders = {str(each[-2]) for each in parents if len(each) > 1}
+    packages = {"app", "core", "rankery", "worker"}
+    folders |= {str(each[-3]) for each in parents if len(each) > 2 and str(each[-2]) in packages}
+    named = set().union(*_rows())
+    assert folders - named == set()
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_rows_are_in_the_order_of_the_import_contracts() -> None:
+    """Each layer of the features, of the worker and of the core is a row, from the top down."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    rows = [{name.removesuffix(".py").replace("/", ".") for name in row} for row in _rows()]
+    for contract in (each for each in contracts if each["type"] == "layers"):
+        layers = [set(re.split(r" \| ", layer)) for layer in contract["layers"]]
+        layers = [layer for layer in layers if all(name.count(".") == 1 for name in layer)]
+        assert [row for row in rows if row in layers] == layers, contract["name"]
