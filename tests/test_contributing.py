@@ -5,6 +5,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from tests.requirements import require_program
+
 ROOT = Path(__file__).parents[1]
 _NAMED = re.compile(r"`([^`]+)`")
 _SLOW = re.compile(r"\bmark\.slow\b")
@@ -74,7 +76,9 @@ def _rows() -> list[set[str]]:
 
 def test_every_folder_is_in_the_table_of_layers() -> None:
     """Those at the top, and those within the four packages; what is named exists."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [require_program("git", "git"), "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     parents = [Path(line).parents for line in listed.splitlines()]
     folders = {str(each[-2]) for each in parents if len(each) > 1}
     packages = {"app", "core", "rankery", "worker"}
