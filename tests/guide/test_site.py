@@ -81,6 +81,12 @@ def test_no_page_waits_for_a_replacement(tmp_path: Path) -> None:
         assert re.findall(r"^ *![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
 
 
+def test_no_page_is_long() -> None:
+    """A page of the guide has at most 2,000 words; a longer one is two subjects, or repeats another page."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "adr"]
+    assert {page.name for page in pages if len(page.read_text().split()) > 2000} == set()
+
+
 def test_every_problem_has_a_way_out() -> None:
     """The page of troubles knows every kind of problem, by the last part of its type and its title."""
     kinds = [*KINDS.values(), *_HTTP_KINDS.values()]
