@@ -183,6 +183,9 @@ class Conventions(Answer):
     max_documents: int | None = None
     """So many documents of each query's ranking count, all when null"""
 
+    judged_only: bool = False
+    """Whether documents that are not judged, or below 0, are left out of rankings"""
+
 
 class Corpus(Answer):
     """Which public corpus a dataset is, by the counts that papers print."""
@@ -1454,6 +1457,9 @@ class NamedConventions(Answer):
     max_documents: int | None = None
     """So many documents of each query's ranking count, all when null"""
 
+    judged_only: bool = False
+    """Whether documents that are not judged, or below 0, are left out of rankings"""
+
     preset: Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | None = (
         None
     )
@@ -2530,7 +2536,7 @@ class RankingPage(Answer):
 class RefusedObject(Answer):
     """An object that is not deleted, with what needs it."""
 
-    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"]
+    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
     id: str
     name: str
     holders: list[Holder]
@@ -2994,7 +3000,7 @@ class TrainingRanking(Answer):
 class TrashedObject(Answer):
     """An object in the trash."""
 
-    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment"]
+    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
     id: str
     name: str
     project: str | None = None

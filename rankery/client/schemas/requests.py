@@ -220,6 +220,9 @@ class ContractRequest(TypedDict):
     max_documents: NotRequired[int | None]
     """Only so many documents of each query's ranking count, all when null: trec_eval's -M"""
 
+    judged_only: NotRequired[bool | None]
+    """Leave documents that are not judged, or below 0, out of rankings: trec_eval's -J"""
+
 
 Contract: TypeAlias = Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | ContractRequest
 """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
@@ -238,6 +241,9 @@ class DatasetSelection(TypedDict):
 
     ids: list[str]
     """Ids of datasets"""
+
+    permanently: NotRequired[bool]
+    """Whether the bytes are freed at once, past the trash"""
 
 
 class DeleteRequestComparisonFilter(TypedDict):
@@ -2112,6 +2118,9 @@ class WeightedSumScorer(TypedDict):
 
     weights: NotRequired[list[float] | None]
     """Factors of their scores; fitted to the first metric on the validation data when null."""
+
+    shrinkage: NotRequired[Literal["cross-validated", "none"]]
+    """How far fitted weights are shrunk towards equal ones: as cross-validation over the validation queries shows, or not at all."""
 
 
 Scorer: TypeAlias = TreesScorer | LinearScorer | MlpScorer | WeightedSumScorer | None

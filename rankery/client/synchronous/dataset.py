@@ -119,13 +119,17 @@ class Dataset(DatasetView, Resource):
             )
         return target
 
-    def delete(self) -> None:
-        """Remove it; what was trained or measured on it stays.
+    def delete(self, *, permanently: bool = False) -> None:
+        """Move it to the trash, from which `client.restore` brings it back; what was trained on it stays.
+
+        Args:
+            permanently: Free its bytes at once instead.
 
         Raises:
-            RankeryApiError: A job or a gate uses it.
+            RankeryApiError: A job or a gate uses it; the problem lists which.
         """
-        self._client.transport.request("DELETE", self._path)
+        parameters = {"permanently": permanently or None}
+        self._client.transport.request("DELETE", self._path, parameters=parameters)
 
     def queries(self, prefix: str | None = None) -> Pages[QueryEntry]:
         """List its queries, in its order.

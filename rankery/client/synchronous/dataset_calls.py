@@ -152,10 +152,15 @@ class DatasetCalls(DatasetReferences):
         """
         return self._bound(Dataset, self.transport.get(f"/v1/datasets/{dataset_id}"))
 
-    def delete_dataset(self, dataset: str | HasId) -> None:
-        """Remove a dataset; what was trained or measured on it stays.
+    def delete_dataset(self, dataset: str | HasId, *, permanently: bool = False) -> None:
+        """Move a dataset to the trash, from which `restore` brings it back; what was trained on it stays.
+
+        Args:
+            dataset: The dataset, or its id.
+            permanently: Free its bytes at once instead.
 
         Raises:
             RankeryApiError: A job or a gate uses it, or there is none.
         """
-        self.transport.request("DELETE", f"/v1/datasets/{id_of(dataset)}")
+        parameters = {"permanently": permanently or None}
+        self.transport.request("DELETE", f"/v1/datasets/{id_of(dataset)}", parameters=parameters)

@@ -110,7 +110,8 @@ class LifecycleCalls(Calls):
         """List what is in the trash, latest first.
 
         Args:
-            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection` or `experiment`.
+            kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
+                `study` or `dataset`.
         """
         return Pages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 

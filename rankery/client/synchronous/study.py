@@ -117,9 +117,17 @@ class Study(StudyView, Resource):
             self._client.transport.create(f"{self._path}/clone", dict(changes)), self._client
         )
 
-    def delete(self) -> None:
-        """Delete the study with its trials; its models, comparison and jobs stay."""
-        self._client.transport.request("DELETE", self._path, repeatable=True)
+    def delete(self, *, permanently: bool = False) -> None:
+        """Move it with its trials to the trash, from which `client.restore` brings it back; its jobs stay.
+
+        Args:
+            permanently: Free its bytes at once instead.
+
+        Raises:
+            RankeryApiError: It has not ended.
+        """
+        parameters = {"permanently": permanently or None}
+        self._client.transport.request("DELETE", self._path, parameters=parameters, repeatable=True)
 
     def importance(self) -> StudyImportance:
         """Return which parameters decide the value of a trial."""
