@@ -18,7 +18,7 @@ from rankery.cli.texts import object_of_file, settings
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
-    from rankery.client.synchronous.schedule import Schedule
+    from rankery.client.synchronous.schedules import Schedule
 
 schedules = typer.Typer(help="Retrain, and check for drift, by the clock.", no_args_is_help=True)
 

@@ -2,18 +2,15 @@
 
 from rankery.client.arguments import CandidateColumns, Columns, ExportOptions
 from rankery.client.asynchronous.client import AsyncClient
-from rankery.client.asynchronous.comparison import AsyncComparison
 from rankery.client.asynchronous.dataset import AsyncDataset
-from rankery.client.asynchronous.evaluation import AsyncEvaluation
-from rankery.client.asynchronous.experiment import AsyncExperiment
-from rankery.client.asynchronous.grid import AsyncGrid
-from rankery.client.asynchronous.job import AsyncJob
-from rankery.client.asynchronous.model import AsyncModel
+from rankery.client.asynchronous.experiments import AsyncExperiment
+from rankery.client.asynchronous.job import AsyncJob, AsyncModel
+from rankery.client.asynchronous.job_calls import AsyncGrid
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.ranking import AsyncRanking
-from rankery.client.asynchronous.schedule import AsyncSchedule
-from rankery.client.asynchronous.study import AsyncStudy
-from rankery.client.asynchronous.webhook import AsyncWebhook
+from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
+from rankery.client.asynchronous.schedules import AsyncSchedule
+from rankery.client.asynchronous.studies import AsyncStudy
+from rankery.client.asynchronous.webhooks import AsyncWebhook
 from rankery.client.listing import Listing
 from rankery.client.schemas.requests import (
     Contract,
@@ -27,18 +24,15 @@ from rankery.client.schemas.requests import (
     Validation,
 )
 from rankery.client.synchronous.client import Client
-from rankery.client.synchronous.comparison import Comparison
 from rankery.client.synchronous.dataset import Dataset
-from rankery.client.synchronous.evaluation import Evaluation
-from rankery.client.synchronous.experiment import Experiment
-from rankery.client.synchronous.grid import Grid
-from rankery.client.synchronous.job import Job
-from rankery.client.synchronous.model import Model
+from rankery.client.synchronous.experiments import Experiment
+from rankery.client.synchronous.job import Job, Model
+from rankery.client.synchronous.job_calls import Grid
 from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.ranking import Ranking
-from rankery.client.synchronous.schedule import Schedule
-from rankery.client.synchronous.study import Study
-from rankery.client.synchronous.webhook import Webhook
+from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
+from rankery.client.synchronous.schedules import Schedule
+from rankery.client.synchronous.studies import Study
+from rankery.client.synchronous.webhooks import Webhook
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
 from rankery.client.views.inspection import Inspection

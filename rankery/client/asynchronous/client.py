@@ -8,19 +8,17 @@ import httpx
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
 from rankery.client.asynchronous.event_calls import AsyncEventCalls
-from rankery.client.asynchronous.experiment_calls import AsyncExperimentCalls
+from rankery.client.asynchronous.experiments import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
 from rankery.client.asynchronous.lifecycle_calls import AsyncLifecycleCalls
 from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
-from rankery.client.asynchronous.project_calls import AsyncProjectCalls
-from rankery.client.asynchronous.ranking_calls import AsyncRankingCalls
-from rankery.client.asynchronous.schedule_calls import AsyncScheduleCalls
+from rankery.client.asynchronous.schedules import AsyncScheduleCalls
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
-from rankery.client.asynchronous.study_calls import AsyncStudyCalls
+from rankery.client.asynchronous.studies import AsyncStudyCalls
 from rankery.client.asynchronous.training_calls import AsyncTrainingCalls
 from rankery.client.asynchronous.transport import AsyncTransport
-from rankery.client.asynchronous.webhook_calls import AsyncWebhookCalls
+from rankery.client.asynchronous.webhooks import AsyncWebhookCalls
 from rankery.client.resumable import RESUMABLE_BYTES
 
 
@@ -31,11 +29,9 @@ class AsyncClient(
     AsyncModelCalls,
     AsyncExportCalls,
     AsyncScoringCalls,
-    AsyncRankingCalls,
     AsyncExperimentCalls,
     AsyncStudyCalls,
     AsyncLifecycleCalls,
-    AsyncProjectCalls,
     AsyncEventCalls,
     AsyncWebhookCalls,
     AsyncScheduleCalls,
@@ -75,13 +71,15 @@ class AsyncClient(
         resumable_bytes: int = RESUMABLE_BYTES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self.transport = AsyncTransport(
-            base_url,
-            api_key=api_key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            resumable_bytes=resumable_bytes,
-            transport=transport,
+        super().__init__(
+            AsyncTransport(
+                base_url,
+                api_key=api_key,
+                timeout_seconds=timeout_seconds,
+                retries=retries,
+                resumable_bytes=resumable_bytes,
+                transport=transport,
+            )
         )
 
     @property

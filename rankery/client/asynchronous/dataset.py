@@ -25,11 +25,13 @@ class AsyncDataset(DatasetView, AsyncResource):
         Returns:
             This dataset.
         """
-        return self._take(await self._client.transport.get(self._path))
+        return self._take(await self._transport.get(self._path))
 
     async def job(self) -> AsyncJob | None:
         """Return the job that reads the dataset, or None."""
-        return None if self.job_id is None else await self._client.job(self.job_id)
+        if self.job_id is None:
+            return None
+        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
 
     async def wait(
         self,
@@ -69,7 +71,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         Raises:
             RankeryApiError: It is not invalid, or its bytes are gone.
         """
-        found = await self._client.transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        found = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
 
     async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
@@ -83,7 +85,7 @@ class AsyncDataset(DatasetView, AsyncResource):
             This dataset.
         """
         body = given({"name": name}) | chosen({"project": project})
-        return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
+        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
 
     async def download(
         self,
@@ -111,7 +113,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         """
         target = Path(path)
         with downloaded(f"downloading {target.name}", progress) as on_bytes:
-            await self._client.transport.download(
+            await self._transport.download(
                 "GET", f"{self._path}/download", target, parameters={"format": format}, on_bytes=on_bytes
             )
         return target
@@ -126,7 +128,7 @@ class AsyncDataset(DatasetView, AsyncResource):
             RankeryApiError: A job or a gate uses it; the problem lists which.
         """
         parameters = {"permanently": permanently or None}
-        await self._client.transport.request("DELETE", self._path, parameters=parameters)
+        await self._transport.request("DELETE", self._path, parameters=parameters)
 
     def queries(self, prefix: str | None = None) -> AsyncPages[QueryEntry]:
         """List its queries, in its order.
@@ -135,7 +137,7 @@ class AsyncDataset(DatasetView, AsyncResource):
             prefix: Only those whose ids begin so.
         """
         path = f"{self._path}/queries"
-        return AsyncPages(self._client.transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
+        return AsyncPages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
     async def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
@@ -149,11 +151,11 @@ class AsyncDataset(DatasetView, AsyncResource):
             RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{part_of_address(query_id)}"
-        return read(Query, await self._client.transport.get(path, offset=offset, limit=limit))
+        return read(Query, await self._transport.get(path, offset=offset, limit=limit))
 
     async def features(self) -> FeatureProfiles:
         """Return the profile of each feature."""
-        return read(FeatureProfiles, await self._client.transport.get(f"{self._path}/features"))
+        return read(FeatureProfiles, await self._transport.get(f"{self._path}/features"))
 
     async def corpus(self) -> Corpus:
         """Return which public corpus it is, by the counts that papers print.
@@ -161,7 +163,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         Raises:
             RankeryApiError: It has not been read yet.
         """
-        return read(Corpus, await self._client.transport.get(f"{self._path}/corpus"))
+        return read(Corpus, await self._transport.get(f"{self._path}/corpus"))
 
     @property
     def _path(self) -> str:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from time import monotonic
 from typing import Any
 
-from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.event_lines import EventLines
 from rankery.client.frames.cells import warn
 from rankery.client.reading import read

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing_extensions import Unpack
 
 from rankery.client.arguments import ExportOptions
-from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.display.progress import downloaded
 from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, address_of, id_of

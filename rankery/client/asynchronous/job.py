@@ -1,27 +1,44 @@
-"""Jobs: wait for, follow and cancel them, and fetch their results."""
+"""Jobs, and the models that they make."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from rankery.client.asynchronous.deletable import AsyncDeletable
+import httpx
+
+from rankery.client.arguments import CandidateColumns, ExportOptions
+from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, move_alias
+from rankery.client.asynchronous.export_calls import AsyncExportCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncDeletable
+from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
+from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.display.progress import followed
-from rankery.client.reading import read
+from rankery.client.frames.incoming import Frame, LazyFrame
+from rankery.client.listing import Listing
+from rankery.client.reading import Document, read
+from rankery.client.references import HasId, address_of
+from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
+from rankery.client.schemas.requests import GateRequest
 from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
+from rankery.client.views.importance import Importance
+from rankery.client.views.inspection import Inspection
 from rankery.client.views.job import JobView
+from rankery.client.views.model import ModelView
 from rankery.errors import JobFailed, JobRefused
 
 if TYPE_CHECKING:
-    from rankery.client.asynchronous.comparison import AsyncComparison
-    from rankery.client.asynchronous.evaluation import AsyncEvaluation
-    from rankery.client.asynchronous.model import AsyncModel
-    from rankery.client.asynchronous.ranking import AsyncRanking
-    from rankery.client.views.inspection import Inspection
+    import numpy as np
+    from numpy.typing import ArrayLike
+
 
 _LONGEST_INTERVAL_SECONDS = 2.0
 _SLOWER = 1.1
+_INTERVAL_SECONDS = 0.5  # between two questions about all jobs of a list
 
 
 class AsyncJob(JobView, AsyncDeletable):
@@ -42,7 +59,7 @@ class AsyncJob(JobView, AsyncDeletable):
         Returns:
             This job.
         """
-        return self._take(await self._client.transport.get(self._path))
+        return self._take(await self._transport.get(self._path))
 
     async def wait(
         self,
@@ -96,7 +113,7 @@ class AsyncJob(JobView, AsyncDeletable):
             RankeryApiError: It has ended already.
         """
         path = f"{self._path}/cancel"
-        response = await self._client.transport.request("POST", path, repeatable=False)
+        response = await self._transport.request("POST", path, repeatable=False)
         return self._take(response.json())
 
     async def change(
@@ -120,7 +137,7 @@ class AsyncJob(JobView, AsyncDeletable):
         """
         body = chosen({"name": name, "notes": notes, "project": project})
         body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
+        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
 
     async def history(self, after: int = 0) -> History:
         """Return a training's learning curves.
@@ -128,7 +145,7 @@ class AsyncJob(JobView, AsyncDeletable):
         Args:
             after: Leave out iterations up to this one.
         """
-        return read(History, await self._client.transport.get(f"{self._path}/history", after=after))
+        return read(History, await self._transport.get(f"{self._path}/history", after=after))
 
     async def model(self) -> "AsyncModel":
         """Return the model that the job made.
@@ -136,45 +153,216 @@ class AsyncJob(JobView, AsyncDeletable):
         Raises:
             NothingMade: There is none (yet).
         """
-        return await self._client.model(await self._made("model_id"))
+        return AsyncModel.of(await self._made("model_id", "models"), self._transport)
 
-    async def evaluation(self) -> "AsyncEvaluation":
+    async def evaluation(self) -> AsyncEvaluation:
         """Return the evaluation that the job made; a training makes one where it has a test dataset.
 
         Raises:
             NothingMade: There is none (yet).
         """
-        return await self._client.evaluation(await self._made("evaluation_id"))
+        return AsyncEvaluation.of(await self._made("evaluation_id", "evaluations"), self._transport)
 
-    async def comparison(self) -> "AsyncComparison":
+    async def comparison(self) -> AsyncComparison:
         """Return the comparison that the job made.
 
         Raises:
             NothingMade: There is none (yet).
         """
-        return await self._client.comparison(await self._made("comparison_id"))
+        return AsyncComparison.of(await self._made("comparison_id", "comparisons"), self._transport)
 
-    async def ranking(self) -> "AsyncRanking":
+    async def ranking(self) -> AsyncRanking:
         """Return the ranking that the job made.
 
         Raises:
             NothingMade: There is none (yet).
         """
-        return await self._client.ranking(await self._made("ranking_id"))
+        return AsyncRanking.of(await self._made("ranking_id", "rankings", limit=1), self._transport)
 
-    async def inspection(self) -> "Inspection":
+    async def inspection(self) -> Inspection:
         """Return the inspection that the job made.
 
         Raises:
             NothingMade: There is none (yet).
         """
-        return await self._client.inspection(await self._made("inspection_id"))
+        return read(Inspection, await self._made("inspection_id", "inspections"))
 
-    async def _made(self, name: str) -> str:
+    async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
+        """Fetch what the job made, by the field of its result that has the id."""
         if not self.has_ended:
             await self.refresh()
-        return self.made(name)
+        return await self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)
 
     @property
     def _path(self) -> str:
         return f"/v1/jobs/{self.id}"
+
+
+class AsyncModel(ModelView, AsyncDeletable):
+    """A version of a model, as last fetched from the service."""
+
+    async def refresh(self) -> Self:
+        """Fetch the current state of the model and its aliases.
+
+        Returns:
+            This model.
+        """
+        return self._take(await self._transport.get(self._path))
+
+    async def importance(self) -> Importance:
+        """Return the gains and split counts of its features."""
+        return read(Importance, await self._transport.get(f"{self._path}/importance"))
+
+    async def predict(
+        self,
+        candidates: "Frame | LazyFrame | Mapping[str, Any] | ArrayLike",
+        *,
+        columns: CandidateColumns | None = None,
+        allow_absent_features: bool = False,
+    ) -> "np.ndarray[Any, Any]":
+        """Return the score of each document, (n_documents,), in the order of the rows given.
+
+        Args:
+            candidates: A data frame, a dictionary of columns or an array; see `client.score`.
+            columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
+            allow_absent_features: Count features without a column as missing values.
+
+        Raises:
+            DataUnusable: The candidates cannot be sent.
+            RankeryApiError: They do not fit the model.
+        """
+        return await AsyncScoringCalls(self._transport).score(
+            self, candidates, columns=columns, allow_absent_features=allow_absent_features
+        )
+
+    async def tree(self, index: int, *, root: int | None = None, depth: int | None = None) -> ModelTree:
+        """Return one of its trees, nested.
+
+        Args:
+            index: Which, from 0.
+            root: The node to begin at.
+            depth: Levels to show.
+
+        Raises:
+            RankeryApiError: There is no such tree.
+        """
+        path = f"{self._path}/trees/{index}"
+        return read(ModelTree, await self._transport.get(path, root=root, depth=depth))
+
+    def inspections(self) -> AsyncPages[InspectionEntry]:
+        """List its inspections, newest first."""
+        path = f"{self._path}/inspections"
+        return AsyncPages(self._transport, path, lambda one: read(InspectionEntry, one))
+
+    async def change(
+        self,
+        *,
+        title: str | Unset | None = UNSET,
+        description: str | Unset | None = UNSET,
+        tags: Mapping[str, str | None] | None = None,
+        project: str | Unset | None = UNSET,
+    ) -> Self:
+        """Change what people read of it; omitted fields stay.
+
+        Args:
+            title: Display name of this version; none if None.
+            description: In the place of the one that it has.
+            tags: Tags to set; those that are None go, all others stay. `keep` holds it against retention.
+            project: The project of all versions of its name; none if None.
+
+        Returns:
+            This model.
+        """
+        body = chosen({"title": title, "description": description, "project": project})
+        body |= {} if tags is None else {"tags": dict(tags)}
+        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
+
+    async def gate(self, alias: str) -> GateView:
+        """Return the promotion gate of an alias of its name; see `client.gate`."""
+        return await AsyncAliasCalls(self._transport).gate(self.name, alias)
+
+    async def set_gate(self, alias: str, gate: GateRequest) -> GateView:
+        """Set the promotion gate of an alias of its name; see `client.set_gate`."""
+        return await AsyncAliasCalls(self._transport).set_gate(self.name, alias, gate)
+
+    async def remove_gate(self, alias: str) -> None:
+        """Delete the promotion gate of an alias of its name."""
+        await AsyncAliasCalls(self._transport).remove_gate(self.name, alias)
+
+    async def set_alias(self, alias: str) -> Self | AsyncJob:
+        """Point an alias such as `champion` at this version; see `client.set_alias`."""
+        response = await move_alias(self._transport, self.name, alias, self.version)
+        if response.status_code == httpx.codes.ACCEPTED:
+            return AsyncJob.of(response.json(), self._transport)
+        return self._take(response.json())
+
+    async def reproduce(self) -> AsyncJob:
+        """Reproduce its training; see `client.reproduce`."""
+        path = f"/v1/models/{address_of(self)}/reproduce"
+        return AsyncJob.of(await self._transport.create(path), self._transport)
+
+    async def export(
+        self,
+        format: str,
+        path: Path | str,
+        *,
+        archive: bool = False,
+        progress: bool | None = None,
+        **options: Unpack[ExportOptions],
+    ) -> Path:
+        """Export it to a file for another engine.
+
+        Args:
+            format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            path: The file; it appears when it is complete.
+            archive: Write a zip with the proof and how to install it beside the model.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            **options: What the format takes; see `client.export`.
+
+        Returns:
+            The file.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+            FileUnusable: The file cannot be written.
+        """
+        return await AsyncExportCalls(self._transport).export(
+            self, format, path, archive=archive, progress=progress, **options
+        )
+
+    async def parity(
+        self, format: str, *, dataset: str | HasId | None = None, **options: Unpack[ExportOptions]
+    ) -> ExportParity:
+        """Return the proof of an export: written, read back and evaluated as the engine does.
+
+        Args:
+            format: The export's format.
+            dataset: Documents to compare over; the model's own when left out.
+            **options: As in the export.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+        """
+        return await AsyncExportCalls(self._transport).parity(self, format, dataset=dataset, **options)
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/models/{self.id}"
+
+
+async def wait_all(
+    jobs: Sequence[AsyncJob], *, timeout_seconds: float | None = None, progress: bool | None = None
+) -> Listing[AsyncJob]:
+    """Wait until all jobs have ended; see `client.wait_all`."""
+    deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+    left = list(jobs)
+    with followed(jobs, progress) as show:
+        while left:
+            for job in left:
+                show(await job.refresh())
+            left = [job for job in left if not job.has_ended]
+            if left and deadline is not None and monotonic() > deadline:
+                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs go on after {timeout_seconds:g} s")
+            if left:
+                await asyncio.sleep(_INTERVAL_SECONDS)
+    return Listing(jobs)

@@ -1,19 +1,42 @@
-"""Calls about jobs."""
+"""Calls about jobs, and the jobs of a grid."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from time import monotonic
-from typing import Any
+from typing import Any, Self
 
-from rankery.client.asynchronous.calls import AsyncCalls
-from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job import AsyncJob, wait_all
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.display.progress import followed
+from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.listing import Listing
 from rankery.client.reading import given
 from rankery.client.schemas.requests import RepeatsRequest
+from rankery.client.views.grid import GridView
 
-_INTERVAL_SECONDS = 0.5
+
+class AsyncGrid(GridView[AsyncJob]):
+    """The trainings of a grid.
+
+    Example:
+        ```python
+        grid = await client.grid("web", dataset, {"num_leaves": [15, 31]}, validation=0.2)
+        print((await grid.wait()).best)
+        ```
+    """
+
+    async def wait(self, *, timeout_seconds: float | None = None, progress: bool | None = None) -> Self:
+        """Wait until all trainings have ended, well or not, with a bar for each.
+
+        Args:
+            timeout_seconds: Give up after so long; None waits for ever.
+            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            This grid.
+
+        Raises:
+            TimeoutError: They have not all ended in time.
+        """
+        await wait_all(self.jobs, timeout_seconds=timeout_seconds, progress=progress)
+        return self
 
 
 class AsyncJobCalls(AsyncCalls):
@@ -95,15 +118,4 @@ class AsyncJobCalls(AsyncCalls):
         Raises:
             TimeoutError: They have not all ended in time.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        left = list(jobs)
-        with followed(jobs, progress) as show:
-            while left:
-                for job in left:
-                    show(await job.refresh())
-                left = [job for job in left if not job.has_ended]
-                if left and deadline is not None and monotonic() > deadline:
-                    raise TimeoutError(f"{len(left)} of {len(jobs)} jobs go on after {timeout_seconds:g} s")
-                if left:
-                    await asyncio.sleep(_INTERVAL_SECONDS)
-        return Listing(jobs)
+        return await wait_all(jobs, timeout_seconds=timeout_seconds, progress=progress)

@@ -1,10 +1,11 @@
-"""Calls that label, delete, restore and measure what a service keeps."""
+"""Calls about projects, labels, deletion and storage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.listing import Listing
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
 from rankery.client.unset import UNSET, Unset, chosen
@@ -16,6 +17,7 @@ from rankery.client.views.lifecycle import (
     StorageView,
     TrashedObjectView,
 )
+from rankery.client.views.project import ProjectView
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal[
@@ -25,6 +27,11 @@ Deletable: TypeAlias = Literal[
 
 class AsyncLifecycleCalls(AsyncCalls):
     """Calls that label, delete, restore and measure what a service keeps."""
+
+    async def projects(self) -> Listing[ProjectView]:
+        """Return the projects, in alphabetical order, with how much each has."""
+        answer = await self.transport.get("/v1/projects")
+        return Listing(read(ProjectView, one) for one in answer["items"])
 
     async def delete(
         self,

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack
 
 from rankery.client.arguments import Columns, JobLabels
-from rankery.client.asynchronous.comparison import AsyncComparison
 from rankery.client.asynchronous.dataset_references import DatasetSource
-from rankery.client.asynchronous.evaluation import AsyncEvaluation
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.system_calls import AsyncSystemCalls, System
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
@@ -251,3 +250,23 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             RankeryApiError: There is none of this id.
         """
         return read(Inspection, await self.transport.get(f"/v1/inspections/{inspection_id}"))
+
+    def rankings(
+        self, *, dataset: str | HasId | None = None, uploaded: bool | None = None
+    ) -> AsyncPages[AsyncRanking]:
+        """List stored rankings, newest first.
+
+        Args:
+            dataset: Only those of its queries.
+            uploaded: Only those of other systems, or only those of models.
+        """
+        dataset_id = None if dataset is None else id_of(dataset)
+        return self._pages(AsyncRanking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
+
+    async def ranking(self, ranking_id: str) -> AsyncRanking:
+        """Return a stored ranking; `queries` lists its documents.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncRanking, await self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))

@@ -1,29 +1,30 @@
-"""Resources of the service, bound to their client."""
+"""Base of the client's resources and calls."""
 
-from typing import TYPE_CHECKING, Any, Self
+from abc import abstractmethod
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, PrivateAttr
 
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.reading import read
-
-if TYPE_CHECKING:
-    from rankery.client.asynchronous.client import AsyncClient
+from rankery.client.views.lifecycle import DeletionView
 
 
 class AsyncResource(BaseModel):
     """A resource as last fetched from the service."""
 
-    _client: "AsyncClient" = PrivateAttr()
+    _transport: AsyncTransport = PrivateAttr()
 
     @classmethod
-    def of(cls, document: Any, client: "AsyncClient") -> Self:
+    def of(cls, document: Any, transport: AsyncTransport) -> Self:
         """Build the resource from a response.
 
         Raises:
             AnswerNotUnderstood: It is something else.
         """
         made = read(cls, document)
-        made._client = client
+        made._transport = transport
         return made
 
     def _take(self, document: Any) -> Self:
@@ -33,3 +34,48 @@ class AsyncResource(BaseModel):
     def _become(self, other: BaseModel) -> Self:
         self.__dict__.update(other.__dict__)
         return self
+
+
+class AsyncDeletable(AsyncResource):
+    """A resource that can be deleted, and restored from the trash."""
+
+    @property
+    @abstractmethod
+    def _path(self) -> str: ...
+
+    async def delete(self, *, with_results: bool = False, permanently: bool = False) -> DeletionView:
+        """Move it to the trash, from which `client.restore` brings it back.
+
+        Args:
+            with_results: Delete what it made as well.
+            permanently: Free its bytes at once instead.
+
+        Returns:
+            What was deleted.
+
+        Raises:
+            RankeryApiError: Something else needs it; the problem lists what.
+        """
+        parameters = {"with_results": with_results or None, "permanently": permanently or None}
+        response = await self._transport.request("DELETE", self._path, parameters=parameters)
+        return read(DeletionView, response.json())
+
+
+Kind = TypeVar("Kind", bound=AsyncResource)
+
+
+class AsyncCalls:
+    """Base of the calls on one resource.
+
+    Args:
+        transport: Sends the requests.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self.transport = transport
+
+    def _bound(self, kind: type[Kind], document: Any) -> Kind:
+        return kind.of(document, self.transport)
+
+    def _pages(self, kind: type[Kind], path: str, /, **parameters: Any) -> AsyncPages[Kind]:
+        return AsyncPages(self.transport, path, lambda document: self._bound(kind, document), **parameters)

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from rankery.client.reading import document_of
+from rankery.client.asynchronous.transport import AsyncTransport
+from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
     PIECE_BYTES,
@@ -17,11 +18,8 @@ from rankery.client.resumable import (
     is_passing,
     metadata,
 )
-from rankery.client.uploads import OnBytes, opened
+from rankery.client.uploads import OnBytes, Upload, opened
 from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
-
-if TYPE_CHECKING:
-    from rankery.client.asynchronous.transport import AsyncTransport
 
 
 class AsyncResumableUpload:
@@ -34,7 +32,7 @@ class AsyncResumableUpload:
         on_bytes: Called with the bytes that were sent, with a negative number where some were not stored.
     """
 
-    def __init__(self, transport: "AsyncTransport", path: Path, retries: int, on_bytes: OnBytes) -> None:
+    def __init__(self, transport: AsyncTransport, path: Path, retries: int, on_bytes: OnBytes) -> None:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
@@ -137,3 +135,23 @@ class AsyncResumableUpload:
     def _show(self, sent_bytes: int) -> None:
         self._on_bytes(sent_bytes - self._sent_bytes)
         self._sent_bytes = sent_bytes
+
+
+async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
+    """POST a creation from files; large ones are sent before it, in pieces.
+
+    Args:
+        transport: Sends the requests.
+        path: Where to.
+        upload: The files.
+        on_bytes: Called with the bytes sent since; with the negative of what is sent again.
+    """
+    large: dict[str, AsyncResumableUpload] = {}
+    references: dict[str, str] = {}
+    for part, file in upload.larger_than(transport.resumable_bytes).items():
+        large[part] = AsyncResumableUpload(transport, file, transport.retries, on_bytes)
+        references[part] = await large[part].send()
+    document = await transport.upload_form(path, upload.naming(references), on_bytes)
+    for finished in large.values():
+        finished.forget()
+    return document

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
-from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.documents import spelled_queries, with_places
 from rankery.client.frames.candidates import Candidates, Order, check_order, cuts, prepared
 from rankery.client.frames.explanations import Explanations

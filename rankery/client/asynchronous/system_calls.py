@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
@@ -169,7 +170,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
 
     async def _send(self, path: str, upload: Upload, progress: bool | None) -> AsyncJob:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
-            return self._bound(AsyncJob, await self.transport.upload(path, upload, on_bytes))
+            return self._bound(AsyncJob, await send_upload(self.transport, path, upload, on_bytes))
 
 
 def _text_in(path: Path) -> str:

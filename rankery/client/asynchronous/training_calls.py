@@ -15,9 +15,8 @@ from rankery.client.arguments import (
     spelled_validation,
 )
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
-from rankery.client.asynchronous.grid import AsyncGrid
 from rankery.client.asynchronous.job import AsyncJob
-from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.asynchronous.job_calls import AsyncGrid, AsyncJobCalls
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of, mapping_of
 from rankery.client.schemas.requests import (
@@ -195,7 +194,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         described = (await self.transport.get("/v1/metrics"))["items"]
         name = metric.partition("@")[0]
         higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
-        return AsyncGrid(self, jobs, list(parameters), metric, higher_is_better=higher_is_better)
+        return AsyncGrid(jobs, list(parameters), metric, higher_is_better=higher_is_better)
 
     async def _training(
         self,

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankery.client.arguments import Columns
-from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.dataset import AsyncDataset
+from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_arrays, as_table, collected, grouped, is_frame, written
 from rankery.client.frames.judged import checked_columns, declared_categories
@@ -253,7 +254,7 @@ class AsyncUploadCalls(AsyncCalls):
 
     async def _upload(self, upload: Upload, progress: bool | None) -> AsyncDataset:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
-            document = await self.transport.upload("/v1/datasets", upload, on_bytes)
+            document = await send_upload(self.transport, "/v1/datasets", upload, on_bytes)
         return self._bound(AsyncDataset, document)
 
 

@@ -11,19 +11,17 @@ import httpx
 from rankery.client.synchronous.dataset_calls import DatasetCalls
 from rankery.client.synchronous.drift_calls import DriftCalls
 from rankery.client.synchronous.event_calls import EventCalls
-from rankery.client.synchronous.experiment_calls import ExperimentCalls
+from rankery.client.synchronous.experiments import ExperimentCalls
 from rankery.client.synchronous.export_calls import ExportCalls
 from rankery.client.synchronous.lifecycle_calls import LifecycleCalls
 from rankery.client.synchronous.measuring_calls import MeasuringCalls
 from rankery.client.synchronous.model_calls import ModelCalls
-from rankery.client.synchronous.project_calls import ProjectCalls
-from rankery.client.synchronous.ranking_calls import RankingCalls
-from rankery.client.synchronous.schedule_calls import ScheduleCalls
+from rankery.client.synchronous.schedules import ScheduleCalls
 from rankery.client.synchronous.scoring_calls import ScoringCalls
-from rankery.client.synchronous.study_calls import StudyCalls
+from rankery.client.synchronous.studies import StudyCalls
 from rankery.client.synchronous.training_calls import TrainingCalls
 from rankery.client.synchronous.transport import Transport
-from rankery.client.synchronous.webhook_calls import WebhookCalls
+from rankery.client.synchronous.webhooks import WebhookCalls
 from rankery.client.resumable import RESUMABLE_BYTES
 
 
@@ -34,11 +32,9 @@ class Client(
     ModelCalls,
     ExportCalls,
     ScoringCalls,
-    RankingCalls,
     ExperimentCalls,
     StudyCalls,
     LifecycleCalls,
-    ProjectCalls,
     EventCalls,
     WebhookCalls,
     ScheduleCalls,
@@ -78,13 +74,15 @@ class Client(
         resumable_bytes: int = RESUMABLE_BYTES,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.transport = Transport(
-            base_url,
-            api_key=api_key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            resumable_bytes=resumable_bytes,
-            transport=transport,
+        super().__init__(
+            Transport(
+                base_url,
+                api_key=api_key,
+                timeout_seconds=timeout_seconds,
+                retries=retries,
+                resumable_bytes=resumable_bytes,
+                transport=transport,
+            )
         )
 
     @property

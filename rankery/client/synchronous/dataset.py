@@ -28,11 +28,13 @@ class Dataset(DatasetView, Resource):
         Returns:
             This dataset.
         """
-        return self._take(self._client.transport.get(self._path))
+        return self._take(self._transport.get(self._path))
 
     def job(self) -> Job | None:
         """Return the job that reads the dataset, or None."""
-        return None if self.job_id is None else self._client.job(self.job_id)
+        if self.job_id is None:
+            return None
+        return Job.of(self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
 
     def wait(
         self,
@@ -72,7 +74,7 @@ class Dataset(DatasetView, Resource):
         Raises:
             RankeryApiError: It is not invalid, or its bytes are gone.
         """
-        found = self._client.transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
 
     def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
@@ -86,7 +88,7 @@ class Dataset(DatasetView, Resource):
             This dataset.
         """
         body = given({"name": name}) | chosen({"project": project})
-        return self._take(self._client.transport.request("PATCH", self._path, json=body).json())
+        return self._take(self._transport.request("PATCH", self._path, json=body).json())
 
     def download(
         self,
@@ -114,7 +116,7 @@ class Dataset(DatasetView, Resource):
         """
         target = Path(path)
         with downloaded(f"downloading {target.name}", progress) as on_bytes:
-            self._client.transport.download(
+            self._transport.download(
                 "GET", f"{self._path}/download", target, parameters={"format": format}, on_bytes=on_bytes
             )
         return target
@@ -129,7 +131,7 @@ class Dataset(DatasetView, Resource):
             RankeryApiError: A job or a gate uses it; the problem lists which.
         """
         parameters = {"permanently": permanently or None}
-        self._client.transport.request("DELETE", self._path, parameters=parameters)
+        self._transport.request("DELETE", self._path, parameters=parameters)
 
     def queries(self, prefix: str | None = None) -> Pages[QueryEntry]:
         """List its queries, in its order.
@@ -138,7 +140,7 @@ class Dataset(DatasetView, Resource):
             prefix: Only those whose ids begin so.
         """
         path = f"{self._path}/queries"
-        return Pages(self._client.transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
+        return Pages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
     def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
@@ -152,11 +154,11 @@ class Dataset(DatasetView, Resource):
             RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{part_of_address(query_id)}"
-        return read(Query, self._client.transport.get(path, offset=offset, limit=limit))
+        return read(Query, self._transport.get(path, offset=offset, limit=limit))
 
     def features(self) -> FeatureProfiles:
         """Return the profile of each feature."""
-        return read(FeatureProfiles, self._client.transport.get(f"{self._path}/features"))
+        return read(FeatureProfiles, self._transport.get(f"{self._path}/features"))
 
     def corpus(self) -> Corpus:
         """Return which public corpus it is, by the counts that papers print.
@@ -164,7 +166,7 @@ class Dataset(DatasetView, Resource):
         Raises:
             RankeryApiError: It has not been read yet.
         """
-        return read(Corpus, self._client.transport.get(f"{self._path}/corpus"))
+        return read(Corpus, self._transport.get(f"{self._path}/corpus"))
 
     @property
     def _path(self) -> str:

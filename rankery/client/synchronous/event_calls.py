@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Any
 
-from rankery.client.synchronous.calls import Calls
 from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.resource import Calls
 from rankery.client.event_lines import EventLines
 from rankery.client.frames.cells import warn
 from rankery.client.reading import read

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing_extensions import Unpack
 
 from rankery.client.arguments import ExportOptions
-from rankery.client.synchronous.calls import Calls
+from rankery.client.synchronous.resource import Calls
 from rankery.client.display.progress import downloaded
 from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, address_of, id_of

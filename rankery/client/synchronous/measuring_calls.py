@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack
 
 from rankery.client.arguments import Columns, JobLabels
-from rankery.client.synchronous.comparison import Comparison
 from rankery.client.synchronous.dataset_references import DatasetSource
-from rankery.client.synchronous.evaluation import Evaluation
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.system_calls import SystemCalls, System
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
@@ -254,3 +253,23 @@ class MeasuringCalls(JobCalls, SystemCalls):
             RankeryApiError: There is none of this id.
         """
         return read(Inspection, self.transport.get(f"/v1/inspections/{inspection_id}"))
+
+    def rankings(
+        self, *, dataset: str | HasId | None = None, uploaded: bool | None = None
+    ) -> Pages[Ranking]:
+        """List stored rankings, newest first.
+
+        Args:
+            dataset: Only those of its queries.
+            uploaded: Only those of other systems, or only those of models.
+        """
+        dataset_id = None if dataset is None else id_of(dataset)
+        return self._pages(Ranking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
+
+    def ranking(self, ranking_id: str) -> Ranking:
+        """Return a stored ranking; `queries` lists its documents.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(Ranking, self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
-from rankery.client.synchronous.calls import Calls
+from rankery.client.synchronous.resource import Calls
 from rankery.client.documents import spelled_queries, with_places
 from rankery.client.frames.candidates import Candidates, Order, check_order, cuts, prepared
 from rankery.client.frames.explanations import Explanations

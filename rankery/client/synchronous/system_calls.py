@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
+from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
@@ -172,7 +173,7 @@ class SystemCalls(DatasetReferences):
 
     def _send(self, path: str, upload: Upload, progress: bool | None) -> Job:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
-            return self._bound(Job, self.transport.upload(path, upload, on_bytes))
+            return self._bound(Job, send_upload(self.transport, path, upload, on_bytes))
 
 
 def _text_in(path: Path) -> str:

@@ -18,9 +18,8 @@ from rankery.client.arguments import (
     spelled_validation,
 )
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
-from rankery.client.synchronous.grid import Grid
 from rankery.client.synchronous.job import Job
-from rankery.client.synchronous.job_calls import JobCalls
+from rankery.client.synchronous.job_calls import Grid, JobCalls
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of, mapping_of
 from rankery.client.schemas.requests import (
@@ -198,7 +197,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
         described = (self.transport.get("/v1/metrics"))["items"]
         name = metric.partition("@")[0]
         higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
-        return Grid(self, jobs, list(parameters), metric, higher_is_better=higher_is_better)
+        return Grid(jobs, list(parameters), metric, higher_is_better=higher_is_better)
 
     def _training(
         self,

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 
-from rankery.client.synchronous.resumable_upload import ResumableUpload
 from rankery.client.downloads import PartialFile
 from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
@@ -48,8 +47,8 @@ class Transport:
         self.base_url = address(base_url).rstrip("/")
         self._has_key = bool(headers)
         self._timeout_seconds = timeout_seconds
-        self._retries = retries
-        self._resumable_bytes = resumable_bytes
+        self.retries = retries
+        self.resumable_bytes = resumable_bytes
         self._http = httpx.Client(
             base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
         )
@@ -66,25 +65,14 @@ class Transport:
         """POST a creation, idempotent across retries."""
         return document_of(self.request("POST", path, json=json, headers=_idempotent()))
 
-    def upload(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
-        """POST a creation from files; large ones are sent before it, in pieces.
+    def upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
+        """POST a creation from files as one form.
 
         Args:
             path: Where to.
-            upload: The files. Those that go with the request are read from the start at each attempt.
+            upload: The files, read from the start at each attempt.
             on_bytes: Called with the bytes sent since; with the negative of what is sent again.
         """
-        large: dict[str, ResumableUpload] = {}
-        references: dict[str, str] = {}
-        for part, file in upload.larger_than(self._resumable_bytes).items():
-            large[part] = ResumableUpload(self, file, self._retries, on_bytes)
-            references[part] = large[part].send()
-        document = self._upload_form(path, upload.naming(references), on_bytes)
-        for finished in large.values():
-            finished.forget()
-        return document
-
-    def _upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
         sent = 0
 
         def count(n_bytes: int) -> None:
@@ -93,7 +81,7 @@ class Transport:
             on_bytes(n_bytes)
 
         headers = _idempotent()
-        attempts = RetryPolicy(self._retries, repeatable=True)
+        attempts = RetryPolicy(self.retries, repeatable=True)
         while True:
             count(-sent)
             with upload.opened(count) as files:
@@ -135,7 +123,7 @@ class Transport:
             RankeryApiError: The service refused it.
             ServiceUnreachable: It was not answered.
         """
-        attempts = RetryPolicy(self._retries, repeatable=repeatable)
+        attempts = RetryPolicy(self.retries, repeatable=repeatable)
         while True:
             response = self._attempt(
                 attempts,
@@ -188,7 +176,7 @@ class Transport:
             RankeryApiError: The service refused it.
             ServiceUnreachable: Nothing has got through any more.
         """
-        attempts = RetryPolicy(self._retries, repeatable=True)
+        attempts = RetryPolicy(self.retries, repeatable=True)
         url = with_query(path, parameters or {})
         response = None
         with PartialFile(target) as part:

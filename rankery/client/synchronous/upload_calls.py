@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankery.client.arguments import Columns
-from rankery.client.synchronous.calls import Calls
 from rankery.client.synchronous.dataset import Dataset
+from rankery.client.synchronous.resource import Calls
+from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_arrays, as_table, collected, grouped, is_frame, written
 from rankery.client.frames.judged import checked_columns, declared_categories
@@ -256,7 +257,7 @@ class UploadCalls(Calls):
 
     def _upload(self, upload: Upload, progress: bool | None) -> Dataset:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
-            document = self.transport.upload("/v1/datasets", upload, on_bytes)
+            document = send_upload(self.transport, "/v1/datasets", upload, on_bytes)
         return self._bound(Dataset, document)
 
 

@@ -1,14 +1,22 @@
-"""Experiments: wait for, cancel and resume them, and fetch their reports."""
+"""Papers and experiments: run, wait for, cancel and resume them, and fetch their reports."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Literal, Self
 
-from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
 from rankery.client.display.progress import counted
-from rankery.client.reading import read
-from rankery.client.schemas.answers import ExperimentTraining, ExperimentTrainings
+from rankery.client.reading import given, read
+from rankery.client.schemas.answers import (
+    ExperimentEntry,
+    ExperimentTraining,
+    ExperimentTrainings,
+    Paper,
+    PaperEntry,
+    PaperList,
+)
 from rankery.client.views.experiment import ExperimentView
 from rankery.client.views.lifecycle import DeletionView
 from rankery.errors import ExperimentFailed
@@ -33,7 +41,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         Returns:
             This experiment.
         """
-        return self._take(await self._client.transport.get(self._path))
+        return self._take(await self._transport.get(self._path))
 
     async def wait(
         self,
@@ -113,12 +121,12 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             RankeryApiError: It has not ended.
         """
         parameters = {"permanently": permanently or None}
-        response = await self._client.transport.request("DELETE", self._path, parameters=parameters)
+        response = await self._transport.request("DELETE", self._path, parameters=parameters)
         return read(DeletionView, response.json())
 
     async def trainings(self) -> list[ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""
-        document = await self._client.transport.get(f"{self._path}/trainings")
+        document = await self._transport.get(f"{self._path}/trainings")
         return read(ExperimentTrainings, document).items
 
     async def download_report(self, format: Literal["markdown", "csv", "latex"] = "markdown") -> str:
@@ -130,13 +138,11 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         Raises:
             RankeryApiError: No table is complete yet.
         """
-        response = await self._client.transport.request(
-            "GET", f"{self._path}/report", parameters={"format": format}
-        )
+        response = await self._transport.request("GET", f"{self._path}/report", parameters={"format": format})
         return response.text
 
     async def _post(self, action: str) -> Self:
-        response = await self._client.transport.request("POST", f"{self._path}/{action}", repeatable=False)
+        response = await self._transport.request("POST", f"{self._path}/{action}", repeatable=False)
         return self._take(response.json())
 
     def _news(self) -> str:
@@ -148,3 +154,71 @@ class AsyncExperiment(ExperimentView, AsyncResource):
     @property
     def _path(self) -> str:
         return f"/v1/experiments/{self.id}"
+
+
+class AsyncExperimentCalls(AsyncCalls):
+    """Calls about papers and experiments."""
+
+    async def papers(self) -> list[PaperEntry]:
+        """List the papers whose tables can be trained and measured again, oldest first."""
+        return read(PaperList, await self.transport.get("/v1/papers")).items
+
+    async def paper(self, name: str) -> Paper:
+        """Return a paper's tables with methods, claims and printed numbers.
+
+        Raises:
+            RankeryApiError: There is none of this name.
+        """
+        return read(Paper, await self.transport.get(f"/v1/papers/{name}"))
+
+    async def run_experiment(
+        self,
+        paper: str,
+        tables: Sequence[str] | None = None,
+        *,
+        scale: Literal["quick", "paper"] = "quick",
+        data: str | None = None,
+        dataset_ids: Mapping[str, str] | None = None,
+        folds: Sequence[int] | None = None,
+        dry_run: bool = False,
+    ) -> AsyncExperiment:
+        """Train and measure tables of a paper again.
+
+        Args:
+            paper: Its name, `lambdaloss-2018`.
+            tables: Names of tables, `table-4`; all when None.
+            scale: `paper` for the paper's protocol, `quick` for fewer trees and grid points.
+            data: `synthetic` or `sparse` for drawn data, or a folder below the service's data roots; the
+                paper's own choice of drawn data when None.
+            dataset_ids: Ids of datasets by part, `train`, `validation` and `test`, instead of `data`.
+            folds: Numbers of the folders `Fold1`, `Fold2`, … in the folder.
+            dry_run: Train five trees of each loss alone, and estimate the time of everything.
+
+        Returns:
+            The experiment; `wait` for it.
+
+        Raises:
+            RankeryApiError: The service refuses it.
+        """
+        body = {
+            "paper": paper,
+            "tables": None if tables is None else list(tables),
+            "scale": scale,
+            "data": data,
+            "dataset_ids": None if dataset_ids is None else dict(dataset_ids),
+            "folds": None if folds is None else list(folds),
+            "dry_run": dry_run,
+        }
+        return self._bound(AsyncExperiment, await self.transport.create("/v1/experiments", given(body)))
+
+    async def experiment(self, experiment_id: str) -> AsyncExperiment:
+        """Return an experiment with its report so far.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncExperiment, await self.transport.get(f"/v1/experiments/{experiment_id}"))
+
+    def experiments(self) -> AsyncPages[ExperimentEntry]:
+        """List experiments, newest first; `client.experiment` has the report of one."""
+        return AsyncPages(self.transport, "/v1/experiments", lambda one: read(ExperimentEntry, one))

@@ -1,0 +1,101 @@
+"""Calls about aliases and their promotion gates."""
+
+from typing import Any
+
+import httpx
+
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.asynchronous.transport import AsyncTransport
+from rankery.client.listing import Listing
+from rankery.client.reading import read
+from rankery.client.references import address_of
+from rankery.client.schemas.answers import Alias, AliasMove
+from rankery.client.schemas.requests import GateRequest
+from rankery.client.views.gate import GateView
+
+
+class AsyncAliasCalls(AsyncCalls):
+    """Calls about aliases and their promotion gates."""
+
+    async def aliases(self, name: str) -> Listing[Alias]:
+        """Return the aliases of a model's name, in alphabetical order.
+
+        Raises:
+            RankeryApiError: There is no such model.
+        """
+        document = await self.transport.get(f"/v1/models/{name}/aliases")
+        return Listing(read(Alias, one) for one in document["items"])
+
+    async def remove_alias(self, name: str, alias: str) -> None:
+        """Remove an alias; its history and its gate stay.
+
+        Raises:
+            RankeryApiError: There is none.
+        """
+        await self.transport.request("DELETE", alias_path(name, alias), repeatable=False)
+
+    def alias_history(self, name: str, alias: str) -> AsyncPages[AliasMove]:
+        """List the moves of an alias and the refusals of its gate, newest first."""
+        path = f"{alias_path(name, alias)}/history"
+        return AsyncPages(self.transport, path, lambda one: read(AliasMove, one))
+
+    async def gates(self, name: str | None = None) -> Listing[GateView]:
+        """Return the promotion gates of aliases, in alphabetical order.
+
+        Args:
+            name: Only those of this model; of all models if None.
+        """
+        names = [name] if name is not None else [model["name"] async for model in self._aliased_names()]
+        found: Listing[GateView] = Listing()
+        for one in sorted(names):
+            for alias in await self.aliases(one):
+                if alias.gated:
+                    found.append(await self.gate(one, alias.alias))
+        return found
+
+    def _aliased_names(self) -> AsyncPages[Any]:
+        return AsyncPages(self.transport, "/v1/model-names", lambda one: one, fields="name")
+
+    async def gate(self, name: str, alias: str) -> GateView:
+        """Return the promotion gate of an alias.
+
+        Raises:
+            RankeryApiError: The alias has no gate.
+        """
+        return read(GateView, await self.transport.get(f"{alias_path(name, alias)}/gate"))
+
+    async def set_gate(self, name: str, alias: str, gate: GateRequest) -> GateView:
+        """Set the promotion gate of an alias.
+
+        Args:
+            name: The model's name.
+            alias: The alias.
+            gate: `{"dataset_id", "metric", "require", …}`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        response = await self.transport.request("PUT", f"{alias_path(name, alias)}/gate", json=dict(gate))
+        return read(GateView, response.json())
+
+    async def remove_gate(self, name: str, alias: str) -> None:
+        """Delete the promotion gate of an alias.
+
+        Raises:
+            RankeryApiError: It has no gate.
+        """
+        await self.transport.request("DELETE", f"{alias_path(name, alias)}/gate", repeatable=False)
+
+
+def alias_path(name: str, alias: str) -> str:
+    """Return the path of an alias."""
+    return f"/v1/models/{address_of(name)}/aliases/{address_of(alias)}"
+
+
+async def move_alias(transport: AsyncTransport, name: str, alias: str, version: int) -> httpx.Response:
+    """Ask for an alias to point at a version; the answer is the model, or the job of its gate."""
+    # Behind a gate each request is a job of its own.
+    return await transport.request(
+        "PUT", alias_path(name, alias), json={"version": version}, repeatable=False
+    )

@@ -1,0 +1,231 @@
+"""Evaluations, comparisons and rankings."""
+
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncDeletable
+from rankery.client.display import plots
+from rankery.client.display.progress import downloaded
+from rankery.client.frames.outgoing import as_numpy, as_pandas, as_polars
+from rankery.client.reading import read
+from rankery.client.schemas.answers import ComparedQuery, Differences, QueryRankings, QueryValues, RankingItem
+from rankery.client.views.comparison import ComparisonView
+from rankery.client.views.evaluation import EvaluationView
+from rankery.client.views.ranking import RankingView
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+    import polars
+    import pyarrow as pa
+
+
+class AsyncTabular(ABC):
+    """A resource that converts to a table."""
+
+    @abstractmethod
+    async def to_arrow(self) -> "pa.Table":
+        """Fetch all rows as an Arrow table."""
+
+    async def to_pandas(self) -> "pandas.DataFrame":
+        """Fetch all rows as a pandas data frame.
+
+        Raises:
+            PackageMissing: pandas is not installed.
+        """
+        return as_pandas(await self.to_arrow())
+
+    async def to_polars(self) -> "polars.DataFrame":
+        """Fetch all rows as a polars data frame.
+
+        Raises:
+            PackageMissing: polars is not installed.
+        """
+        return as_polars(await self.to_arrow())
+
+    async def to_numpy(self) -> "dict[str, np.ndarray[Any, Any]]":
+        """Fetch all columns as arrays, by name."""
+        return as_numpy(await self.to_arrow())
+
+
+class AsyncEvaluation(EvaluationView, AsyncDeletable, AsyncTabular):
+    """A model or a ranking measured on a dataset."""
+
+    def queries(
+        self,
+        sort: str | None = None,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        least: float | None = None,
+        most: float | None = None,
+        segment: str | None = None,
+    ) -> AsyncPages[QueryValues]:
+        """List each query's values; None where a metric is undefined.
+
+        Args:
+            sort: Sort by this metric; in the dataset's order when left out.
+            order: Ascending when left out.
+            least: Only queries whose value is at least this, of `sort` or else the first metric.
+            most: Only queries whose value is at most this.
+            segment: Only the queries of a segment, such as `market: de`.
+        """
+        path = f"{self._path}/queries"
+        selection = {"sort": sort, "order": order, "min": least, "max": most, "segment": segment}
+        return AsyncPages(self._transport, path, lambda one: read(QueryValues, one), **selection)
+
+    async def to_arrow(self) -> "pa.Table":
+        """Ask for the values of all queries: `query_id` and a column a metric, null where undefined."""
+        from rankery.client.frames.arrow import pa
+
+        rows = await self.queries().all()
+        columns = {
+            metric: pa.array([row.values.get(metric) for row in rows], pa.float64())
+            for metric in self.metrics
+        }
+        return pa.table({"query_id": pa.array([row.query_id for row in rows], pa.string()), **columns})
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/evaluations/{self.id}"
+
+
+class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
+    """Systems compared on the queries of one dataset."""
+
+    def queries(
+        self,
+        sort: Literal["difference", "a", "b"] | None = None,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        least: float | None = None,
+        most: float | None = None,
+        segment: str | None = None,
+        a: int = 0,
+        b: int = 1,
+        metric: str | None = None,
+    ) -> AsyncPages[ComparedQuery]:
+        """List each query's values, one a system; None where undefined.
+
+        Args:
+            sort: Sort by the difference B − A or by the values of a system; else in the dataset's order.
+            order: Ascending when left out.
+            least: Only queries whose value is at least this, of `sort` or else the difference.
+            most: Only queries whose value is at most this.
+            segment: Only the queries of a segment, such as `market: de`.
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+        """
+        path = f"{self._path}/queries"
+        selection = {"sort": sort, "order": order, "min": least, "max": most, "segment": segment}
+        pair = {"a": a, "b": b, "metric": metric}
+        return AsyncPages(self._transport, path, lambda one: read(ComparedQuery, one), **selection, **pair)
+
+    async def differences(self, a: int = 0, b: int = 1, metric: str | None = None) -> Differences:
+        """Return the differences B − A of all queries, in ascending order, to be drawn.
+
+        Args:
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+
+        Raises:
+            RankeryApiError: There is no such system or metric.
+        """
+        path = f"{self._path}/differences"
+        return read(Differences, await self._transport.get(path, a=a, b=b, metric=metric))
+
+    async def rankings(self, query_id: str, top: int | None = None) -> QueryRankings:
+        """Return one query as every system ranks it.
+
+        Args:
+            query_id: The query.
+            top: Documents of each ranking.
+
+        Raises:
+            RankeryApiError: There is no such query.
+        """
+        path = f"{self._path}/rankings"
+        return read(QueryRankings, await self._transport.get(path, query_id=query_id, top=top))
+
+    async def plot(self, a: int = 0, b: int = 1, metric: str | None = None) -> Any:
+        """Draw the differences B − A of all queries, in ascending order.
+
+        Args:
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+
+        Raises:
+            RankeryApiError: There is no such system or metric.
+        """
+        found = await self.differences(a, b, metric)
+        return plots.differences(found, self.systems[a].name, self.systems[b].name, metric or self.metrics[0])
+
+    async def to_arrow(self) -> "pa.Table":
+        """Ask for the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""
+        from rankery.client.frames.arrow import pa
+
+        rows = await self.queries().all()
+        columns = {
+            f"{metric} {system.name}": pa.array([row.values[metric][place] for row in rows], pa.float64())
+            for metric in self.metrics
+            for place, system in enumerate(self.systems)
+        }
+        return pa.table({"query_id": pa.array([row.query_id for row in rows], pa.string()), **columns})
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/comparisons/{self.id}"
+
+
+class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
+    """A stored ranking of a dataset's queries."""
+
+    def queries(self) -> AsyncPages[RankingItem]:
+        """List its queries with their documents, best first, in the dataset's order."""
+        return AsyncPages(self._transport, self._path, lambda one: read(RankingItem, one))
+
+    async def download(
+        self,
+        path: Path | str,
+        format: Literal["trec", "parquet"] = "parquet",
+        *,
+        progress: bool | None = None,
+    ) -> Path:
+        """Write all of it into a file.
+
+        Args:
+            path: The file; it appears when it is complete.
+            format: `parquet`, or `trec` for a run that any evaluation tool reads.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The file.
+
+        Raises:
+            FileUnusable: The file cannot be written.
+        """
+        target = Path(path)
+        with downloaded(f"downloading {target.name}", progress) as on_bytes:
+            await self._transport.download(
+                "GET", self._path, target, parameters={"format": format}, on_bytes=on_bytes
+            )
+        return target
+
+    async def to_arrow(self) -> "pa.Table":
+        """Ask for all of it: `query_id`, `document_id`, `rank`, `score` and `label`, best first."""
+        from rankery.client.frames.arrow import pq
+
+        with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
+            return pq.read_table(await self.download(Path(folder) / "ranking.parquet"))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/rankings/{self.id}"

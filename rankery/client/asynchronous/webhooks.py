@@ -1,0 +1,124 @@
+"""Webhooks: create, test, change and follow them."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.reading import given, read
+from rankery.client.references import HasId, id_of
+from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
+
+
+class AsyncWebhook(WebhookView, AsyncResource):
+    """A webhook, as last fetched from the service."""
+
+    async def refresh(self) -> Self:
+        """Fetch the current state of the webhook.
+
+        Returns:
+            This webhook.
+        """
+        return self._take(await self._transport.get(self._path))
+
+    async def change(self, **changes: Any) -> Self:
+        """Change some of its fields; what is left out stays.
+
+        Args:
+            **changes: `url`, `events`, `description`, `project` and `enabled`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
+
+    async def test(self) -> WebhookTestView:
+        """Send it an event of kind `webhook.test` now, and return how it answered."""
+        response = await self._transport.request("POST", f"{self._path}/test", repeatable=False)
+        return read(WebhookTestView, response.json())
+
+    async def rotate_secret(self) -> Self:
+        """Give it a new `secret`; the old one signs beside it for 24 hours.
+
+        Returns:
+            This webhook, with the secret.
+        """
+        response = await self._transport.request("POST", f"{self._path}/rotate", repeatable=False)
+        return self._take(response.json())
+
+    def deliveries(
+        self, state: Literal["waiting", "delivered", "dead"] | None = None
+    ) -> AsyncPages[DeliveryView]:
+        """List what was and is to be delivered, newest first.
+
+        Args:
+            state: Only those `waiting`, `delivered` or `dead`.
+        """
+        path = f"{self._path}/deliveries"
+        return AsyncPages(self._transport, path, lambda one: read(DeliveryView, one), state=state)
+
+    async def redeliver(self, delivery: str | HasId) -> DeliveryView:
+        """Deliver an event again.
+
+        Args:
+            delivery: Its id, or one of `deliveries`.
+        """
+        path = f"{self._path}/deliveries/{id_of(delivery)}/redeliver"
+        return read(DeliveryView, await self._transport.create(path))
+
+    async def delete(self) -> None:
+        """Delete the webhook with its deliveries."""
+        await self._transport.request("DELETE", self._path)
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/webhooks/{self.id}"
+
+
+class AsyncWebhookCalls(AsyncCalls):
+    """Calls about webhooks; their key needs the scope `admin`."""
+
+    async def create_webhook(
+        self,
+        url: str,
+        events: Sequence[str] = (),
+        *,
+        description: str | None = None,
+        project: str | None = None,
+        enabled: bool = True,
+    ) -> AsyncWebhook:
+        """Have the service post events to an address, signed and until it answers.
+
+        Args:
+            url: Where to, `https://…`; private addresses are refused where the settings do not allow them.
+            events: Kinds, such as `job.ended` and `gate.refused`; all when empty.
+            description: For people.
+            project: Only events of this project.
+            enabled: Whether events are delivered.
+
+        Returns:
+            The webhook; its `secret`, by which `rankery.verify_webhook` checks messages, is shown once.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        body = {
+            "url": url,
+            "events": list(events),
+            "description": description,
+            "project": project,
+            "enabled": enabled,
+        }
+        return self._bound(AsyncWebhook, await self.transport.create("/v1/webhooks", given(body)))
+
+    def webhooks(self) -> AsyncPages[AsyncWebhook]:
+        """List webhooks, newest first."""
+        return self._pages(AsyncWebhook, "/v1/webhooks")
+
+    async def webhook(self, webhook_id: str) -> AsyncWebhook:
+        """Return a webhook.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncWebhook, await self.transport.get(f"/v1/webhooks/{webhook_id}"))
