@@ -1,4 +1,5 @@
 import js from "@eslint/js";
+import importX from "eslint-plugin-import-x";
 import globals from "globals";
 
 export default [
@@ -6,7 +7,9 @@ export default [
   {
     files: ["app/dashboard/static/**/*.js"],
     languageOptions: { globals: { ...globals.browser, Plotly: "readonly" } },
+    plugins: { "import-x": importX },
     rules: {
+      "import-x/no-cycle": "error",
       eqeqeq: ["error", "always", { null: "ignore" }],
       "no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "no-var": "error",

@@ -14,9 +14,9 @@ import {
   studyPage,
 } from "./addresses.js";
 import { Away, get, Problem } from "./api.js";
+import { chooseTheme } from "./chosen_theme.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { tablesOfPage } from "../tables/csv.js";
-import { chooseTheme } from "./header.js";
 
 const TYPING_MILLISECONDS = 120;
 

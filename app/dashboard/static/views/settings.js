@@ -4,7 +4,7 @@
  */
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
-import { chooseTheme, chosenTheme } from "../page/header.js";
+import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { searchField, sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Setting"]} Setting */

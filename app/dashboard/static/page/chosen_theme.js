@@ -1,0 +1,29 @@
+/**
+ * The theme that the user chose.
+ * @module
+ */
+const KEY = "rankery-theme";
+
+export const THEMES = ["system", "light", "dark"];
+
+/** The chosen theme, "system" while none is. */
+export function chosenTheme() {
+  return document.documentElement.dataset.theme ?? "system";
+}
+
+/**
+ * Show the page in a theme and keep the choice; the document gets the event `themechange`.
+ *
+ * @param {string} theme one of `THEMES`
+ */
+export function chooseTheme(theme) {
+  const { dataset } = document.documentElement;
+  if (theme === "system") delete dataset.theme;
+  else dataset.theme = theme;
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // Without storage it holds for this page.
+  }
+  document.dispatchEvent(new Event("themechange"));
+}
