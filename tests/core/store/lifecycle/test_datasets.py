@@ -1,5 +1,6 @@
 """Deletion of datasets: what holds them, what comes back, and contents that several share."""
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -149,3 +150,19 @@ def test_a_sweep_ends_what_a_killed_process_began(store: Store, author: Author) 
     Upkeep(KEEP_ALL, 3600.0).run(store, 10.0)
     assert content_of(store, second) == CONTENT
     assert sum(size for _, size in store.artifacts.sizes()) == UPLOAD_BYTES + CONTENT_BYTES
+
+
+def test_the_trash_is_freed_after_its_days(store: Store, author: Author) -> None:
+    """Datasets and studies as all else, by the sweep of a worker."""
+    dataset = author.dataset()
+    study = author.study(dataset)
+    delete(store, dataset)
+    delete_objects(store, KINDS["study"], [study.id], TO_TRASH, NOBODY)
+    Upkeep(KEEP_ALL, 3600.0).run(store, 10.0)
+    with store.read() as tx:
+        assert {item.node.id for item in tx.trash.page(None, 10).items} == {dataset.id, study.id}
+    Upkeep(replace(KEEP_ALL, trash_days=0.0), 3600.0).run(store, 10.0)
+    with store.read() as tx:
+        assert tx.trash.page(None, 10).items == []
+        assert list(tx.digests.under()) == []
+    assert list(store.artifacts.sizes()) == []
