@@ -90,8 +90,8 @@ class Families:
         """Return the objects of a kind that fulfil a condition."""
         table, needs = kind.table, list(kind.needs)
         status = table.status if kind.active else null()
-        content = null() if kind.content is None else kind.content
-        columns: tuple[Any, ...] = (table.id, kind.label, table.project, table.deleted_at, status, content)
+        key = null() if kind.content is None else kind.content
+        columns: tuple[Any, ...] = (table.id, kind.label, table.project, table.deleted_at, status, key)
         rows = select(*columns, *kind.needs.values()).where(condition).order_by(table.id)
         if self._lock:
             rows = rows.with_for_update(of=table)
@@ -104,9 +104,9 @@ class Families:
                 deleted_at,
                 status,
                 {need: value for need, value in zip(needs, needed, strict=True) if value is not None},
-                data_key,
+                content,
             )
-            for object_id, name, project, deleted_at, status, data_key, *needed in self._session.execute(rows)
+            for object_id, name, project, deleted_at, status, content, *needed in self._session.execute(rows)
         ]
 
     def compared(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:

@@ -117,9 +117,8 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
     def shown(holder: Holder) -> Holder:
         if holder.id in seen or holder.kind not in (*_TABLES, GATE):
             return holder
-        return foreign(
-            holder.kind, GATE if holder.kind == GATE else holder.id
-        )  # whose id has a name of models
+        # The id of a gate has a name of models.
+        return foreign(holder.kind, GATE if holder.kind == GATE else holder.id)
 
     return {object_id: list(map(shown, held)) for object_id, held in holders.items()}
 

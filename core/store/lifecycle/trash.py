@@ -348,7 +348,7 @@ class Trash:
         with with_trash(self._session):
             there = select(column).where(Dataset.deleted_at.is_not(None), column.is_not(None))
             trashed = {key for key in self._session.scalars(there) if key is not None}
-        return trashed - set(self._session.scalars(select(column).where(column.in_(trashed))))
+        return trashed - set(self._session.scalars(select(column)))
 
     def _keep_shared(self, plan: Plan, gone: Collection[str], *, lock: bool = False) -> None:
         """Keep the contents that datasets other than those that go have; the session selects which count."""
