@@ -114,6 +114,15 @@ class ExperimentFilter(Filter):
     )
 
 
+class StudyFilter(Filter):
+    """The filters of studies."""
+
+    status: Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"] | None = Field(
+        None, description="Only those in it"
+    )
+    dataset_id: Id | None = Field(None, description="Only those on this dataset")
+
+
 F = TypeVar("F", bound=Filter)
 
 

@@ -16,6 +16,7 @@ from app.lifecycle.filters import (
     JobFilter,
     ModelFilter,
     RankingFilter,
+    StudyFilter,
 )
 from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
 from app.services import UseServices
@@ -263,3 +264,15 @@ def delete_experiments(
 ) -> Deletion:
     """Delete the experiments of some ids or of a filter; as for jobs, which they leave."""
     return delete_many(request, EXPERIMENT, body)
+
+
+@router.post("/studies/delete", summary="Delete several studies", tags=["studies"], responses=_MANY)
+def delete_studies(
+    body: Annotated[
+        DeleteRequest[StudyFilter],
+        Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "std_")),
+    ],
+    request: Request,
+) -> Deletion:
+    """Delete the studies of some ids or of a filter; as for jobs, which they leave."""
+    return delete_many(request, STUDY, body)

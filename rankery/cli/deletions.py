@@ -46,6 +46,7 @@ class Kind(StrEnum):
     RANKINGS = "rankings"
     INSPECTIONS = "inspections"
     EXPERIMENTS = "experiments"
+    STUDIES = "studies"
 
 
 @on_service
@@ -70,7 +71,7 @@ def delete(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete jobs, models, results and experiments; a table and a question come first.
+    """Delete jobs, models, results, experiments and studies; a table and a question come first.
 
     What an alias, a gate, a study or another object needs is left, with the list of what holds it; then the
     exit code is 1. The rest goes to the trash, from which `rankery trash restore` brings it back.

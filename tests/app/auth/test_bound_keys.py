@@ -117,6 +117,7 @@ BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/jobs/delete": ({"ids": ["{job_id}"], "dry_run": False}, 200),
     "/v1/models/delete": ({"ids": ["{ref}"], "dry_run": False}, 200),
     "/v1/experiments/delete": ({"ids": ["{experiment_id}"], "dry_run": False}, 200),
+    "/v1/studies/delete": ({"ids": ["{study_id}"], "dry_run": False}, 200),
     "/v1/jobs/labels": ({"ids": ["{job_id}"], "tags": {"a": "b"}, "dry_run": False}, 200),
     "/v1/models/labels": ({"ids": ["{ref}"], "tags": {"a": "b"}, "dry_run": False}, 200),
     "/v1/evaluations/delete": ({"ids": ["{evaluation_id}"], "dry_run": False}, 200),

@@ -186,6 +186,7 @@ def test_each_kind_has_its_filters(client: TestClient) -> None:
         "comparisons": {"dataset_id": "ds_1"},
         "rankings": {"dataset_id": "ds_1", "uploaded": True},
         "inspections": {"dataset_id": "ds_1", "model_id": "mdl_1"},
+        "studies": {"status": "cancelled", "dataset_id": "ds_1"},
     }
     for kind, wanted in filters.items():
         assert deleted(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}

@@ -112,6 +112,7 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
     filters = {
         "evaluations": ("--model", "mdl_x", "--dataset", "ds_x"),
         "jobs": ("--tag", "a:b", "--dataset", "ds_x"),
+        "studies": ("--status", "cancelled", "--dataset", "ds_x"),
     }
     for kind, wanted in filters.items():
         found = rankery(stack, "delete", kind, *wanted, "--project", "-", "--dry-run", "--json").document
