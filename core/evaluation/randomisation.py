@@ -127,13 +127,14 @@ def _draw(words: Int64Array, seed: int, first: int, part: int) -> None:
 
 @bare
 def _tabulate(group: Float64Array, table: Float64Array) -> None:
-    n_columns = group.shape[1]
+    # LLVM would unroll loops of a constant length into ten times the code.
+    n_queries, n_columns = group.shape
     for column in range(n_columns):
         total = 0.0
-        for query in range(_GROUP):
+        for query in range(n_queries):
             total -= group[query, column]
         table[0, column] = total
-    for query in range(_GROUP):
+    for query in range(n_queries):
         size = 1 << query
         for signs in range(size):
             for column in range(n_columns):
