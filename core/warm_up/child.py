@@ -1,5 +1,6 @@
 """Compile parts of the kernels: `python -m core.warm_up.child <pid of the parent> <part…>`."""
 
+import gc
 import sys
 import time
 from collections.abc import Sequence
@@ -9,11 +10,14 @@ from core.subprocesses import die_with_parent
 from core.warm_up.parts import PARTS, Part, missing
 
 _POLL_SECONDS = 0.05
+# A compiler makes few cycles, and a twentieth of its time went into looking for them.
+_OBJECTS_A_COLLECTION = 100_000
 
 
 def main(parent_pid: int, names: Sequence[str]) -> None:
     """Compile the parts of these names, until this or another process has compiled each of them."""
     die_with_parent(parent_pid)
+    gc.set_threshold(_OBJECTS_A_COLLECTION)
     failures: dict[Part, Exception] = {}
     parts = [part for part in PARTS if part.name in names]
     while waiting := [part for part in missing(parts) if part not in failures]:
