@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any
 
 from app import ApiSettings, create_app
@@ -108,17 +107,10 @@ def _example(told: str, value: Any) -> str:
 
 def _answers(responses: dict[str, Any]) -> str:
     rows = [
-        f"| `{status}` | {_when(status, response)} | {_answer(response)} |"
+        f"| `{status}` | {cell(response['description'])} | {_answer(response)} |"
         for status, response in sorted(responses.items())
     ]
     return "| status | meaning | body |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
-
-
-def _when(status: str, response: Schema) -> str:
-    """Return the meaning of a status; for a success the framework has no description."""
-    if response["description"] == "Successful Response":
-        return HTTPStatus(int(status)).phrase
-    return cell(response["description"])
 
 
 def _answer(response: dict[str, Any]) -> str:

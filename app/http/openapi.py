@@ -1,8 +1,9 @@
 """Build the OpenAPI document, with problem responses and operation ids."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
@@ -273,7 +274,7 @@ def install(
     """Let the application describe itself, with the Problem schema and the scope of each operation.
 
     `application.openapi()` returns the document as FastAPI makes it. The service sends its compact form,
-    which is equivalent and half as long.
+    which is equivalent and two fifths as long.
     """
 
     def openapi() -> dict[str, Any]:
@@ -288,6 +289,7 @@ def install(
                 servers=[{"url": root_path}] if root_path else None,
             )
             _drop_framework_errors(document)
+            _name_successes(document)
             describe_access(document)
             document["components"]["schemas"]["Problem"] = _PROBLEM_SCHEMA
             application.openapi_schema = document
@@ -311,6 +313,20 @@ def _drop_framework_errors(document: dict[str, Any]) -> None:
     """Take out the 422 that FastAPI adds to every path with a parameter, where text of any kind is valid."""
     for name in _FRAMEWORK_SCHEMAS:
         document["components"]["schemas"].pop(name, None)
-    for operation in (op for methods in document["paths"].values() for op in methods.values()):
-        if "application/json" in operation["responses"].get("422", {}).get("content", {}):
-            del operation["responses"]["422"]
+    for responses in _responses(document):
+        if "application/json" in responses.get("422", {}).get("content", {}):
+            del responses["422"]
+
+
+def _name_successes(document: dict[str, Any]) -> None:
+    """Describe a success by the name of its status, where FastAPI has the same words for each."""
+    for responses in _responses(document):
+        for status, response in responses.items():
+            if response["description"] == "Successful Response":
+                response["description"] = HTTPStatus(int(status)).phrase
+
+
+def _responses(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            yield operation["responses"]

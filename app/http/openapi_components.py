@@ -13,12 +13,17 @@ from app.http.problems import MEDIA_TYPE
 
 Document = dict[str, Any]
 # A reference costs the readers of a document a step: smaller savings stay where they are.
-_MIN_SAVED_BYTES = 200
+_MIN_SAVED_BYTES = 100
 _MIN_SCHEMA_BYTES = 80
 _SECTIONS = ("responses", "parameters", "requestBodies")
 _SCHEMA_KEYS = ("items", "additionalProperties", "propertyNames", "not")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMA_MAPS = ("properties", "patternProperties")
+# Problems that do not depend on the operation, with a body and without one.
+_GENERAL_PROBLEMS = {
+    "RequestProblem": ("401", "403", "408", "413", "414", "415", "421", "429", "431", "503"),
+    "Problem": ("401", "403", "414", "421", "429", "431", "503"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,16 +59,21 @@ class _Place:
 def compact(document: Document) -> Document:
     """Return an equivalent document that has every repeated response, parameter, body and schema once.
 
-    References to components replace the repetitions. Titles that repeat a name are left out, and so are the
-    descriptions that FastAPI writes twice.
+    References to components replace the repetitions. Problems that do not depend on the operation are its
+    `default` response. An answer that has all properties of another one refers to it. Titles that repeat a
+    name are left out, and so are the descriptions that FastAPI writes twice.
     """
     document = json.loads(json.dumps(document), parse_float=_number)
     _drop_repetitions(document)
+    _join_problems(document)
+    _inherit(document)
     operations = list(_operations(document))
     _share(document, "responses", [place for one in operations for place in _responses(one)])
     _share(document, "parameters", [place for one in operations for place in _parameters(one)])
     _share(document, "requestBodies", [place for one in operations for place in _bodies(one)])
     _share(document, "schemas", list(_schemas(document)), _MIN_SCHEMA_BYTES)
+    for place in _schemas(document):
+        _merge_null(place.value)
     _share_security(document)
     return document
 
@@ -142,6 +152,8 @@ def _responses(operation: Document) -> Iterator[_Place]:
     """Yield the responses; problems are named by their kind, successes by their schema."""
     responses = operation["responses"]
     for status, response in responses.items():
+        if status == "default":
+            continue
         content = response.get("content", {})
         if status < "300":
             source = (
@@ -222,8 +234,72 @@ def _drop_repetitions(document: Document) -> None:
         for parameter in operation.get("parameters", []):
             if parameter["schema"].get("description") == parameter.get("description"):
                 parameter["schema"].pop("description", None)
+            if parameter.get("required") is False:  # as where it is left out
+                del parameter["required"]
+
+
+def _join_problems(document: Document) -> None:
+    """Make one `default` response of the general problems; a status that an operation lists keeps its own."""
+    operations = [operation["responses"] for operation in _operations(document)]
+    counts = Counter((status, _text(one[status])) for one in operations for status in one)
+    usual = dict(response for response, _ in reversed(counts.most_common()))
+    for name, statuses in _GENERAL_PROBLEMS.items():
+        having = [one for one in operations if "default" not in one and one.keys() >= set(statuses)]
+        for one in having:
+            for status in statuses:
+                if _text(one[status]) == usual[status]:
+                    del one[status]
+            one["default"] = {"$ref": _reference("responses", name)}
+        if having:
+            problems = {status: json.loads(usual[status]) for status in statuses}
+            document["components"].setdefault("responses", {})[name] = _joined(problems)
+
+
+def _joined(problems: dict[str, Document]) -> Document:
+    """Return one response with an example of each problem."""
+    contents = {status: response["content"][MEDIA_TYPE] for status, response in problems.items()}
+    (schema,) = {_text(content["schema"]) for content in contents.values()}
+    examples = {
+        status: {"summary": problems[status]["description"], "value": content["example"]}
+        for status, content in contents.items()
+    }
+    return {
+        "description": f"A problem with the status {', '.join(problems)}",
+        "content": {MEDIA_TYPE: {"schema": json.loads(schema), "examples": examples}},
+    }
+
+
+def _inherit(document: Document) -> None:
+    """Let an object refer to another one that has a part of its properties, beside the rest of them."""
+    objects = {
+        name: schema
+        for name, schema in document["components"]["schemas"].items()
+        if "properties" in schema and "additionalProperties" not in schema
+    }
+    parts = {
+        name: {_text(part) for part in (*schema["properties"].items(), *schema.get("required", ()))}
+        for name, schema in objects.items()
+    }
+    sizes = {name: len("".join(texts)) for name, texts in parts.items()}
+    for name, schema in objects.items():
+        bases = [base for base in objects if parts[base] < parts[name] and sizes[base] >= _MIN_SAVED_BYTES]
+        if bases:
+            base = max(bases, key=sizes.__getitem__)
+            own = [one for one in schema.pop("properties").items() if _text(one) not in parts[base]]
+            required = [one for one in schema.pop("required", ()) if _text(one) not in parts[base]]
+            rest = {"type": schema.pop("type"), "properties": dict(own), "required": required}
+            schema["allOf"] = [{"$ref": _reference("schemas", base)}, rest]
+
+
+def _merge_null(schema: Document) -> None:
+    """Write a type or null as a list of types."""
+    taken = {"const", "enum", *schema}
+    match schema.get("anyOf"):
+        case [{"type": str(kind)} as typed, {"type": "null"}] if not typed.keys() & taken:
+            del schema["anyOf"]
+            schema.update(typed, type=[kind, "null"])
 
 
 def _drop_title(schema: Document, name: str) -> None:
-    if _pascal(schema.get("title", "")).lower() == name.lower():
+    if _pascal(schema.get("title", "")).lower() == _pascal(name).lower():
         schema.pop("title", None)

@@ -20,8 +20,8 @@ from app.scoring.inference_schemas import (
     Live,
     ModelMetadata,
     ModelReady,
-    Ready,
     ServerMetadata,
+    ServerReady,
     Tensor,
     failures,
 )
@@ -107,13 +107,13 @@ async def get_live() -> Live:
 
 
 @router.get("/health/ready", summary="Is the server ready", responses=failures(503))
-async def get_ready(services: UseServices) -> Ready:
+async def get_ready(services: UseServices) -> ServerReady:
     """Check that models can be scored, as `/readyz?for=scoring` does."""
     if not await services.readiness.can_score():
         raise HTTPException(
             HTTPStatus.SERVICE_UNAVAILABLE, "a part that scoring needs does not work; see /readyz?for=scoring"
         )
-    return Ready(ready=True)
+    return ServerReady(ready=True)
 
 
 @router.get("/models/{name}", summary="Describe a model", responses=failures(404, 503))

@@ -24,7 +24,7 @@ class Live(ResponseModel):
     live: bool = Field(examples=[True])
 
 
-class Ready(ResponseModel):
+class ServerReady(ResponseModel):
     """Every part of the service works."""
 
     ready: bool = Field(examples=[True])
