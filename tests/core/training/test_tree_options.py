@@ -14,6 +14,7 @@ from core.export.tree_export import TreeExport
 from core.scoring import Forest
 from core.store.artifacts.local_cache import LocalCache
 from core.training import KeptBins, TrainedRanker, train, training_spec
+from core.training.derivatives import on_common_grid
 from tests.core.training.test_resuming import same, spec_of, until
 
 Datasets = tuple[RankingDataset, RankingDataset]
@@ -107,6 +108,38 @@ def test_scores_follow_a_constrained_feature(method: str, sign: int) -> None:
     steps = np.diff(forest.score(grid).reshape(40, 50), axis=1)
     assert (sign * steps >= 0).all()
     assert (steps != 0).any()
+
+
+def test_renewed_leaves_are_newton_steps_of_the_exact_gradients(datasets: Datasets) -> None:
+    """A leaf's value is −η · Σ gradient / Σ hessian of its documents, to the precision of the grid."""
+    options = RESUMABLE["quantised, leaves renewed"] | {"num_iterations": 1}
+    booster = lightgbm.Booster(model_str=ranker_of(datasets, **options).model_text)
+    training = datasets[0]
+    loss = spec_of(**options).loss.prepare(training.labels, training.query_boundaries)
+    gradient, hessian = loss(np.zeros(training.n_documents), 0)
+    leaves: Any = booster.predict(training.matrix, pred_leaf=True)
+    for leaf in np.unique(leaves):
+        of_leaf = leaves.ravel() == leaf
+        step = -0.1 * gradient[of_leaf].sum(dtype=np.float64) / hessian[of_leaf].sum(dtype=np.float64)
+        assert booster.get_leaf_output(0, int(leaf)) == pytest.approx(step, rel=1e-5, abs=1e-7)
+
+
+def test_renewed_leaves_are_those_of_plain_lightgbm_on_the_grid(datasets: Datasets) -> None:
+    """The grid, by which sums do not depend on threads, is all that tells the trees from plain LightGBM's."""
+    options = RESUMABLE["quantised, leaves renewed"]
+    spec, training = spec_of(**options), datasets[0]
+    loss = spec.loss.prepare(training.labels, training.query_boundaries)
+    names = list(training.feature_names)
+    shape = {"num_leaves": 15, "min_data_in_leaf": 5, "objective": "none", "num_threads": 2, "verbosity": -1}
+    booster = lightgbm.Booster(
+        options | shape,
+        lightgbm.Dataset(training.matrix, np.zeros(training.n_documents), feature_name=names),
+    )
+    expected = train(spec, training).model_text
+    for iteration in range(spec.hyperparameters.num_iterations):
+        booster.update(fobj=lambda scores, _, at=iteration: tuple(map(on_common_grid, loss(scores, at))))
+    trees = [text.partition("end of trees")[0] for text in (booster.model_to_string(), expected)]
+    assert trees[0] == trees[1]
 
 
 def test_features_of_two_groups_share_no_branch(datasets: Datasets) -> None:

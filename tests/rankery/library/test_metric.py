@@ -130,10 +130,12 @@ def test_a_copy_shows_what_it_is() -> None:
 
 
 def test_parameters_refuse_what_lightgbm_would_do_otherwise() -> None:
-    """Random choices, which jobs draw anew by iteration, and names of features."""
+    """Random choices, which jobs draw anew by iteration, rounded gradients, and names of features."""
+    renewed = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True}
     for asked, message in (
         ({"bagging_fraction": 0.5, "bagging_freq": 1}, "random choices"),
         ({"query_fraction": 0.5}, "random choices"),
+        (renewed, "a job rounds the gradients first"),
         ({"monotone_constraints": {"f1": 1}}, "by column"),
         ({"num_iterations": 5}, "num_boost_round"),
         ({"num_leafs": 5}, "did you mean num_leaves"),

@@ -70,6 +70,26 @@ def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: J
     assert text == with_rounds(job_model(loss, judged.dataset))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"use_quantized_grad": True, "stochastic_rounding": False},
+        {"boosting": "dart", "skip_drop": 1.0},
+        {"path_smooth": 2.0},
+    ],
+    ids=str,
+)
+def test_every_accepted_hyperparameter_gives_the_bytes_of_a_job(
+    options: dict[str, Any], judged: Judged
+) -> None:
+    """Also those with a seed or a rounding of their own; what cannot is refused by `parameters`."""
+    settings = SETTINGS | options
+    objective = rankery.lightgbm.objective("lambdarank")
+    parameters = {**rankery.lightgbm.parameters(**settings), "objective": objective}
+    text = lightgbm.train(parameters, data(judged), ROUNDS).model_to_string()
+    assert text == with_rounds(job_model({"name": "lambdarank"}, judged.dataset, **settings))
+
+
 @pytest.mark.long
 def test_lightgbms_example_data_gives_the_bytes_of_a_job(shared_data: Any) -> None:
     """100 rounds of NDCG-Loss2++ on LightGBM's own ranking example, files as they are."""
