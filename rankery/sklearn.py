@@ -1,6 +1,7 @@
 """A scikit-learn estimator that trains as jobs of the service do."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -169,6 +170,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
             validation = self._validation(eval_set, eval_group, eval_groups)
             trained = train(spec, data, validation, threads=self._threads())
         self._keep(trained)
+        _warn_of_trees(spec, trained)
         return self
 
     def predict(self, X: Any) -> "Float64Array":  # noqa: N803
@@ -350,6 +352,17 @@ class _Groups:
         if self.ids is not None:
             return group_by_ids(self.ids, n_documents, groups)
         return group_by_sizes(self.sizes, n_documents)
+
+
+def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
+    """Warn the caller of `fit` where trees break what was asked."""
+    from core.scorers import read_model
+    from core.training.tree_findings import tree_findings
+
+    model = read_model(trained.content)
+    for finding in tree_findings(spec.hyperparameters, model, trained.feature_names):
+        if finding.severity != "info":
+            warnings.warn(f"{finding.title}. {finding.advice}", UserWarning, stacklevel=3)
 
 
 def _refuse_categories(features: Any) -> None:

@@ -446,3 +446,21 @@ def test_a_training_that_hardly_grows_says_why(workshop: Workshop, dataset: Rank
     told = found["single-leaf-trees"]
     assert told["title"] == "A tree has one leaf: min_sum_hessian_in_leaf = 1e+06 allows no split"
     assert "a query at the start" in told["advice"]
+
+
+def test_a_training_whose_trees_break_an_order_says_where(workshop: Workshop) -> None:
+    """Of a constraint that LightGBM's advanced method does not keep; the job succeeds."""
+    generator = np.random.default_rng(0)
+    features = generator.standard_cauchy(size=(4_000, 3)).astype(np.float32)
+    features[generator.random(features.shape) < 0.3] = np.nan
+    signal = np.nan_to_num(np.arctan(features[:, 0]) * np.arctan(features[:, 1]))
+    labels = np.clip(np.round(signal + generator.normal(scale=0.5, size=4_000) + 1), 0, 4)
+    dataset = RankingDataset.from_arrays(features, labels.astype(np.float32), np.arange(0, 4_001, 20))
+    asked = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": "advanced"}
+    job = workshop.train(workshop.add(dataset, "d1"), hyperparameters=asked | {"num_iterations": 20})
+    assert job.status == "succeeded", job.problem
+    found = {finding["code"]: finding for finding in job.findings or ()}
+    broken = found["monotone-constraints-broken"]
+    assert "trees break the order of monotone_constraints: tree" in broken["title"]
+    assert "basic does" in broken["advice"]
+    assert broken["severity"] == "warning"

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.data.fitting import AbsentFeatures
 from core.doctor.agreement import absent_feature_findings, unseen_category_findings
+from core.doctor.report import Finding
 from core.jobs import System
 from core.jobs.boosting import BoostingJob
 from core.jobs.train import TrainJob
@@ -108,10 +109,11 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         ranker, watch = folded.refit()
     with watch.kept_on_stopping():
         watch.finish()
-        if of_model := _model_findings(ranker):
-            findings.extend(of_model)
+        trained = Trained(loaded, data, ranker, findings, cross_validation)
+        if found := [finding.as_json() for finding in _model_findings(job.training, trained)]:
+            findings += found
             run.report(findings=findings)
-        yield Trained(loaded, data, ranker, findings, cross_validation)
+        yield trained
 
 
 def _trained(
@@ -134,11 +136,15 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
     return findings
 
 
-def _model_findings(ranker: TrainedModel) -> list[Values]:
-    found = [] if ranker.growth is None else [growth_finding(ranker.growth)]
+def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
+    ranker = trained.ranker
+    if ranker.growth is not None:
+        yield growth_finding(ranker.growth)
     if isinstance(ranker, TrainedSum) and ranker.fitted is not None:
-        found.append(weights_finding(ranker.fitted))
-    return [finding.as_json() for finding in found]
+        yield weights_finding(ranker.fitted)
+    if isinstance(spec.scorer, Trees):
+        base_trees = ranker.kept_iterations - ranker.best_iteration
+        yield from tree_findings(spec.hyperparameters, trained.model, ranker.feature_names, base_trees)
 
 
 def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:

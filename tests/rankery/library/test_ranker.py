@@ -1,6 +1,7 @@
 """The scikit-learn estimator."""
 
 import pickle
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -263,3 +264,20 @@ def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
     gains = ranker.booster_.feature_importance("gain")
     np.testing.assert_allclose(ranker.feature_importances_, gains / gains.sum())
     assert ranker.feature_importances_.shape == (features.shape[1],)
+
+
+@pytest.mark.parametrize("method", ["basic", "advanced"])
+def test_a_broken_order_is_a_warning(method: str) -> None:
+    """Where LightGBM's method does not keep the constraints that were asked."""
+    generator = np.random.default_rng(0)
+    features = generator.standard_cauchy(size=(4_000, 3))
+    features[generator.random(features.shape) < 0.3] = np.nan
+    signal = np.nan_to_num(np.arctan(features[:, 0]) * np.arctan(features[:, 1]))
+    grades = np.clip(np.round(signal + generator.normal(scale=0.5, size=4_000) + 1), 0, 4)
+    asked = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": method}
+    ranker = RankeryRanker(num_iterations=20, hyperparameters=asked)
+    expected = (
+        pytest.warns(UserWarning, match="trees break the order") if method != "basic" else nullcontext()
+    )
+    with expected:
+        ranker.fit(features, grades, group=[20] * 200)

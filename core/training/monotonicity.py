@@ -1,0 +1,233 @@
+"""Whether the trees of a model keep the order that monotone constraints ask for.
+
+A tree breaks an order where two of its leaves do that documents can reach which differ in the constrained
+feature alone. Such leaves part at a split on that feature. `falls` compares exactly these pairs, over all
+values that the other features can have together, missing ones included.
+
+A sum of trees that all keep an order keeps it, also after rounding. The converse does not hold: one tree may
+make up for the fall of another. The falls of all trees together bound that of a score from above.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core.scoring.tree import CATEGORICAL, Tree
+from core.types import Float64Array
+
+_LARGEST = float(np.finfo(np.float32).max)
+_ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
+_BELOW_ZERO = float(np.nextafter(-_ZERO, -np.inf))
+_MISSING_LEFT = 0b10  # bits of a split's decision
+_NONE_MISSING, _ZERO_MISSING = 0, 1
+
+# What a split asks: a feature, and whether for its category. The constrained feature has two values at once.
+_Question = tuple[int, bool]
+_LOWER, _UPPER = (-1, False), (-2, False)
+_Region = dict[_Question, int]  # cells that documents can be in, a bit each; all where there is no entry
+
+
+@dataclass(frozen=True)
+class Fall:
+    """Two leaves of a tree whose values break the order of a feature.
+
+    Attributes:
+        tree: Its number in the model, from 0.
+        feature: Column of the constrained feature.
+        threshold: That of the split at which the two leaves part.
+        size: By how much the value falls as the feature rises past the threshold; where scores may not rise,
+            by how much it rises.
+    """
+
+    tree: int
+    feature: int
+    threshold: float
+    size: float
+
+
+def falls(trees: Iterable[Tree], directions: Mapping[int, int]) -> Iterator[Fall]:
+    """Find the largest fall of each tree along each constrained feature, exactly.
+
+    Missing values have no order: NaN, and 0 where a split on the feature takes zeros for missing. Features
+    are finite and in the range of float32.
+
+    Args:
+        trees: With constant leaves.
+        directions: By column, 1 where values may not fall as the feature rises, -1 where they may not rise.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> split = replace(
+        ...     Tree.leaf(0.0),
+        ...     features=np.array([0]),
+        ...     thresholds=np.array([0.5]),
+        ...     decisions=np.array([0]),
+        ...     left=np.array([-1]),
+        ...     right=np.array([-2]),
+        ...     leaf_values=np.array([3.0, 1.0]),
+        ... )
+        >>> list(falls([split], {0: 1}))
+        [Fall(tree=0, feature=0, threshold=0.5, size=2.0)]
+        >>> list(falls([split], {0: -1}))
+        []
+    """
+    for index, tree in enumerate(trees):
+        for feature, direction in directions.items():
+            size, threshold = _Comparison(tree, feature, direction).largest_fall()
+            if size > 0.0:
+                yield Fall(index, feature, threshold, size)
+
+
+class _Comparison:
+    """The leaves of a tree, compared along one feature.
+
+    Args:
+        tree: The tree.
+        feature: The constrained feature.
+        direction: 1 or -1.
+    """
+
+    def __init__(self, tree: Tree, feature: int, direction: int) -> None:
+        self._tree, self._constrained = tree, (feature, False)
+        self._children = list(zip(tree.left.tolist(), tree.right.tolist(), strict=True))
+        categorical = (tree.decisions & CATEGORICAL).astype(bool)
+        self._questions: list[_Question] = list(
+            zip(tree.features.tolist(), categorical.tolist(), strict=True)
+        )
+        self._cells: dict[_Question, _Cells] = {}
+        # By number of a split, and -k - 1 of leaf k.
+        values: list[float] = (direction * tree.leaf_values).tolist()
+        self._lowest = [0.0] * len(self._children) + values[::-1]
+        self._highest = list(self._lowest)
+        for split in range(len(self._children) - 1, -1, -1):  # children come after their parents
+            left, right = self._children[split]
+            self._lowest[split] = min(self._lowest[left], self._lowest[right])
+            self._highest[split] = max(self._highest[left], self._highest[right])
+
+    def largest_fall(self) -> tuple[float, float]:
+        """Return its size and the threshold of its split; 0 and NaN where there is none."""
+        largest, threshold = 0.0, np.nan
+        for split, question in enumerate(self._questions):
+            if question == self._constrained:
+                size = self._largest_fall_across(split, largest)
+                if size > largest:
+                    largest, threshold = size, float(self._tree.thresholds[split])
+        return largest, threshold
+
+    def _largest_fall_across(self, split: int, largest: float) -> float:
+        """Return the largest fall from the left of a split to its right, `largest` where none is larger."""
+        lower, upper = self._children[split]
+        if self._highest[lower] - self._lowest[upper] <= largest:
+            return largest
+        region = self._region_at(split)
+        open_pairs = [(lower, upper, region)] if all(region.values()) else []
+        while open_pairs:
+            lower, upper, region = open_pairs.pop()
+            fall = self._highest[lower] - self._lowest[upper]
+            if fall <= largest:
+                continue
+            if lower < 0 and upper < 0:
+                largest = fall
+            else:
+                open_pairs += self._narrowed(lower, upper, region)
+        return largest
+
+    def _narrowed(self, lower: int, upper: int, region: _Region) -> Iterator[tuple[int, int, _Region]]:
+        """Replace one of two nodes by its children, in those of their cells that the region has."""
+        narrows_lower = lower >= 0 and (upper < 0 or self._spread(lower) >= self._spread(upper))
+        parent = lower if narrows_lower else upper
+        question = self._questions[parent]
+        if question == self._constrained:
+            question = _LOWER if narrows_lower else _UPPER
+        for child, cells in zip(self._children[parent], self._sides(parent), strict=True):
+            if both := region.get(question, cells) & cells:
+                nodes = (child, upper) if narrows_lower else (lower, child)
+                yield (*nodes, {**region, question: both})
+
+    def _spread(self, node: int) -> float:
+        return self._highest[node] - self._lowest[node]
+
+    def _region_at(self, split: int) -> _Region:
+        """Return the cells that documents at a split are in, those of the constrained feature by side."""
+        ordered = self._cells_of(self._constrained).ordered
+        region = {self._constrained: ordered}
+        node = split
+        while node:
+            parent, side = self._parents[node]
+            question, cells = self._questions[parent], self._sides(parent)[side]
+            region[question] = region.get(question, cells) & cells
+            node = parent
+        own = region.pop(self._constrained)
+        left, right = self._sides(split)
+        return {**region, _LOWER: own & left, _UPPER: own & right}
+
+    @cached_property
+    def _parents(self) -> dict[int, tuple[int, int]]:
+        return {
+            child: (split, side)
+            for split, children in enumerate(self._children)
+            for side, child in enumerate(children)
+        }
+
+    def _sides(self, split: int) -> tuple[int, int]:
+        return self._cells_of(self._questions[split]).sides[split]
+
+    def _cells_of(self, question: _Question) -> "_Cells":
+        if question not in self._cells:
+            asking = [split for split, other in enumerate(self._questions) if other == question]
+            make = _category_cells if question[1] else _numeric_cells
+            self._cells[question] = make(self._tree, asking)
+        return self._cells[question]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Values of a feature that no split of a tree tells apart, each a bit.
+
+    Attributes:
+        sides: By split, the cells that go left, and those that go right.
+        ordered: The cells whose values have an order.
+    """
+
+    sides: Mapping[int, tuple[int, int]]
+    ordered: int
+
+
+def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
+    """Cut the real numbers at all thresholds; the last bit is NaN."""
+    thresholds, ways = tree.thresholds[splits], tree.decisions[splits] >> 2
+    near_zero = (thresholds >= -_ZERO) & (thresholds <= _ZERO)
+    thresholds = np.where(near_zero, np.where(thresholds < 0.0, _BELOW_ZERO, _ZERO), thresholds)
+    cuts = thresholds[(thresholds >= -_LARGEST) & (thresholds < _LARGEST)]
+    if takes_zero := bool((ways == _ZERO_MISSING).any()):
+        cuts = np.append(cuts, [_BELOW_ZERO, _ZERO])
+    cuts = np.unique(cuts)
+    real, nan = (1 << len(cuts) + 1) - 1, 1 << len(cuts) + 1
+    zeros = _up_to(_ZERO, cuts) & ~_up_to(_BELOW_ZERO, cuts) if takes_zero else 0
+    of_zero = 1 << int(np.searchsorted(cuts, 0.0))
+    sides = {}
+    for split, threshold, way in zip(splits, thresholds.tolist(), ways.tolist(), strict=True):
+        left = _up_to(threshold, cuts)
+        if way == _NONE_MISSING:
+            left |= nan if left & of_zero else 0
+        else:
+            missing = zeros | nan if way == _ZERO_MISSING else nan
+            left = left | missing if tree.decisions[split] & _MISSING_LEFT else left & ~missing
+        sides[split] = left, (real | nan) & ~left
+    return _Cells(sides, real & ~zeros)
+
+
+def _up_to(value: float, cuts: Float64Array) -> int:
+    """Return the cells of numbers up to a value, which is a cut or beyond the range of features."""
+    count = len(cuts) + 1 if value >= _LARGEST else int(np.searchsorted(cuts, value, "right"))
+    return (1 << count) - 1
+
+
+def _category_cells(tree: Tree, splits: list[int]) -> _Cells:
+    """Tell the categories apart that the sets can hold; the last bit is all else, NaN included."""
+    sets = {split: tree.categories[int(tree.thresholds[split])] for split in splits}
+    everything = (1 << 32 * max(map(len, sets.values())) + 1) - 1
+    lefts = {split: int.from_bytes(words.astype("<u4").tobytes(), "little") for split, words in sets.items()}
+    return _Cells({split: (left, everything & ~left) for split, left in lefts.items()}, ordered=0)

@@ -1,0 +1,123 @@
+"""What trees are that a training did not ask for: out of order, or with leaves of too few documents."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.doctor.report import MAX_EXAMPLES, Finding
+from core.scorers import ScoringModel, Sum, TreeModel
+from core.training.hyperparameters import Hyperparameters
+from core.training.monotonicity import Fall, falls
+
+_Parts = list[tuple[ScoringModel, tuple[str, ...]]]
+
+
+def tree_findings(
+    asked: Hyperparameters, model: ScoringModel, feature_names: tuple[str, ...], base_trees: int = 0
+) -> Iterator[Finding]:
+    """Report trees that break `monotone_constraints`, and leaves below `min_data_in_leaf`.
+
+    Args:
+        asked: The hyperparameters of the training.
+        model: The trained model: trees, or the sum of a model and of trees on its residuals.
+        feature_names: Its features, by the names of the training data.
+        base_trees: Its first trees, those of the model that the training went on from.
+    """
+    parts = _parts(model, feature_names)
+    yield from _order_findings(asked, parts, base_trees)
+    yield from _leaf_findings(asked, parts, base_trees)
+
+
+def _parts(model: ScoringModel, feature_names: tuple[str, ...]) -> _Parts:
+    if isinstance(model, Sum):
+        return [(member.model, member.feature_names) for member in model.members]
+    return [(model, feature_names)]
+
+
+def _order_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
+    found: list[tuple[str, Fall]] = []
+    n_trees, unchecked = 0, 0
+    directions = {name: sign for name, sign in (asked.monotone_constraints or {}).items() if sign}
+    if not directions:
+        return
+    for model, names in parts:
+        if not isinstance(model, TreeModel) or any(tree.linear is not None for tree in model.text.trees):
+            unchecked += 1
+            continue
+        n_trees += len(model.text.trees)
+        by_column = {names.index(name): sign for name, sign in directions.items() if name in names}
+        found += [(names[fall.feature], fall) for fall in falls(model.text.trees, by_column)]
+    if found:
+        yield _broken_order(asked, found, n_trees, base_trees)
+    if unchecked:
+        yield Finding(
+            code="monotone-constraints-unchecked",
+            severity="warning",
+            title="The model that the training went on from is not checked for monotone_constraints",
+            advice="Networks and linear leaves may break the order. Train without init_model to be sure.",
+            count=unchecked,
+            total=len(parts),
+            unit="models",
+        )
+
+
+def _broken_order(
+    asked: Hyperparameters, found: list[tuple[str, Fall]], n_trees: int, base_trees: int
+) -> Finding:
+    name, largest = max(found, key=lambda each: each[1].size)
+    sums: defaultdict[str, float] = defaultdict(float)
+    for feature, fall in found:
+        sums[feature] += fall.size
+    trees = {fall.tree for _, fall in found}
+    of_base = sum(tree < base_trees for tree in trees)
+    causes = []
+    if of_base:
+        causes.append(f"{of_base:,} of the trees belong to the model that the training went on from.")
+    if asked.use_quantized_grad and asked.quant_train_renew_leaf:
+        causes.append("Renewed leaf values ignore the constraints: leave quant_train_renew_leaf out.")
+    elif asked.monotone_constraints_method != "basic" and of_base < len(trees):
+        causes.append(
+            f"LightGBM's monotone_constraints_method {asked.monotone_constraints_method} does not keep every"
+            " constraint; basic does."
+        )
+    moves = "falls" if (asked.monotone_constraints or {})[name] > 0 else "rises"
+    return Finding(
+        code="monotone-constraints-broken",
+        severity="warning",
+        title=f"{len(trees):,} of {n_trees:,} trees break the order of monotone_constraints: tree"
+        f" {largest.tree:,} {moves} by {largest.size:.3g} where {name} rises past {largest.threshold:.6g}",
+        advice=" ".join(
+            [*causes, f"A score moves the wrong way by at most {max(sums.values()):.3g}, if at all."]
+        ),
+        count=len(trees),
+        total=n_trees,
+        unit="trees",
+        examples=tuple(sorted(sums, key=lambda feature: -sums[feature])[:MAX_EXAMPLES]),
+        example_kind="feature",
+    )
+
+
+def _leaf_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
+    texts = [model.text for model, _ in parts if isinstance(model, TreeModel)]
+    grown = [tree for text in texts for tree in text.trees[base_trees:] if len(tree.left)]
+    if not grown:
+        return
+    documents = np.concatenate([tree.leaf_counts for tree in grown])
+    small = int((documents < asked.min_data_in_leaf).sum())
+    if small:
+        yield Finding(
+            code="small-leaves",
+            severity="info",
+            title=f"The smallest leaf has {_documents(int(documents.min()))}, min_data_in_leaf is"
+            f" {asked.min_data_in_leaf:,}: {small:,} of {len(documents):,} leaves are smaller",
+            advice="LightGBM estimates the documents of a split by their share of the hessians, so that the"
+            " bound is approximate unless all hessians are equal. A larger min_data_in_leaf is safer.",
+            count=small,
+            total=len(documents),
+            unit="leaves",
+        )
+
+
+def _documents(count: int) -> str:
+    return f"{count:,} document{'' if count == 1 else 's'}"
