@@ -57,7 +57,8 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         learning_rate: Shrinkage of each tree.
         num_leaves: Leaves of a tree at most.
         max_depth: Depth of a tree at most; -1 for no limit.
-        min_data_in_leaf: Documents in a leaf at least.
+        min_data_in_leaf: Documents in a leaf at least, estimated by LightGBM from hessians: some leaves have
+            fewer.
         min_sum_hessian_in_leaf: Sum of hessians in a leaf at least.
         bagging_fraction: Share of documents drawn for a tree, where bagging_freq > 0.
         bagging_freq: Draw documents anew every so many iterations; 0 for never.

@@ -77,7 +77,7 @@ class Hyperparameters:
     max_depth: int = parameter(-1, "Depth of a tree at most; -1 for no limit.", minimum=-1, maximum=1_000)
     min_data_in_leaf: int = parameter(
         20,
-        "Documents in a leaf at least.",
+        "Documents in a leaf at least, estimated by LightGBM from hessians: some leaves have fewer.",
         minimum=0,
         maximum=10_000_000,
         aliases="min_data_per_leaf min_data min_child_samples min_samples_leaf",
@@ -196,7 +196,9 @@ class Hyperparameters:
         4, "use_quantized_grad: steps of a gradient.", minimum=2, maximum=127
     )
     quant_train_renew_leaf: bool = parameter(
-        False, "use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off."
+        False,
+        "use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off. They ignore"
+        " monotone_constraints, path_smooth and cat_l2.",
     )
     stochastic_rounding: bool = parameter(
         True, "use_quantized_grad: round up or down at random, so that sums are kept on average."
@@ -210,7 +212,7 @@ class Hyperparameters:
     )
     monotone_constraints_method: str = parameter(
         "basic",
-        "How monotone_constraints are kept: the more advanced, the better the fit and the slower.",
+        "How monotone_constraints are kept: basic keeps all; the others fit better, and break some.",
         choices=("basic", "intermediate", "advanced"),
         aliases="monotone_constraining_method mc_method",
     )
