@@ -621,7 +621,7 @@ class Hyperparameters(TypedDict):
     """Depth of a tree at most; -1 for no limit."""
 
     min_data_in_leaf: NotRequired[int]
-    """Documents in a leaf at least."""
+    """Documents in a leaf at least, estimated by LightGBM from hessians: some leaves have fewer."""
 
     min_sum_hessian_in_leaf: NotRequired[float]
     """Sum of hessians in a leaf at least."""
@@ -699,7 +699,7 @@ class Hyperparameters(TypedDict):
     """use_quantized_grad: steps of a gradient."""
 
     quant_train_renew_leaf: NotRequired[bool]
-    """use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off."""
+    """use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off. They ignore monotone_constraints, path_smooth and cat_l2."""
 
     stochastic_rounding: NotRequired[bool]
     """use_quantized_grad: round up or down at random, so that sums are kept on average."""
@@ -708,7 +708,7 @@ class Hyperparameters(TypedDict):
     """By feature name: 1 where scores may not fall as the feature rises, -1 where they may not rise, 0."""
 
     monotone_constraints_method: NotRequired[Literal["basic", "intermediate", "advanced"]]
-    """How monotone_constraints are kept: the more advanced, the better the fit and the slower."""
+    """How monotone_constraints are kept: basic keeps all; the others fit better, and break some."""
 
     monotone_penalty: NotRequired[float]
     """Penalty on monotone splits near the root; from x on there are none in the top x levels."""
@@ -1870,6 +1870,48 @@ class StudyChanges(TypedDict):
     """Null for no bound"""
 
     parallel_trials: NotRequired[int | None]
+
+
+class StudyFilter(TypedDict):
+    """The filters of studies."""
+
+    all: NotRequired[Literal[True] | None]
+    """All objects of the kind"""
+
+    older_than_days: NotRequired[float | None]
+    """Made so many days ago"""
+
+    created_before: NotRequired[str | None]
+    """Made before this moment"""
+
+    project: NotRequired[str | None]
+    """Only those of this project; `-` for those of none"""
+
+    prefix: NotRequired[str | None]
+    """Only those whose name or id begins so"""
+
+    status: NotRequired[Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"] | None]
+    """Only those in it"""
+
+    dataset_id: NotRequired[str | None]
+    """Only those on this dataset"""
+
+
+class DeleteRequestStudyFilter(TypedDict):
+    ids: NotRequired[list[str] | None]
+    """Ids of the objects; references of models"""
+
+    filter: NotRequired[StudyFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+    with_results: NotRequired[bool]
+    """Whether what was made by or of them goes as well"""
+
+    permanently: NotRequired[bool]
+    """Whether the bytes are freed at once, past the trash"""
+
+    dry_run: NotRequired[bool]
+    """Whether only to answer what would go"""
 
 
 class SyntheticDatasetRequest(TypedDict):

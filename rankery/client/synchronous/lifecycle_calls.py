@@ -24,7 +24,7 @@ from rankery.client.views.project import ProjectView
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal[
-    "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments"
+    "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments", "studies"
 ]
 
 
@@ -51,7 +51,8 @@ class LifecycleCalls(Calls):
         What something else needs is left; `refused` of the answer lists it with what holds it.
 
         Args:
-            kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections` or `experiments`.
+            kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections`, `experiments` or
+                `studies`.
             ids: Those to delete; of models also references such as `web:3`.
             where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
             with_results: Delete what they made as well.
