@@ -26,7 +26,7 @@ RUNNING: dict[str, Any] = {
 
 def job_of(**changes: Any) -> Job:
     """Return a job of a client."""
-    return Job.of(job_document(**changes), Client("http://rankery.test"))
+    return Job.of(job_document(**changes), Client("http://rankery.test").transport)
 
 
 def printed(shown: object) -> str:

@@ -29,6 +29,7 @@ from core.training.findings import (
     seed_findings,
     weights_finding,
 )
+from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.fitting import checkpoint_reader, fit_model
 from worker.job.lineage import lineage_of, names_in_file

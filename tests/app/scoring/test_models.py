@@ -15,7 +15,7 @@ from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 
 MANY_BYTES = 10**9
-KERNELS = ScoringKernels()
+KERNELS = ScoringKernels(compile_ahead=True)
 
 
 @pytest.fixture(autouse=True, scope="module")

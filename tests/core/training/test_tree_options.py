@@ -136,8 +136,14 @@ def test_renewed_leaves_are_those_of_plain_lightgbm_on_the_grid(datasets: Datase
         lightgbm.Dataset(training.matrix, np.zeros(training.n_documents), feature_name=names),
     )
     expected = train(spec, training).model_text
-    for iteration in range(spec.hyperparameters.num_iterations):
-        booster.update(fobj=lambda scores, _, at=iteration: tuple(map(on_common_grid, loss(scores, at))))
+    iterations = iter(range(spec.hyperparameters.num_iterations))
+
+    def objective(scores: Any, _: lightgbm.Dataset) -> tuple[Any, Any]:
+        gradients, hessians = loss(scores, next(iterations))
+        return on_common_grid(gradients), on_common_grid(hessians)
+
+    for _ in range(spec.hyperparameters.num_iterations):
+        booster.update(fobj=objective)
     trees = [text.partition("end of trees")[0] for text in (booster.model_to_string(), expected)]
     assert trees[0] == trees[1]
 
