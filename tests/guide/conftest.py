@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = Path(__file__).parent / "commands"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the service that the pages talk to, at another port than theirs."""
     roots = tmp_path_factory.mktemp("corpora")
@@ -52,7 +52,7 @@ def _make_parts(folder: Path) -> None:
         pq.write_table(rows.slice(first, last - first), folder / f"part-{number}.parquet")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prepared(guide_service: str) -> None:
     """Make what pages speak of: two datasets, `web-train` and `web-test`, and two versions of `web`."""
     with Client(guide_service) as client:
@@ -68,7 +68,7 @@ def prepared(guide_service: str) -> None:
             job.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def environment(guide_service: str, prepared: None) -> Mapping[str, str]:
     """What commands of the pages find around them."""
     return {

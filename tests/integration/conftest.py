@@ -40,7 +40,7 @@ def source_bucket(s3: S3Server) -> str:
     return s3.new_bucket()[0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(
     service_kind: str, service_places: ServicePlaces, request: pytest.FixtureRequest
 ) -> Iterator[EmbeddedStack]:
@@ -61,14 +61,14 @@ def stack(
         yield stack
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client(stack: EmbeddedStack) -> Iterator[Client]:
     """A client of the shared service."""
     with Client(stack.url) as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def datasets(client: Client) -> dict[str, str]:
     """Ids of three ready synthetic datasets of one polynomial: train, validation and test."""
     sizes = {"train": 60, "validation": 30, "test": 40}
@@ -79,7 +79,7 @@ def datasets(client: Client) -> dict[str, str]:
     return {name: dataset.wait(timeout_seconds=200).id for name, dataset in sent.items()}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def trained(client: Client, datasets: dict[str, str]) -> Job:
     """A succeeded training job with validation and test data."""
     job = client.submit(train_job(datasets, model_name="shared", num_iterations=20))

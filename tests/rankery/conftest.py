@@ -17,7 +17,7 @@ from tests.rankery.unreliable import Fault, Unreliable
 _LIMIT_SECONDS = 30.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     """A service that logs what it scores and may reach receivers on this machine.
 

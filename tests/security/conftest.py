@@ -12,7 +12,7 @@ SCOPES = ("read", "score", "write", "admin")
 Send = Callable[[Attack], Answer]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """Start the service once for all attacks, store one of everything, and make a key of each scope."""
     environment = {"RANKERY_READS_PER_SECOND": "0", "RANKERY_WRITES_PER_SECOND": "0"}

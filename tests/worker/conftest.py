@@ -30,7 +30,7 @@ def dask_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("dask-root")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dask_cluster(tmp_path_factory: pytest.TempPathFactory, dask_root: Path) -> Iterator[DaskCluster]:
     """A Dask scheduler and two workers over TLS, which tests share; a test that kills one brings its own."""
     environment = {**DASK_SECRETS, "RANKERY_DATA_ROOTS": str(dask_root)}
