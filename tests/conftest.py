@@ -34,6 +34,8 @@ if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= 12 * 2**30:
 
 pytest_plugins = ["tests.servers.fixtures"]
 
+_LONGEST_ID = 200
+
 # Their tests share services that start for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
 
@@ -57,6 +59,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     with compilation_progress() as report:
         compile_kernels(report=lambda progress: report(progress.compiled, progress.parts))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Cut long values, up to a megabyte: ids go between processes with each report."""
+    return f"{val[:_LONGEST_ID]!r}…" if isinstance(val, str | bytes) and len(val) > _LONGEST_ID else None
 
 
 @pytest.hookimpl(wrapper=True)
