@@ -21,6 +21,7 @@ _GATE_EXAMPLE: Json = {
     "p": 0.05,
     "max_slice_drop": 0.02,
     "min_slice_queries": 30,
+    "better_than_baselines": False,
     "contract": CONTRACT_EXAMPLE,
     "label_map": {},
     "permutations": 100_000,
@@ -156,6 +157,11 @@ class GateRequest(RequestModel):
     min_slice_queries: int = Field(
         30, ge=1, le=1_000_000_000, description="Smaller slices are not held against a version"
     )
+    better_than_baselines: bool = Field(
+        False,
+        description="Whether a version must also be shown to be better than a random order, the order of the"
+        " documents as they came, and the best single feature",
+    )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
     permutations: Permutations = 100_000
@@ -175,6 +181,7 @@ class Gate(ResponseModel):
     p: float
     max_slice_drop: float | None
     min_slice_queries: int
+    better_than_baselines: bool = False
     contract: NamedConventions
     label_map: dict[str, float]
     permutations: int

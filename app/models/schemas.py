@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from app.datasets.schemas import Finding
 from app.http.labels import NewProject, Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges, Tags
 from app.http.schemas import (
     Id,
@@ -105,6 +106,7 @@ class Model(ResponseModel):
                     "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
                     "size_bytes": 1_482_113,
                     "metrics": {"ndcg@10": 0.4512},
+                    "findings": None,
                     "lineage": {
                         "job_id": "job_01k9x2z4q7c8v5n3b6r1",
                         "datasets": {
@@ -164,6 +166,9 @@ class Model(ResponseModel):
     sha256: str = Field(description="Digest of the model text")
     size_bytes: int = Field(description="Length of the model text")
     metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")
+    findings: list[Finding] | None = Field(
+        None, description="What to know of it on the test dataset; null where there is nothing"
+    )
     lineage: Lineage | None = Field(
         description="What it was made of and by what; null for one from before that was kept"
     )

@@ -36,12 +36,12 @@ def query_findings(
         return  # said of the labels; of every query it would say the same again
     if (one_label := labels.single & (lengths > 1)).any():
         yield _one_label(dataset, one_label, nothing_to_rank=bool(labels.single.all()))
-    yield from _sorted(dataset, labels)
+    yield from sorted_findings(dataset, labels)
     if (labels.relevant == 0).any():
         yield _without_relevant(dataset, labels.relevant == 0)
 
 
-def _sorted(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
+def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
     """Report queries whose rows stand in the order of their labels, where that is no chance."""
     starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
     changes = np.ones(dataset.n_documents, np.bool_)  # of the label, or of the query

@@ -1,6 +1,6 @@
 """How good a ranking is: values a query, summaries, baselines, slices, and which of two is better."""
 
-from core.evaluation.baselines import Baseline, baselines, random_order
+from core.evaluation.baselines import Baseline, baseline_findings, baselines, random_order
 from core.evaluation.comparison import Comparison, Pair, compare_systems
 from core.evaluation.evaluation import (
     Evaluation,
@@ -31,6 +31,7 @@ __all__ = [
     "StoredSegments",
     "Summary",
     "against_best",
+    "baseline_findings",
     "baselines",
     "compare_systems",
     "decide",

@@ -1,12 +1,20 @@
-"""Rankings that anyone has without training, so that a number is never alone."""
+"""Rankings that anyone has without training, and whether a ranking is better than they are."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.statistics import QueryLabels
+from core.doctor.queries import sorted_findings
+from core.doctor.report import Finding
 from core.doctor.single_feature import rank_by_single_features
+from core.evaluation.paired import SIGNIFICANCE, holm, p_words, queries_needed, verdict
+from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
+
+_PERMUTATIONS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +25,13 @@ class Baseline:
         name: What ranks.
         detail: How, in a few words.
         scores: (n_documents,) scores.
+        by_labels: Whether the labels made the order, which no ranking is then held against.
     """
 
     name: str
     detail: str
     scores: Float64Array
+    by_labels: bool = False
 
 
 def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
@@ -36,17 +46,145 @@ def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
         NDCG@10 on a sample of these queries, missing values last. The last is left out where the dataset has
         no features, or no query that could tell.
     """
-    found = [
-        Baseline("input order", "the documents as they came", -np.arange(dataset.n_documents, dtype=float)),
+    return [
+        _input_order(dataset),
         random_order(np.zeros(dataset.n_documents), seed),
+        *_best_single_feature(dataset, seed),
     ]
-    return [*found, *_best_single_feature(dataset, seed)]
 
 
 def random_order(scores: Float64Array, seed: int) -> Baseline:
     """Return the documents that have a score, (n_documents,) NaN otherwise, in random order."""
     shuffled = np.where(np.isnan(scores), np.nan, np.random.default_rng(seed).random(len(scores)))
     return Baseline("random", f"seed {seed}", shuffled)
+
+
+def baseline_findings(
+    system: str,
+    metric: str,
+    values: Float64Array,
+    baselines: Iterable[tuple[Baseline, Float64Array]],
+    *,
+    higher_is_better: bool = True,
+    significance: float = SIGNIFICANCE,
+    permutations: int = _PERMUTATIONS,
+    seed: int = 0,
+    threads: int = 1,
+) -> list[Finding]:
+    """Report the baselines that a ranking is worse than, or is not shown to be better than.
+
+    Fisher's randomisation test decides, after Holm's correction over the baselines. Where it could not show
+    even a lead on every query, the finding is about the queries, and no judgement of the ranking.
+
+    Args:
+        system: Name of what ranks.
+        metric: Spelling of the metric that decides.
+        values: (n_queries,) of the ranking, NaN where undefined.
+        baselines: Baselines with their (n_queries,) values; those that the labels made are left out.
+        higher_is_better: The direction of the metric.
+        significance: p-value below which a difference is shown, in (0, 1].
+        permutations: Random assignments of the test.
+        seed: Seed of the assignments.
+        threads: Threads to use.
+
+    Example:
+        >>> random = Baseline("random", "seed 42", np.empty(0)), np.linspace(0.2, 0.6, 100)
+        >>> baseline_findings("web:3", "ndcg@10", np.linspace(0.1, 0.5, 100), [random])[0].title
+        'web:3 is worse than random 0.4000 (p < 0.0001): ndcg@10 0.3000 over 100 queries'
+    """
+    fair = [(baseline.name, others) for baseline, others in baselines if not baseline.by_labels]
+    table = np.column_stack([values, *(others for _, others in fair)])
+    table = table[~np.isnan(table).any(axis=1)]
+    if not fair or not len(table):
+        return []
+    gains = (table[:, :1] - table[:, 1:]) * (1.0 if higher_is_better else -1.0)
+    differing = int(np.count_nonzero(gains.any(axis=1)))
+    adjusted = holm(randomisation_p_values(gains, permutations, seed, threads).tolist())
+    found = [
+        _Beside(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
+        for (name, _), mean, gain, p in zip(fair, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True)
+    ]
+    measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
+    # The least p-value that the test can give, after the correction.
+    if len(fair) * 2.0 ** (1 - differing) >= significance:
+        return [_too_few(system, measured, found, differing, len(table))]
+    return [*_worse(system, measured, found), *_unproven(system, measured, found)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """A ranking beside one baseline: the baseline's mean, and by how much the ranking is better."""
+
+    name: str
+    mean: float
+    gain: Float64Array
+    p: float
+    verdict: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.mean:.4f} ({p_words(self.p)})"
+
+    @property
+    def needed(self) -> int | None:
+        """Queries that would show a lead of this size; None where the ranking does not lead."""
+        mean = float(self.gain.mean())
+        return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
+
+
+def _too_few(system: str, measured: str, found: list[_Beside], differing: int, queries: int) -> Finding:
+    named = ", ".join(f"{one.name} {one.mean:.4f}" for one in found)
+    return Finding(
+        code="too-few-queries",
+        severity="info",
+        title=f"Too few queries to show that {system} is better than {named}: {measured}, of which"
+        f" {differing} differ",
+        advice="Not even a better value on each of them would be evidence. Measure on more queries, or by a"
+        " metric that tells more rankings of these queries apart.",
+        count=differing,
+        total=queries,
+        unit="queries",
+    )
+
+
+def _worse(system: str, measured: str, found: list[_Beside]) -> Iterable[Finding]:
+    worse = [one for one in found if one.verdict == "worse"]
+    if worse:
+        yield Finding(
+            code="worse-than-baseline",
+            severity="error",
+            title=f"{system} is worse than {', '.join(map(str, worse))}: {measured}",
+            advice="Find the reason before you use it. Look for labels where less is better, features that"
+            " mean something else in these data than in training, and a training that improved nothing.",
+            count=len(worse),
+            total=len(found),
+            unit="baselines",
+        )
+
+
+def _unproven(system: str, measured: str, found: list[_Beside]) -> Iterable[Finding]:
+    unproven = [one for one in found if one.verdict == "no evidence"]
+    needed = [f"{one.needed:,} queries (over {one.name})" for one in unproven if one.needed]
+    if unproven:
+        yield Finding(
+            code="not-better-than-baseline",
+            severity="warning",
+            title=f"{system} is not shown to be better than {', '.join(map(str, unproven))}: {measured}",
+            advice="A ranking without training may do as well."
+            + (f" A lead of this size shows with about {', '.join(needed)}." if needed else ""),
+            count=len(unproven),
+            total=len(found),
+            unit="baselines",
+        )
+
+
+def _input_order(dataset: RankingDataset) -> Baseline:
+    by_labels = any(sorted_findings(dataset, QueryLabels.of(dataset)))
+    return Baseline(
+        "input order",
+        "the documents as they came, sorted by label" if by_labels else "the documents as they came",
+        -np.arange(dataset.n_documents, dtype=float),
+        by_labels,
+    )
 
 
 def _best_single_feature(dataset: RankingDataset, seed: int) -> list[Baseline]:

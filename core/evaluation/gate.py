@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, p_words, paired_differences
 from core.evaluation.slices import Slice
 from core.types import Float64Array
@@ -25,6 +26,7 @@ class GateRule:
         p: p-value of the randomisation test below which a difference is shown, in (0, 1].
         max_slice_drop: How much the mean of a slice of queries may get worse, or None for any amount.
         min_slice_queries: Slices of fewer queries are not held against a challenger.
+        better_than_baselines: Whether a challenger must be shown to be better than rankings without training.
     """
 
     metric: str
@@ -32,6 +34,7 @@ class GateRule:
     p: float = 0.05
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
+    better_than_baselines: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def decide(
     values: tuple[Float64Array, Float64Array],
     parts: Sequence[Slice],
     *,
+    beside_baselines: Sequence[Finding] = (),
     higher_is_better: bool = True,
     permutations: int = 100_000,
     seed: int = 0,
@@ -96,6 +100,7 @@ def decide(
         names: Of champion and challenger.
         values: (n_queries,) of the metric for each, NaN where undefined.
         parts: The slices of the queries.
+        beside_baselines: The challenger's `baseline_findings`.
         higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
         seed: Seed of the resampling.
@@ -122,8 +127,10 @@ def decide(
     )
     found = _verdict(rule.require, names, gained if shown else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
-    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *_fallen(rule, sign, changes)))
-    return GateDecision(passes and not any(change.refused for change in changes), sentence, paired, changes)
+    fallen = list(_fallen(rule, sign, changes))
+    unbeaten = [finding.title for finding in beside_baselines if rule.better_than_baselines]
+    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
+    return GateDecision(passes and not fallen and not unbeaten, sentence, paired, changes)
 
 
 def _changes(

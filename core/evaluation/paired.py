@@ -115,9 +115,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def verdict(difference: float, adjusted_p: float) -> Verdict:
+def verdict(difference: float, adjusted_p: float, significance: float = SIGNIFICANCE) -> Verdict:
     """Say what a difference B − A and its adjusted p-value allow to say of B."""
-    if adjusted_p >= SIGNIFICANCE or difference == 0.0:
+    if adjusted_p >= significance or difference == 0.0:
         return "no evidence"
     return "better" if difference > 0.0 else "worse"
 

@@ -10,7 +10,7 @@ from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
-from rankery.cli.findings import findings_table
+from rankery.cli.findings import findings_below
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import JudgedOnly, MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
@@ -144,6 +144,4 @@ def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:
     tables: list[RenderableType] = [means_table({evaluation.system: metrics}, contract)]
     if evaluation.baselines:
         tables.append(baselines_table([one.model_dump() for one in evaluation.baselines]))
-    if evaluation.findings:
-        tables += ["", findings_table([finding.model_dump(mode="json") for finding in evaluation.findings])]
-    return tables
+    return [*tables, *findings_below(evaluation)]

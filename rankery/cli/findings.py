@@ -1,11 +1,15 @@
 """Print the findings of the doctor."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.table import Table
 
 from rankery.cli.printing import plain
+
+if TYPE_CHECKING:
+    from rankery.client import Evaluation, Job, Model
 
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _SHOWN_EXAMPLES = 5
@@ -28,6 +32,23 @@ def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
         lines = [f"[bold]{plain(finding['title'])}[/bold]", plain(finding["advice"]), _examples(finding)]
         made.add_row(f"[{style}]{finding['severity']}[/]", "\n".join(line for line in lines if line))
     return made
+
+
+def findings_below(found: "Evaluation | Job | Model") -> list[RenderableType]:
+    """Return the findings of a resource, to print below it; nothing where there are none."""
+    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
+    return ["", findings_table(findings)] if findings else []
+
+
+def doubts(found: "Job | Model") -> str:
+    """Count the errors and warnings among the findings of a resource: "1 error, 2 warnings"."""
+    counted = []
+    for severity in ("error", "warning"):
+        number = sum(finding.severity == severity for finding in found.findings or ())
+        if number:
+            style = _STYLES[severity]
+            counted.append(f"[{style}]{number} {severity}{'s' if number > 1 else ''}[/]")
+    return ", ".join(counted)
 
 
 def _examples(finding: Mapping[str, Any]) -> str:

@@ -46,7 +46,7 @@ def list_gates(
     for gate in found:
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
-            gate.require.replace("_", " "),
+            gate.require.replace("_", " ") + (", beats baselines" if gate.better_than_baselines else ""),
             plain(gate.metric),
             plain(gate.dataset_id),
             f"{gate.p:g}",
@@ -97,6 +97,14 @@ def set_gate(
     min_segment_queries: Annotated[
         int | None, typer.Option(min=1, help="Queries that a segment must have to count.")
     ] = None,
+    better_than_baselines: Annotated[
+        bool,
+        typer.Option(
+            "--better-than-baselines",
+            help="Also ask for versions shown to be better than a random order, the input order and the best"
+            " single feature.",
+        ),
+    ] = False,
     preset: Annotated[str | None, typer.Option(help="Conventions of the metric, such as trec_eval.")] = None,
     columns: ColumnsOption = None,
 ) -> None:
@@ -114,6 +122,7 @@ def set_gate(
         "p": p,
         "max_slice_drop": max_segment_drop,
         "min_slice_queries": min_segment_queries,
+        "better_than_baselines": better_than_baselines,
         "contract": cast("Contract | None", preset),
     }
     rule = {key: value for key, value in given.items() if value is not None}
@@ -151,6 +160,7 @@ def _described(gate: "Gate") -> dict[str, Any]:
         "p": gate.p,
         "most a segment may lose": gate.max_slice_drop,
         "queries of a segment, at least": gate.min_slice_queries,
+        "better than baselines": gate.better_than_baselines,
         "conventions": getattr(gate.contract, "preset", None),
         "set": f"{moment(gate.updated_at)} UTC",
         "by key": gate.key_id,

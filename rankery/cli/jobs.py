@@ -10,7 +10,7 @@ from rich.table import Table
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, REFUSED
-from rankery.cli.findings import findings_table
+from rankery.cli.findings import doubts, findings_below
 from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import Limit, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
@@ -46,7 +46,8 @@ def list_jobs(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )
     for job in found:
-        shown.add_row(job.id, job.kind, job.status, plain(job.title), _progress(job), age(job.created_at))
+        status = ", ".join(filter(None, [job.status, doubts(job)]))
+        shown.add_row(job.id, job.kind, status, plain(job.title), _progress(job), age(job.created_at))
     session.show(found, shown)
 
 
@@ -58,9 +59,7 @@ def show_job(session: ServiceConnection, job: _Job) -> None:
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
     """
     found = session.client.job(job)
-    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
-    told = ["", findings_table(findings)] if findings else []
-    session.show(found, facts(_properties(found)), *told)
+    session.show(found, facts(_properties(found)), *findings_below(found))
 
 
 @jobs.command("wait")
@@ -79,7 +78,7 @@ def wait_for_jobs(
     found = [session.client.job(job) for job in jobs]
     session.wait_all(found, timeout)
     for job in found:
-        say(ending(job), always=job.status != "succeeded")
+        say(ending(job), always=job.status != "succeeded" or bool(_errors(job)))
     session.show(found)
     endings = {job.status for job in found} - {"succeeded"}
     if endings:
@@ -125,11 +124,14 @@ def show_history(
 
 
 def ending(job: "Job") -> str:
-    """Say how a job ended."""
+    """Say how a job ended, with the errors among its findings."""
     why = job.problem and (job.problem.detail or job.problem.title)
-    return (
-        f"{job.id} {job.status}: {why}" if job.status in {"failed", "refused"} else f"{job.id} {job.status}"
-    )
+    reasons = [str(why)] if job.status in {"failed", "refused"} else _errors(job)
+    return ": ".join([f"{job.id} {job.status}", *(["; ".join(reasons)] if reasons else [])])
+
+
+def _errors(job: "Job") -> list[str]:
+    return [finding.title for finding in job.findings or () if finding.severity == "error"]
 
 
 def _progress(job: "Job") -> str:

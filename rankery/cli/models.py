@@ -10,6 +10,7 @@ import typer
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
+from rankery.cli.findings import doubts, findings_below
 from rankery.cli.options import Limit, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -59,7 +60,7 @@ def list_models(
             model.kind,
             model.loss["name"] if model.loss else model.source,
             plain(model.best_iteration),
-            _means(dict(islice((model.metrics or {}).items(), 1))),
+            ", ".join(filter(None, [_means(dict(islice((model.metrics or {}).items(), 1))), doubts(model)])),
             age(model.created_at),
         )
     session.show(found, shown)
@@ -73,7 +74,7 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
     Example: `rankery models show web@champion`
     """
     found = session.client.model(model)
-    session.show(found, facts(model_facts(found)))
+    session.show(found, facts(model_facts(found)), *findings_below(found))
 
 
 @models.command("aliases")

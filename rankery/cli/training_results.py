@@ -18,6 +18,7 @@ from rankery.errors import RankeryApiError
 
 if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
+    from rankery.client.schemas.answers import Finding
 
 _GONE = 404
 _BY_EPOCHS = frozenset({"linear", "mlp"})
@@ -149,8 +150,8 @@ def show_grid(
 def _pictures(
     session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
-    job, model = trained.job, trained.model
-    yield from _findings(examined, [job])
+    job, model, evaluation = trained.job, trained.model, trained.evaluation
+    yield from _findings(examined, [job], () if evaluation is None else evaluation.findings or ())
     seconds = (
         ""
         if job.started_at is None or job.finished_at is None
@@ -160,7 +161,7 @@ def _pictures(
     yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {trained.iterations}{seconds}"
     if (job.result or {}).get("cross_validation"):
         yield _folds((job.result or {})["cross_validation"], trained.iterations)
-    yield from [_latest(job)] if trained.evaluation is None else evaluation_tables(trained.evaluation)
+    yield from [_latest(job)] if evaluation is None else evaluation_tables(evaluation)
     yield from _next(session, trained, examined)
 
 
@@ -226,12 +227,18 @@ def _grave(examined: "Dataset | Job") -> list[dict[str, Any]]:
     return [found.model_dump(mode="json") for found in examined.findings or () if found.severity != "info"]
 
 
-def _findings(datasets: "Sequence[Dataset]", jobs: "Sequence[Job]") -> Iterator[RenderableType]:
-    """Show what is wrong with each dataset, and with them together; the same of several jobs once."""
+def _findings(
+    datasets: "Sequence[Dataset]", jobs: "Sequence[Job]", of_evaluation: "Sequence[Finding]" = ()
+) -> Iterator[RenderableType]:
+    """Show what is wrong with each dataset, and with them together; the same of several jobs once.
+
+    What the evaluation of a training has found is shown below its numbers.
+    """
+    below = {finding.title for finding in of_evaluation}
     for dataset in datasets:
         if found := _grave(dataset):
             yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
-    together = {found["title"]: found for job in jobs for found in _grave(job)}
+    together = {found["title"]: found for job in jobs for found in _grave(job) if found["title"] not in below}
     if together:
         yield from ("[bold]this training[/bold]:", findings_table(list(together.values())))
 

@@ -52,8 +52,10 @@ def test_documents_that_are_not_judged_are_counted(workshop: Workshop) -> None:
     dataset_id, ranking_id = job.spec["dataset_id"], (job.result or {})["ranking_id"]
     evaluated = workshop.run("evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"])
     assert evaluated.status == "succeeded", evaluated.problem
-    for findings in (job.findings, evaluated.findings):
-        (finding,) = findings or []
+    (of_job,) = job.findings or []
+    of_evaluation, too_few = evaluated.findings or []
+    assert (too_few["code"], too_few["severity"]) == ("too-few-queries", "info")
+    for finding in (of_job, of_evaluation):
         assert (finding["code"], finding["severity"]) == ("unjudged-documents", "warning")
         assert finding["title"] == "1 of 3 retrieved documents is judged"
         assert set(finding["examples"]) == {"x", "y"}

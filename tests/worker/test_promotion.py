@@ -119,6 +119,24 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
         assert tx.aliases.roll_back("web", "champion").model.version == 1
 
 
+def test_a_gate_may_ask_for_more_than_baselines(registry: Registry) -> None:
+    """A version that learnt nothing passes one gate with a finding, and is refused by the other with it."""
+    with registry.workshop.store.read() as tx:
+        noise_id = str(tx.models.resolve("web:2").dataset_id)
+    registry.workshop.trained(noise_id)
+    for asked, status in ((False, "succeeded"), (True, "refused")):
+        registry.point(2)
+        registry.set_gate(better_than_baselines=asked)
+        job = registry.promote(4)
+        assert job.status == status, job.problem
+        titles = [finding["title"] for finding in job.findings or ()]
+        assert titles
+        sentence = (job.problem or {}).get("detail") or (job.result or {})["sentence"]
+        assert all((title in sentence) == asked for title in titles)
+    registry.point(2)
+    assert registry.promote(3).status == "succeeded"
+
+
 def test_what_is_not_worse_is_not_yet_better(registry: Registry) -> None:
     """The same trees pass a gate that asks for no harm and not one that asks for a gain."""
     registry.workshop.trained(registry.learnt)

@@ -14,6 +14,7 @@ from core.evaluation import (
     Evaluation,
     Judgments,
     Slice,
+    baseline_findings,
     baselines,
     evaluate,
     measure,
@@ -51,11 +52,13 @@ class StoredEvaluation:
         id: The evaluation.
         means: The mean over queries by metric.
         columns: What the row will say.
+        beside_baselines: What to know of the system beside its baselines; the row says it, too.
     """
 
     id: str
     means: dict[str, float | None]
     columns: dict[str, Any]
+    beside_baselines: list[Values]
 
     def add(
         self,
@@ -105,27 +108,61 @@ class StoredRanking:
         )
 
 
-def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked) -> StoredEvaluation:
-    """Evaluate scores as a job measures, and store every query's values."""
+def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: str) -> StoredEvaluation:
+    """Evaluate the scores of a system as a job measures, and store every query's values."""
     run.phase("evaluating")
     held = measures.contract
     parts = slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
     evaluation = evaluate(
         ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
     )
+    measured = measure_baselines(measures, ranked)
+    beside = [
+        finding.as_json()
+        for metric in measures.metrics[:1]
+        for finding in baseline_findings(
+            system,
+            metric,
+            evaluation.per_query[metric],
+            [(baseline, values[metric]) for baseline, values in measured],
+            higher_is_better=evaluation.metrics[metric].higher_is_better,
+            seed=measures.seed,
+            threads=run.threads,
+        )
+    ]
     columns = {
         "summaries": evaluation.as_json(),
         "contract": held.as_json(),
-        "baselines": _baselines(run, measures, ranked),
+        "baselines": [
+            {
+                "name": baseline.name,
+                "detail": baseline.detail,
+                "metrics": _intervals(run, values, measures.seed),
+            }
+            for baseline, values in measured
+        ],
         "slices": _slices(run, parts, evaluation),
-        "findings": ranked.findings_json,
+        "findings": [*(ranked.findings_json or ()), *beside] or None,
     }
-    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns)
+    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, beside)
     with run.writing(evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
     with run.writing(evaluation_segments_key(stored.id)) as file:
         write_segments(parts, len(ranked.judgments.query_ids), file)
     return stored
+
+
+def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline, dict[str, Float64Array]]]:
+    """Return the baselines of a ranking, and (n_queries,) values of each by metric."""
+    judged: list[tuple[Baseline, Judgments]]
+    if ranked.dataset.n_features:
+        judged = [(baseline, ranked.dataset) for baseline in baselines(ranked.dataset, measures.seed)]
+    else:
+        judged = [(random_order(ranked.scores, measures.seed), ranked.judgments)]
+    return [
+        (baseline, measure(baseline.scores, judgments, measures.metrics, measures.contract))
+        for baseline, judgments in judged
+    ]
 
 
 def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
@@ -173,23 +210,6 @@ def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
     with run.writing(ranking_key(stored.id)) as file:
         pq.write_table(table, file)
     return stored
-
-
-def _baselines(run: JobRun, measures: Measures, ranked: Ranked) -> list[dict[str, Any]]:
-    metrics, held, seed = measures.metrics, measures.contract, measures.seed
-    measured: list[tuple[Baseline, Judgments]]
-    if ranked.dataset.n_features:
-        measured = [(baseline, ranked.dataset) for baseline in baselines(ranked.dataset, seed)]
-    else:
-        measured = [(random_order(ranked.scores, seed), ranked.judgments)]
-    return [
-        {
-            "name": baseline.name,
-            "detail": baseline.detail,
-            "metrics": _intervals(run, measure(baseline.scores, judgments, metrics, held), seed),
-        }
-        for baseline, judgments in measured
-    ]
 
 
 def _slices(run: JobRun, parts: Sequence[Slice], evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -23,10 +23,10 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     dataset = load_judged(run, dataset_id, spec.measures)
     run.phase("scoring")
     ranked = rank_by(run, spec, system, dataset)
-    evaluation = store_evaluation(run, spec.measures, ranked)
+    evaluation = store_evaluation(run, spec.measures, ranked, system.name)
     ranking = store_ranking(run, ranked) if system.model_id else None
     diagnostics = _diagnose(run, spec, ranked)
-    run.report(metrics={"test": evaluation.means}, findings=ranked.findings_json)
+    run.report(metrics={"test": evaluation.means}, findings=evaluation.columns["findings"])
     result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
     with run.succeeding(result) as tx:
         evaluation.add(tx, run, system, dataset_id, diagnostics)

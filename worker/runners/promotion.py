@@ -1,10 +1,11 @@
 """Run promotion jobs."""
 
 from core.errors import FeaturesAbsent
-from core.evaluation import GateDecision, decide, measure, slices
+from core.evaluation import GateDecision, baseline_findings, decide, measure, slices
 from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion
+from worker.job.results import measure_baselines
 from worker.job.run import JobRun, Values
 from worker.job.systems import rank_by
 from worker.job.training_data import load_judged
@@ -53,21 +54,34 @@ def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
     before = rank_by(run, spec, champion, dataset)
     run.phase(f"scoring by {challenger.name}")
     after = rank_by(run, spec, challenger, dataset)
-    findings = [found for ranked in (before, after) for found in ranked.findings_json or ()]
-    run.report(findings=findings or None)
     run.phase("comparing")
-    measured = (
+    of_champion, of_challenger = (
         measure(ranked.scores, ranked.judgments, [rule.metric], contract)[rule.metric]
         for ranked in (before, after)
     )
-    decision = decide(
-        rule,
-        (champion.name, challenger.name),
-        (next(measured), next(measured)),
-        slices(dataset, dataset, contract.relevance_threshold, least_queries=1),
-        higher_is_better=parse_metric(rule.metric, contract).higher_is_better,
+    higher_is_better = parse_metric(rule.metric, contract).higher_is_better
+    beside = baseline_findings(
+        challenger.name,
+        rule.metric,
+        of_challenger,
+        [(baseline, values[rule.metric]) for baseline, values in measure_baselines(spec.measures, after)],
+        higher_is_better=higher_is_better,
+        significance=rule.p,
         permutations=spec.permutations,
         seed=spec.measures.seed,
         threads=run.threads,
     )
+    decision = decide(
+        rule,
+        (champion.name, challenger.name),
+        (of_champion, of_challenger),
+        slices(dataset, dataset, contract.relevance_threshold, least_queries=1),
+        beside_baselines=beside,
+        higher_is_better=higher_is_better,
+        permutations=spec.permutations,
+        seed=spec.measures.seed,
+        threads=run.threads,
+    )
+    findings = [finding.as_json() for finding in (*before.findings, *after.findings, *beside)]
+    run.report(findings=findings or None)
     return decision, findings

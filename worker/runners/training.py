@@ -177,6 +177,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
             metrics=judged.evaluation.means if judged else None,
+            findings=judged.evaluation.columns["findings"] if judged else None,
             lineage=lineage_of(tx, run, job)
             | {"names_in_file": names_in_file(ranker.feature_names, trained.model.feature_names)},
             explanation=asdict(explainability_of(trained.model)),
@@ -255,9 +256,8 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     used = [names[column] for column in trained.model.used_features]
     absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
     findings = tuple(absent_feature_findings(absent, "the model"))
-    if findings:
-        told = [{**finding.as_json(), "role": "test"} for finding in findings]
-        run.report(findings=[*trained.findings, *told])
+    told = [finding.as_json() for finding in findings]
+    _report_of_test(run, trained, told)
     if absent.are_most and not job.allows_absent_features:
         return None  # the model is not to blame, and hours of training are not thrown away
     run.phase("scoring")
@@ -268,4 +268,12 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
-    return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))
+    evaluation = store_evaluation(run, job.measures, ranked, "the model")
+    _report_of_test(run, trained, [*told, *evaluation.beside_baselines])
+    return _Judged(evaluation, store_ranking(run, ranked))
+
+
+def _report_of_test(run: JobRun, trained: Trained, findings: list[Values]) -> None:
+    """Report what the test data show of the model, beside what is known of the training."""
+    if findings:
+        run.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])

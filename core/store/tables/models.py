@@ -21,6 +21,7 @@ class Model(Labelled, Trashable, Base):
         hyperparameters: How its trees were grown; None of an imported one, empty of a network.
         scorer: What was trained and how, `{"kind": "mlp", …}`; None of trees.
         best_iteration: How many trees it has, or the epoch that its weights are of.
+        findings: What to know of it on its test data, see `core.doctor`; None where there is nothing.
         title: What people call this version, or None; its identity is its name and version.
         description: What its owners say of it, or None.
         tags: What they mark it with, or None.
@@ -47,6 +48,7 @@ class Model(Labelled, Trashable, Base):
     sha256: Mapped[str] = mapped_column(SHA256)
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     metrics: Mapped[dict[str, Any] | None]
+    findings: Mapped[list[dict[str, Any]] | None]
     title: Mapped[str | None] = mapped_column(NAME)
     description: Mapped[str | None] = mapped_column(Text)
     tags: Mapped[dict[str, str] | None]

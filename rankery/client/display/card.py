@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape as html_escape
+from typing import TYPE_CHECKING, Self
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -11,6 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from rankery.control_characters import visible
+
+if TYPE_CHECKING:
+    from rankery.client.schemas.answers import Finding
 
 _SHOWN_ROWS = 20
 _STYLE = (
@@ -40,6 +44,12 @@ class CardTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
+
+    @classmethod
+    def of_findings(cls, findings: "Sequence[Finding] | None") -> list[Self]:
+        """Return the table of the findings of a resource; nothing where there are none."""
+        rows = [[finding.severity, finding.title, finding.advice] for finding in findings or ()]
+        return [cls(["", "finding", "what to do"], rows)] if rows else []
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,7 @@ class DatasetView(Shown, answers.Dataset):
             facts["why"] = problem.detail or problem.title
             places = [[_place(error), str(error.get("detail", ""))] for error in problem.errors or ()]
             tables += [CardTable(["place", "mistake"], places)] if places else []
-        if self.findings:
-            found = [[finding.severity, finding.title, finding.advice] for finding in self.findings]
-            tables.append(CardTable(["", "the doctor says", "what to do"], found))
+        tables += CardTable.of_findings(self.findings)
         return Card(f"dataset {facts.pop('name')}", facts, tables=tables)
 
 

@@ -29,7 +29,8 @@ class EvaluationView(Shown, answers.Evaluation):
             for metric, one in self.metrics.items()
         ]
         columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
-        return Card(f"evaluation of {self.system}", facts, tables=[CardTable(columns, rows)])
+        tables = [CardTable(columns, rows), *CardTable.of_findings(self.findings)]
+        return Card(f"evaluation of {self.system}", facts, tables=tables)
 
     def plot(self) -> Any:
         """Draw the means with their 95 % intervals, by the cutoff k where a metric has several.

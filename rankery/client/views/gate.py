@@ -22,4 +22,6 @@ class GateView(Shown, answers.Gate):
     def card(self) -> Card:
         """Return the card of the gate."""
         drop = "" if self.max_slice_drop is None else f"{self.max_slice_drop:g}"
-        return Card("promotion gate", self.summary() | {"maximum drop in any segment": drop})
+        beaten = "asked for" if self.better_than_baselines else ""
+        facts = {"maximum drop in any segment": drop, "better than baselines": beaten}
+        return Card("promotion gate", self.summary() | facts)

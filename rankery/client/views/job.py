@@ -79,8 +79,11 @@ class JobView(Shown, answers.Job):
             "created": moment(self.created_at),
             "ended": moment(self.finished_at),
         }
+        found = CardTable.of_findings(self.findings)
         return Card(
-            f"{self.kind} job {self.id}", facts, tables=[*self._metrics(), *self._ranks(), *self._phases()]
+            f"{self.kind} job {self.id}",
+            facts,
+            tables=[*self._metrics(), *found, *self._ranks(), *self._phases()],
         )
 
     def _steps(self) -> str:

@@ -44,4 +44,4 @@ class ModelView(Shown, answers.Model):
         }
         means = [[metric, number(mean)] for metric, mean in (self.metrics or {}).items()]
         tables = [CardTable(["metric", "#mean on its test data"], means)] if means else []
-        return Card(f"model {self.reference}", facts, tables=tables)
+        return Card(f"model {self.reference}", facts, tables=[*tables, *CardTable.of_findings(self.findings)])

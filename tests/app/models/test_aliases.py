@@ -102,7 +102,7 @@ def test_a_gated_alias_is_moved_by_a_job(client: TestClient, web: list[Model], g
     assert spec["systems"] == [
         {"model_id": model.id, "system": f"web:{version}"} for version, model in enumerate(web[:2], 1)
     ]
-    assert spec["rule"] == {**GATE, "p": 0.05, "min_slice_queries": 30}
+    assert spec["rule"] == {**GATE, "p": 0.05, "min_slice_queries": 30, "better_than_baselines": False}
     assert client.get(CHAMPION).json()["version"] == 1
     assert client.get("/v1/jobs?kind=promote").json()["items"][0]["id"] == job["id"]
     assert client.delete(f"/v1/datasets/{gated}").status_code == 409

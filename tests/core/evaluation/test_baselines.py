@@ -1,9 +1,19 @@
 """Rankings that need no training."""
 
 import numpy as np
+import pytest
 
 from core.data import RankingDataset
-from core.evaluation import baselines, evaluate, random_order
+from core.evaluation import Baseline, baseline_findings, baselines, evaluate, random_order
+
+N = 100
+VALUES = np.random.default_rng(0).uniform(0.1, 0.5, N)
+NOISE = 0.05 * np.random.default_rng(1).standard_normal(N)
+NOISE -= NOISE.mean()
+
+
+def _named(name: str, *, by_labels: bool = False) -> Baseline:
+    return Baseline(name, "", np.empty(0), by_labels)
 
 
 def _dataset() -> RankingDataset:
@@ -52,3 +62,58 @@ def test_without_a_telling_query_no_feature_is_best() -> None:
     """Where all documents are alike in label, every order is."""
     dataset = RankingDataset.from_arrays([[1.0], [2.0]], [1, 1], [0, 2])
     assert [baseline.name for baseline in baselines(dataset, seed=0)] == ["input order", "random"]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) -> None:
+    """Shown to be worse is an error, not shown to be better a warning; of a cost less is better."""
+    found = baseline_findings(
+        "web:3",
+        "ndcg@1",
+        VALUES,
+        [
+            (_named("input order"), VALUES - sign * 0.1),
+            (_named("random"), VALUES + sign * 0.1),
+            (_named("best single feature"), VALUES + NOISE),
+        ],
+        higher_is_better=sign > 0.0,
+    )
+    assert [(one.code, one.severity, one.count, one.total) for one in found] == [
+        ("worse-than-baseline", "error", 1, 3),
+        ("not-better-than-baseline", "warning", 1, 3),
+    ]
+    mean, random = VALUES.mean(), (VALUES + sign * 0.1).mean()
+    assert found[0].title == (
+        f"web:3 is worse than random {random:.4f} (p = 0.0003): ndcg@1 {mean:.4f} over {N} queries"
+    )
+    assert f"is not shown to be better than best single feature {mean:.4f}" in found[1].title
+
+
+@pytest.mark.parametrize(("queries", "code"), [(6, ["too-few-queries"]), (7, [])])
+def test_too_few_queries_are_no_judgement(queries: int, code: list[str]) -> None:
+    """A lead on all of 6 queries over three baselines has p = 3 * 2 / 2^6 > 0.05, on 7 less."""
+    three = [(_named(name), VALUES[:queries] - 0.1) for name in "abc"]
+    found = baseline_findings("web:3", "map", VALUES[:queries], three)
+    assert [one.code for one in found] == code
+    assert all(one.severity == "info" for one in found)
+
+
+def test_a_metric_that_tells_no_orders_apart_is_no_judgement() -> None:
+    """All orders have the same recall where the cutoff is beyond all lists."""
+    ones = np.ones(N)
+    (found,) = baseline_findings("web:3", "recall@1000", ones, [(_named("random"), ones)])
+    assert (found.code, found.count, found.total) == ("too-few-queries", 0, N)
+
+
+def test_what_the_labels_ordered_and_undefined_values_do_not_count() -> None:
+    """An input order that is the answer is no baseline, and nothing measured is nothing to report."""
+    better = VALUES + 0.1
+    answer = _named("input order", by_labels=True), np.ones(N)
+    assert baseline_findings("web:3", "map", better, [answer, (_named("random"), VALUES)]) == []
+    assert baseline_findings("web:3", "map", better, [answer]) == []
+    assert baseline_findings("web:3", "map", np.full(N, np.nan), [(_named("random"), VALUES)]) == []
+    data = _dataset()
+    order = np.lexsort((-data.labels, np.repeat(np.arange(30), 20)))
+    by_label = RankingDataset.from_arrays(data.features[order], data.labels[order], data.query_boundaries)
+    assert [one.by_labels for one in baselines(by_label, seed=0)] == [True, False, False]
+    assert not any(one.by_labels for one in baselines(data, seed=0))

@@ -99,6 +99,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
                 "p": 0.01,
                 "max_slice_drop": 0.02,
                 "min_slice_queries": 30,
+                "better_than_baselines": True,
             },
             "permutations": 10_000,
             **MEASURES,

@@ -63,6 +63,11 @@ export function foundWords({ kind, result }) {
   return `${words.join("; ")}.`;
 }
 
+/** Check whether a job succeeded, but has errors or warnings among its findings. @param {Job} job */
+export function isDoubtful({ status, findings }) {
+  return status === "succeeded" && !!findings?.some(({ severity }) => severity !== "info");
+}
+
 /** @param {Job} job */
 export function statusWord(job) {
   return isActive(job) && job.cancel_requested ? "cancelling" : job.status;

@@ -107,6 +107,7 @@ export function gatePanel(name, { alias, gated }) {
       const kept = gate
         ? {
             min_slice_queries: gate.min_slice_queries,
+            better_than_baselines: gate.better_than_baselines,
             contract: conventions(gate.contract),
             label_map: gate.label_map,
             permutations: gate.permutations,
@@ -132,12 +133,14 @@ function conventions({ preset, ...all }) {
 }
 
 /** @param {Schemas["Gate"]} gate */
-function ruleWords({ require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest }) {
+function ruleWords(gate) {
+  const { require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest } = gate;
   return [
     `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,
     h("a", { href: datasetPage(dataset) }, datasetName(dataset)),
     `, at p < ${short(p)}`,
     drop === null ? "." : `; no part of ${short(fewest)} queries or more may lose more than ${short(drop)}.`,
+    gate.better_than_baselines && " It must also be shown to be better than rankings without training.",
   ];
 }
 

@@ -4,13 +4,14 @@
  */
 import { pagePath, urlOf } from "../page/addresses.js";
 import { findingsPanel } from "../datasets/findings.js";
-import { bar, progressBar } from "../figures/marks.js";
+import { bar, progressBar, severityCounts } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
   foundWords,
   isActive,
+  isDoubtful,
   iterationWord,
   limitWords,
   marks,
@@ -368,6 +369,7 @@ async function build(first) {
     document.title = `${job.title}: ${job.status} · Rankery`;
     setText(status, statusWord(job));
     setAttribute(status, "data-status", job.status);
+    setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
     replace(
       meta,
       `${job.kind_label} · `,
@@ -376,7 +378,12 @@ async function build(first) {
       " · ",
       h("code", {}, job.id),
     );
-    replace(unusual, ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)));
+    const grave = isDoubtful(job) && (job.findings ?? []).filter(({ severity }) => severity !== "info");
+    replace(
+      unusual,
+      grave && severityCounts(grave),
+      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
+    );
     bar.update(job);
     inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
     actions.update(job);

@@ -3,6 +3,7 @@
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
+import { resultFindings } from "../datasets/findings.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, unfinished } from "../jobs/actions.js";
@@ -74,6 +75,7 @@ function modelHead(model) {
       ["Size", size(model.size_bytes)],
       ...tested,
     ]),
+    ...[resultFindings(model.findings)].filter((panel) => panel instanceof Node),
   ];
 }
 
