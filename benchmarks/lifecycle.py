@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks.polling import Connection
 from core.store import Store, StoreSettings
-from core.store.artifacts.inventory import take_inventory
+from core.store.lifecycle.inventory import take_inventory
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.lifecycle_records import Numbers, faults, fill, settled
 

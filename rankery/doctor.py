@@ -97,7 +97,7 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
         StoreUnusable: The database or the storage cannot be used.
     """
     require_server_package()
-    from core.store.artifacts.inventory import take_inventory
+    from core.store.lifecycle.inventory import take_inventory
 
     with open_store(data_dir) as store:
         return ExaminedStorage(**asdict(take_inventory(store)))

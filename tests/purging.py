@@ -1,8 +1,8 @@
 """Rows that are deleted for good within a transaction of a test."""
 
 from core.store import Transaction
-from core.store.lifecycle.holders import ActiveJobs
-from core.store.lifecycle.kinds import KINDS
+from core.store.trash.holders import ActiveJobs
+from core.store.trash.kinds import KINDS
 
 
 def purge(tx: Transaction, kind: str, *ids: str) -> list[str]:

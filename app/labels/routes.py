@@ -10,7 +10,7 @@ from app.labels.schemas import Labelled, LabelRequest
 from app.lifecycle.filters import JobFilter, ModelFilter
 from app.services import Services, UseServices
 from core.store.labelling import LabelChanges, label_objects
-from core.store.lifecycle.kinds import JOB, KINDS, MODEL
+from core.store.trash.kinds import JOB, KINDS, MODEL
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 

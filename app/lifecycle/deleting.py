@@ -11,10 +11,10 @@ from app.lifecycle.filters import DeleteRequest
 from app.lifecycle.schemas import Deletion
 from app.services import Services, services_of
 from core.errors import Holder, NotFound, StillNeeded
-from core.store.lifecycle.deletion import DELETED, Actor, Manner, delete_objects, preview
-from core.store.lifecycle.kinds import KINDS, MODEL
+from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
 from core.store.lifecycle.sizes import FolderSizes
-from core.store.lifecycle.trash import Refused
+from core.store.trash.kinds import KINDS, MODEL
+from core.store.trash.trash import Refused
 
 _ADDRESS_CHARACTERS = 255
 _WAYS_OUT = {
@@ -62,7 +62,7 @@ def delete_one(
         StillNeeded: Something needs it, or it has results that are not to go with it.
     """
     services = services_of(request)
-    manner = Manner(with_results, 0 if permanently else services.settings.trash_days)
+    manner = DeletionMode(with_results, 0 if permanently else services.settings.trash_days)
     actor = actor or Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
     deletion = delete_objects(services.store, KINDS[kind], [object_id], manner, actor)
     if deletion.missing:
@@ -78,7 +78,7 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
     services = services_of(request)
     store, days = services.store, 0 if body.permanently else services.settings.trash_days
     object_ids = body.object_ids(store, KINDS[kind])
-    manner = Manner(body.with_results, days)
+    manner = DeletionMode(body.with_results, days)
     if body.dry_run:
         sizes = FolderSizes(store.artifacts)
         return Deletion.of(preview(store, KINDS[kind], object_ids, manner, set(), sizes), dry_run=True)

@@ -13,9 +13,9 @@ from core.errors import InvalidInput, NotFound
 from core.jobs import JobKind, JobStatus
 from core.store import Page, Store, Transaction
 from core.store.clock import utc_now
-from core.store.lifecycle.kinds import MODEL, Kind
 from core.store.repositories.experiments import ExperimentStatus
 from core.store.repositories.ids import first_id
+from core.store.trash.kinds import MODEL, Kind
 
 _PAGE = 200
 _Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]

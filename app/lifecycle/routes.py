@@ -21,7 +21,7 @@ from app.lifecycle.filters import (
 from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
 from app.services import UseServices
 from core.errors import NotFound, StillNeeded
-from core.store.lifecycle.kinds import (
+from core.store.trash.kinds import (
     COMPARISON,
     DATASET,
     EVALUATION,

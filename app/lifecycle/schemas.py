@@ -10,7 +10,7 @@ from core.store.lifecycle.deletion import MAX_REFUSED
 from core.store.lifecycle.deletion import Deletion as StoredDeletion
 from core.store.lifecycle.storage import LABELS
 from core.store.lifecycle.storage import Storage as MeasuredStorage
-from core.store.lifecycle.trash import Refused, Trashed
+from core.store.trash.trash import Refused, Trashed
 
 MAX_IDS = 1_000
 KindName = Literal[

@@ -28,12 +28,12 @@ from core.store.clock import utc_now
 from core.store.lifecycle.deletion import (
     PURGED,
     RESTORED,
-    Manner,
+    DeletionMode,
     empty_trash,
     preview_of_emptying,
 )
-from core.store.lifecycle.kinds import KINDS, OWNERS_FIRST
 from core.store.lifecycle.sizes import FolderSizes
+from core.store.trash.kinds import KINDS, OWNERS_FIRST
 from core.store.visibility import projects
 
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
@@ -90,8 +90,8 @@ def empty(
     """Free the bytes of objects in the trash, with all in it that cannot be without them."""
     object_ids = _emptied(services.store, body)
     if body.dry_run:
-        return Deletion.of(preview_of_emptying(services.store, object_ids, Manner()), dry_run=True)
-    emptied = empty_trash(services.store, object_ids, Manner(), actor_of(request, PURGED))
+        return Deletion.of(preview_of_emptying(services.store, object_ids, DeletionMode()), dry_run=True)
+    emptied = empty_trash(services.store, object_ids, DeletionMode(), actor_of(request, PURGED))
     return Deletion.of(emptied, dry_run=False)
 
 

@@ -14,7 +14,6 @@ from prometheus_client.metrics_core import Metric
 from core.jobs import LANES, PRIORITIES, JobKind
 from core.store import Store, Worker
 from core.store.clock import utc_now
-from core.store.repositories.figures import ActiveJobs, Stored
 from core.store.repositories.job_states import QUEUED, RUNNING
 from core.store.repositories.job_tallies import (
     BOUNDS,
@@ -26,6 +25,7 @@ from core.store.repositories.job_tallies import (
     TRAINING_ITERATIONS,
     TRAINING_SECONDS,
 )
+from core.store.repositories.statistics import ActiveJobs, Stored
 from core.store.repositories.tallies import Count
 
 _LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
@@ -62,10 +62,10 @@ class DatabaseSnapshot:
         with store.read() as tx:
             return cls(
                 utc_now(),
-                tx.figures.active_jobs(),
+                tx.statistics.active_jobs(),
                 tx.tallies.all(),
-                tx.figures.datasets(),
-                tx.figures.models(),
+                tx.statistics.datasets(),
+                tx.statistics.models(),
                 tx.workers.present(),
             )
 

@@ -167,15 +167,15 @@ def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
     """Count jobs by status, and datasets, models and results."""
     with narrowed_to(project), services.store.read() as tx:
         waiting = dict.fromkeys(Lane, 0)
-        for group in tx.figures.active_jobs():
+        for group in tx.statistics.active_jobs():
             if group.status == JobStatus.QUEUED:
                 waiting[lane_of(group.kind)] += group.number
-        jobs = tx.figures.jobs()
+        jobs = tx.statistics.jobs()
         return Counts(
             jobs=jobs,
             waiting=waiting,
             refused_promotions=jobs[JobStatus.REFUSED],
-            **tx.figures.kept(),
+            **tx.statistics.kept(),
         )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from core.store.repositories.models import MODEL_NAME
     from core.store.repositories.pages import Page
     from core.store.settings import StoreSettings
-    from core.store.store import Store, Transaction
+    from core.store.store import Store
     from core.store.tables import (
         AliasGate,
         AliasMove,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Trial,
         Worker,
     )
+    from core.store.transaction import Transaction
     from core.store.wakeups import RUN_JOB, WakeUps, queue_of
 
 __all__ = [
@@ -113,7 +114,7 @@ __getattr__ = lazy_names(
         "Store": "core.store.store",
         "StoreSettings": "core.store.settings",
         "Study": "core.store.tables",
-        "Transaction": "core.store.store",
+        "Transaction": "core.store.transaction",
         "Trial": "core.store.tables",
         "WakeUps": "core.store.wakeups",
         "Worker": "core.store.tables",

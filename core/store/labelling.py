@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput
 from core.store.lifecycle.deletion import MAX_REFUSED, PAUSE_SECONDS, REQUEST_SECONDS, in_time
-from core.store.lifecycle.kinds import JOB, Kind
 from core.store.repositories.tags import changed_tags
 from core.store.tables import Job, Model
+from core.store.trash.kinds import JOB, Kind
 
 if TYPE_CHECKING:
-    from core.store.store import Store, Transaction
+    from core.store.store import Store
+from core.store.transaction import Transaction
 
 
 @dataclass(frozen=True)

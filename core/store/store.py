@@ -1,8 +1,7 @@
-"""The store: rows in transactions, bytes under keys."""
+"""The store: transactions over rows, and artifacts by key."""
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Self
 
 from sqlalchemy import Engine, select
@@ -11,157 +10,17 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from core.errors import StoreFull, StoreUnavailable
-from core.jobs import JobSpec
 from core.store import engines, schema
 from core.store.artifacts.artifacts import Artifacts
-from core.store.artifacts.inventory import NeededArtifacts
 from core.store.artifacts.verified_artifacts import VerifiedArtifacts
 from core.store.faults import failure_reason
 from core.store.forking import ForkGuard
-from core.store.lifecycle.retention import Retained
-from core.store.lifecycle.storage import Counts
-from core.store.lifecycle.trash import Trash
-from core.store.repositories.aliases import Aliases
-from core.store.repositories.api_keys import ApiKeys
-from core.store.repositories.artifact_digests import ArtifactDigests
-from core.store.repositories.attempts import Attempts
-from core.store.repositories.audit import Audit
-from core.store.repositories.comparisons import Comparisons
-from core.store.repositories.datasets import Datasets
-from core.store.repositories.deliveries import Deliveries
-from core.store.repositories.drift import DriftReports, SampledScores
-from core.store.repositories.evaluations import Evaluations
-from core.store.repositories.events import Events
-from core.store.repositories.experiments import Experiments
-from core.store.repositories.figures import Figures
-from core.store.repositories.gates import Gates
-from core.store.repositories.idempotency import Idempotency
-from core.store.repositories.inspections import Inspections
-from core.store.repositories.jobs import Jobs
-from core.store.repositories.models import Models
-from core.store.repositories.projects import NO_LABELS, Labels, Projects
-from core.store.repositories.quotas import Quotas
-from core.store.repositories.rankings import Rankings
 from core.store.repositories.revisions import Revisions
-from core.store.repositories.schedules import Schedules
-from core.store.repositories.search import Search
-from core.store.repositories.sessions import Sessions
-from core.store.repositories.studies import Studies
-from core.store.repositories.tallies import Tallies
-from core.store.repositories.uploads import Uploads
-from core.store.repositories.webhooks import Webhooks
-from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
-from core.store.tables import Job, Worker
+from core.store.tables import Worker
+from core.store.transaction import Transaction
 from core.store.visibility import select_visible
 from core.store.write_turn import WriteTurn
-
-
-class Transaction:
-    """A database transaction with its repositories.
-
-    Attributes:
-        datasets: The datasets.
-        jobs: The jobs.
-        models: The models.
-        aliases: The movable names of models.
-        gates: What stands before a move of an alias.
-        evaluations: The evaluations.
-        rankings: The rankings.
-        comparisons: The comparisons.
-        inspections: The inspections.
-        studies: The studies and their trials.
-        uploads: The resumable uploads.
-        experiments: The experiments and their trainings.
-        schedules: The schedules and their runs.
-        drift_reports: The reports of drift.
-        score_samples: The artifacts with scoring requests.
-        idempotency: The answers kept for repeated requests.
-        quotas: What a key may have at a time.
-        api_keys: What lets callers in.
-        sessions: The browsers that signed in.
-        audit: Who changed what.
-        tallies: What is counted for good.
-        events: What happened.
-        webhooks: Where events are sent.
-        deliveries: The events on their way there.
-        attempts: The attempts at jobs.
-        figures: How much there is of everything.
-        search: Finds anything by id or name.
-        workers: Who carries the jobs out.
-        projects: How rows come to projects, and how many are in each.
-        digests: The checksums of artifacts.
-        needed: The artifacts that rows need.
-        trash: What was deleted and can be restored.
-        retained: What is older than it is to be kept.
-        stored: How much there is of what takes space.
-        announced: Whether to count a change that followers are told of. False for what no page shows, such as
-            the renewal of a lease.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.announced = True
-        self._session = session
-        self.datasets = Datasets(session)
-        self.tallies = Tallies(session)
-        self.events = Events(session)
-        self.attempts = Attempts(session, self.tallies)
-        self.jobs = Jobs(session, self.attempts)
-        self.models = Models(session)
-        self.aliases = Aliases(session, self.models, self.events)
-        self.gates = Gates(session)
-        self.evaluations = Evaluations(session)
-        self.rankings = Rankings(session)
-        self.comparisons = Comparisons(session)
-        self.inspections = Inspections(session)
-        self.studies = Studies(session, self.jobs, self.events)
-        self.jobs.on_ending(self.events.job_ended)
-        self.webhooks = Webhooks(session, self.events)
-        self.deliveries = Deliveries(session)
-        self.experiments = Experiments(session, self.jobs)
-        self.uploads = Uploads(session)
-        self.schedules = Schedules(session)
-        self.drift_reports = DriftReports(session)
-        self.score_samples = SampledScores(session)
-        self.idempotency = Idempotency(session)
-        self.quotas = Quotas(session)
-        self.api_keys = ApiKeys(session)
-        self.sessions = Sessions(session)
-        self.audit = Audit(session)
-        self.figures = Figures(session)
-        self.search = Search(session, self.models)
-        self.workers = Workers(session, self.events)
-        self.projects = Projects(session)
-        self.digests = ArtifactDigests(session)
-        self.needed = NeededArtifacts(session)
-        self.trash = Trash(session)
-        self.retained = Retained(session)
-        self.stored = Counts(session)
-
-    def finish(self) -> None:
-        """Write what is written just before the commit: counters, then events."""
-        self._session.flush()
-        if self.events.any_added or (self.announced and engines.has_written(self._session.connection())):
-            self.tallies.add_change()
-        self.tallies.write()
-        self.events.write()
-
-    def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:
-        """Queue a job, for an API key where there is one, in the project given or inherited.
-
-        Raises:
-            InvalidInput: As `Projects.of_job`.
-            NotFound: One of its datasets does not exist.
-        """
-        project = self.projects.of_job(spec, labels.project)
-        return self.jobs.add(
-            spec.kind,
-            spec.to_json(),
-            dataset_ids=spec.dataset_ids.values(),
-            priority=spec.queue_priority,
-            key_id=key_id,
-            labels=replace(labels, project=project),
-        )
 
 
 class Store:
@@ -177,7 +36,7 @@ class Store:
 
     def __init__(self, engine: Engine, artifacts: Artifacts, lock_seconds: float) -> None:
         self.artifacts = artifacts
-        self.verified = VerifiedArtifacts(self)
+        self.verified = VerifiedArtifacts(artifacts, self)
         self._engine = engine
         self._write_turn = WriteTurn(engine, lock_seconds)
         self._reading = engines.for_reading(engine)

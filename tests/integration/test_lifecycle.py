@@ -17,12 +17,12 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from core.store import Job, Store, StoreSettings
-from core.store.artifacts.inventory import take_inventory
 from core.store.clock import utc_now
 from core.store.engines import for_reading, open_engine
-from core.store.lifecycle.deletion import Actor, Manner, delete_objects, empty_trash
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash
+from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
+from core.store.trash.kinds import KINDS
 from tests.integration.lifecycle_records import Numbers, faults, fill, settled
 from tests.integration.services import Service
 
@@ -47,7 +47,7 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
     store = Store.open(settings)
     fill(store, settings, NUMBERS)
     old, upkeep = _old_jobs(settings), Upkeep(RetentionPolicy.of(settings), 0.0)
-    manner = Manner(with_results=True, trash_days=7.0 if to_trash else 0.0)
+    manner = DeletionMode(with_results=True, trash_days=7.0 if to_trash else 0.0)
     ended = False
     for commit in itertools.count(1):
         with suppress(_CutOff), _cut_off(moment, commit):

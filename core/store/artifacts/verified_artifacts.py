@@ -8,16 +8,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO, Protocol
 
 from core.errors import ArtifactDamaged, DatasetError, ModelError, NotFound, StoreUnavailable
+from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.tables import ArtifactDigest
-
-if TYPE_CHECKING:
-    from core.store.store import Store
 
 # What is larger and on the other side of a network is read in parts, and never as a whole for a look at one.
 MOST_REMOTE_BYTES = 64 * 2**20
@@ -40,6 +39,34 @@ class _Unproven:
     size_bytes: int
 
 
+class ChecksumRecords(Protocol):
+    """The checksums on record, within one transaction."""
+
+    def find(self, key: str) -> ArtifactDigest | None:
+        """Return the checksum of an artifact."""
+
+    def keep(self, key: str, sha256: str, size_bytes: int) -> None:
+        """Store the checksum of a good artifact."""
+
+    def mark_damaged(self, key: str) -> None:
+        """Mark an artifact as damaged or missing."""
+
+
+class _Transaction(Protocol):
+    @property
+    def digests(self) -> ChecksumRecords: ...
+
+
+class Transactions(Protocol):
+    """Transactions with the checksums on record."""
+
+    def read(self) -> AbstractContextManager[_Transaction]:
+        """Open a read-only transaction."""
+
+    def begin(self) -> AbstractContextManager[_Transaction]:
+        """Open a read-write transaction."""
+
+
 class VerifiedArtifacts:
     """Read artifacts and verify their checksums. Thread-safe.
 
@@ -47,12 +74,13 @@ class VerifiedArtifacts:
     until good bytes are found in its place.
 
     Args:
-        store: Where the bytes and their checksums are.
+        artifacts: The bytes.
+        transactions: Where their checksums are.
     """
 
-    def __init__(self, store: "Store") -> None:
-        self._store = store
-        self._artifacts = store.artifacts
+    def __init__(self, artifacts: Artifacts, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._artifacts = artifacts
         self._lock = threading.Lock()
         self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
 
@@ -175,13 +203,13 @@ class VerifiedArtifacts:
             self._keep(key, expected, size_bytes)
 
     def _on_record(self, key: str) -> ArtifactDigest | None:
-        with self._store.read() as tx:
+        with self._transactions.read() as tx:
             return tx.digests.find(key)
 
     def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
         """Store the checksum of a good artifact; ignore a write failure."""
         try:
-            with self._store.begin() as tx:
+            with self._transactions.begin() as tx:
                 tx.digests.keep(key, sha256, size_bytes)
         except StoreUnavailable:
             _log.warning("the checksum of %s was not kept", key, exc_info=True)
@@ -190,7 +218,7 @@ class VerifiedArtifacts:
         if row is None or row.damaged_at is None:
             _log.error("the stored artifact %s is damaged: %s", key, detail)
             try:
-                with self._store.begin() as tx:
+                with self._transactions.begin() as tx:
                     tx.digests.mark_damaged(key)
             except StoreUnavailable:
                 _log.warning("the damage of %s was not recorded", key, exc_info=True)

@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import structlog
 
 from core.errors import RankeryError
 from core.store.clock import utc_now
-from core.store.lifecycle.holders import ActiveJobs
-from core.store.lifecycle.kinds import Kind
 from core.store.lifecycle.sizes import FolderSizes
-from core.store.lifecycle.trash import Plan, Refused
-
-if TYPE_CHECKING:
-    from core.store.store import Store, Transaction
+from core.store.store import Store
+from core.store.transaction import Transaction
+from core.store.trash.holders import ActiveJobs
+from core.store.trash.kinds import Kind
+from core.store.trash.trash import Plan, Refused
 
 # Objects of one transaction, which other writers wait for.
 CHUNK = 50
@@ -50,7 +49,7 @@ class Actor:
     action: str = DELETED
     is_audited: bool = True
 
-    def record(self, tx: "Transaction", plan: Plan) -> None:
+    def record(self, tx: Transaction, plan: Plan) -> None:
         """Add an audit entry for each object that was named and goes."""
         if not self.is_audited:
             return
@@ -100,7 +99,7 @@ class Deletion:
 
 
 @dataclass(frozen=True)
-class Manner:
+class DeletionMode:
     """How objects are deleted.
 
     Attributes:
@@ -115,7 +114,7 @@ class Manner:
 
 
 def delete_objects(
-    store: "Store", kind: Kind, object_ids: Iterable[str], manner: Manner, actor: Actor
+    store: Store, kind: Kind, object_ids: Iterable[str], manner: DeletionMode, actor: Actor
 ) -> Deletion:
     """Delete objects of a kind; those that something needs stay.
 
@@ -150,10 +149,10 @@ def delete_objects(
 
 
 def preview(
-    store: "Store",
+    store: Store,
     kind: Kind,
     object_ids: Iterable[str],
-    manner: Manner,
+    manner: DeletionMode,
     gone: set[str],
     sizes: FolderSizes,
 ) -> Deletion:
@@ -176,7 +175,7 @@ def preview(
     return deletion
 
 
-def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor: Actor) -> Deletion:
+def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, actor: Actor) -> Deletion:
     """Free the bytes of objects in the trash, and of all in it that could not be without them.
 
     Args:
@@ -203,7 +202,7 @@ def empty_trash(store: "Store", object_ids: Iterable[str], manner: Manner, actor
     return deletion
 
 
-def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manner) -> Deletion:
+def preview_of_emptying(store: Store, object_ids: Iterable[str], manner: DeletionMode) -> Deletion:
     """Return what `empty_trash` would free.
 
     Raises:
@@ -221,7 +220,7 @@ def preview_of_emptying(store: "Store", object_ids: Iterable[str], manner: Manne
     return deletion
 
 
-def delete_folders(store: "Store", folders: list[str], sizes: FolderSizes) -> None:
+def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None:
     """Delete folders of artifacts that no row needs any more; the sweeper tries those again that fail."""
     if not folders:
         return

@@ -5,10 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import ColumnElement, and_, exists, select
-from sqlalchemy.orm import Session
 
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import (
@@ -17,13 +13,16 @@ from core.store.lifecycle.deletion import (
     UPKEEP,
     Actor,
     Deletion,
-    Manner,
+    DeletionMode,
     delete_folders,
     delete_objects,
     empty_trash,
     preview,
 )
-from core.store.lifecycle.kinds import (
+from core.store.lifecycle.sizes import FolderSizes
+from core.store.settings import StoreSettings
+from core.store.store import Store
+from core.store.trash.kinds import (
     COMPARISON,
     EVALUATION,
     EXPERIMENT,
@@ -32,17 +31,8 @@ from core.store.lifecycle.kinds import (
     KINDS,
     MODEL,
     RANKING,
-    Kind,
 )
-from core.store.lifecycle.sizes import FolderSizes
-from core.store.repositories.job_states import TERMINAL
-from core.store.settings import StoreSettings
-from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
 
-if TYPE_CHECKING:
-    from core.store.store import Store
-
-KEEP = "keep"
 _AUDIT_CHUNK = 1_000
 _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
@@ -82,37 +72,7 @@ class RetentionPolicy:
         return now - timedelta(days=self.days[kind])
 
 
-class Retained:
-    """The objects that are older than a policy allows, in one transaction."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def page(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
-        """List ids of objects from before a moment that no `keep` tag holds, the oldest first.
-
-        Args:
-            kind: Of the objects.
-            before: When they were made, or a job or an experiment has ended.
-            after: Only ids above this one.
-            limit: Ids at most.
-        """
-        table = kind.table
-        age = table.finished_at if table in (Job, Experiment) else table.created_at
-        rows = select(table.id).where(age < before, table.id > after)
-        if table is Job:
-            rows = rows.where(Job.status.in_(TERMINAL))
-        if table in (Job, Model):
-            rows = rows.where(~_kept(table))
-        if table is Model:
-            rows = rows.where(~_is_before_an_alias())
-        if JOB in kind.needs:
-            # What a kept job has made is kept with it.
-            rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
-        return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
-
-
-def retention_preview(store: "Store", policy: RetentionPolicy, sizes: FolderSizes) -> dict[str, Deletion]:
+def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes) -> dict[str, Deletion]:
     """Return what the policy would move to the trash now, by kind.
 
     Args:
@@ -120,18 +80,18 @@ def retention_preview(store: "Store", policy: RetentionPolicy, sizes: FolderSize
         policy: How long objects are kept.
         sizes: Of the same store.
     """
-    found, gone, manner = {}, set[str](), Manner(trash_days=policy.trash_days)
+    found, gone, manner = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
     for name in policy.days:
         object_ids = _too_old(store, policy, name)
         found[name] = preview(store, KINDS[name], object_ids, manner, gone, sizes)
     return found
 
 
-def _too_old(store: "Store", policy: RetentionPolicy, name: str) -> Iterator[str]:
+def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
     before, after = policy.before(name, utc_now()), ""
     while True:
         with store.read() as tx:
-            page = tx.retained.page(KINDS[name], before, after, CHUNK)
+            page = tx.expired.page(KINDS[name], before, after, CHUNK)
         yield from page
         if len(page) < CHUNK:
             return
@@ -152,7 +112,7 @@ class Upkeep:
         self._due_at = 0.0
         self._left: list[tuple[str, Iterator[str]]] = []
 
-    def run(self, store: "Store", seconds: float) -> None:
+    def run(self, store: Store, seconds: float) -> None:
         """Do what is due, for a short while; the rest waits for the next call.
 
         Raises:
@@ -172,20 +132,20 @@ class Upkeep:
         if self._expire(store, deadline) and self._forget_audit(store, deadline):
             self._due_at = time.monotonic() + self._interval_seconds
 
-    def _expire(self, store: "Store", deadline: float) -> bool:
+    def _expire(self, store: Store, deadline: float) -> bool:
         """Go on with moving what is too old to the trash; return whether all of it has been looked at."""
         if not self._left:
             self._left = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
         while self._left:
             name, object_ids = self._left[0]
             seconds = deadline - time.monotonic()
-            manner = Manner(trash_days=self._policy.trash_days, seconds=seconds)
+            manner = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
             if not delete_objects(store, KINDS[name], object_ids, manner, _BY_RETENTION).is_complete:
                 return False
             self._left.pop(0)
         return True
 
-    def _purge_expired(self, store: "Store", deadline: float) -> bool:
+    def _purge_expired(self, store: Store, deadline: float) -> bool:
         """Free what has been in the trash for too long; return whether nothing is left of it."""
         before = utc_now() - timedelta(days=self._policy.trash_days)
         kept: set[str] = set()
@@ -195,10 +155,10 @@ class Upkeep:
             if not expired:
                 return True
             # Those that are gone meanwhile, and those that something in use could not be without.
-            kept.update(empty_trash(store, expired, Manner(seconds=1), UPKEEP).missing)
+            kept.update(empty_trash(store, expired, DeletionMode(seconds=1), UPKEEP).missing)
         return False
 
-    def _forget_audit(self, store: "Store", deadline: float) -> bool:
+    def _forget_audit(self, store: Store, deadline: float) -> bool:
         if self._policy.audit_days is None:
             return True
         before = utc_now() - timedelta(days=self._policy.audit_days)
@@ -207,14 +167,3 @@ class Upkeep:
                 if tx.audit.forget_before(before, _AUDIT_CHUNK) < _AUDIT_CHUNK:
                     return True
         return False
-
-
-def _is_before_an_alias() -> ColumnElement[bool]:
-    """Return the condition that a rollback of an alias would go back to a model."""
-    undone = and_(AliasMove.id == ModelAlias.move_id, AliasMove.name == Model.name)
-    return exists().where(undone, AliasMove.from_version == Model.version)
-
-
-def _kept(table: Any) -> ColumnElement[bool]:
-    """Return the condition that a row has the tag that keeps it."""
-    return and_(table.tags.is_not(None), table.tags[KEEP].as_string().is_not(None))

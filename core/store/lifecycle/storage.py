@@ -5,33 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
 from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
-from core.store.lifecycle.kinds import BY_PLURAL, KINDS
 from core.store.lifecycle.retention import RetentionPolicy, retention_preview
 from core.store.lifecycle.sizes import CHECKPOINTS, FolderSizes
-from core.store.tables import (
-    Comparison,
-    Dataset,
-    DriftReport,
-    Evaluation,
-    Experiment,
-    Inspection,
-    Job,
-    Model,
-    Ranking,
-    ScoreSamples,
-    Study,
-    Upload,
-)
-
-if TYPE_CHECKING:
-    from core.store.store import Store
+from core.store.store import Store
+from core.store.trash.kinds import BY_PLURAL, KINDS
 
 OTHER = "other"
 # The first parts of keys by what is listed; all else is `other`.
@@ -69,22 +49,6 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "jobs": "Checkpoints of jobs",
         "uploads": "Uploads that wait to be read",
         OTHER: "Other files",
-    }
-)
-_COUNTED: Mapping[str, Any] = MappingProxyType(
-    {
-        "datasets": Dataset.id,
-        "models": Model.id,
-        "rankings": Ranking.id,
-        "evaluations": Evaluation.id,
-        "comparisons": Comparison.id,
-        "inspections": Inspection.id,
-        "drift-reports": DriftReport.id,
-        "score-samples": ScoreSamples.id,
-        "experiments": Experiment.id,
-        "studies": Study.id,
-        "jobs": Job.id,
-        "uploads": Upload.id,
     }
 )
 
@@ -134,22 +98,7 @@ class Storage:
         return sum(kind.size_bytes + kind.trash_bytes for kind in self.kinds)
 
 
-class Counts:
-    """Numbers of stored objects within one transaction."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def by_kind(self) -> dict[str, int]:
-        """Count what is not in the trash, by the kinds that storage lists."""
-        counted = {
-            name: self._session.scalar(select(func.count(column))) or 0 for name, column in _COUNTED.items()
-        }
-        contents = select(func.count(Dataset.data_key.distinct()))
-        return counted | {"data": self._session.scalar(contents) or 0}
-
-
-def measure_storage(store: "Store", policy: RetentionPolicy) -> Storage:
+def measure_storage(store: Store, policy: RetentionPolicy) -> Storage:
     """Measure what is stored, by listing all artifacts once.
 
     Raises:
@@ -158,7 +107,7 @@ def measure_storage(store: "Store", policy: RetentionPolicy) -> Storage:
     measured_at, sizes = utc_now(), FolderSizes(store.artifacts)
     by_top = sizes.everything()
     with store.read() as tx:
-        objects = tx.stored.by_kind()
+        objects = tx.usage.by_kind()
         trashed = {name: tx.trash.ids(kind) for name, kind in BY_PLURAL.items()}
         contents = tx.trash.contents()
     expired = {

@@ -11,7 +11,7 @@ from core.errors import NotFound, WrongState
 from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import data_folder
 from core.store.repositories import ids
-from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.artifacts import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
 from core.store.repositories.rows import added, found

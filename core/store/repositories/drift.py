@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories import ids
-from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.artifacts import ArtifactDigests
 from core.store.repositories.pages import Page, Span, narrowed
 from core.store.repositories.rows import added, found
 from core.store.tables import DriftReport, PendingDeletion, ScoreSamples

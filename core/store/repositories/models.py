@@ -12,7 +12,7 @@ from core.errors import InvalidInput, NotFound
 from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
-from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.artifacts import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found, locked
 from core.store.repositories.tags import WantedTags, changed_tags, with_tags

@@ -466,6 +466,6 @@ def _filled(text: str, objects: Objects) -> str:
 def _everything(client: TestClient, foreign: Objects, store: Store) -> Any:
     """Return what is on record of all projects."""
     with store.read() as tx:
-        kept, jobs = tx.figures.kept(), tx.figures.jobs()
+        kept, jobs = tx.statistics.kept(), tx.statistics.jobs()
         model = tx.models.get(foreign["ref"])
         return kept, jobs, tx.jobs.get(foreign["job_id"]).status, model.tags, model.project

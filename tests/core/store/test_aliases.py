@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.errors import NotFound, WrongState
 from core.store import Job, Model, Promotion, Store
-from core.store.lifecycle.deletion import Actor, Manner, delete_objects
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
+from core.store.trash.kinds import KINDS
 
 AddModel = Callable[[str], Model]
 Line = tuple[str, int | None, int | None]
@@ -144,7 +144,7 @@ def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list
 def test_a_rollback_to_a_deleted_version_names_the_way_out(store: Store, web: list[Model]) -> None:
     """It is restored from the trash, and the rollback goes there."""
     move(store, 1, 2)
-    manner, nobody = Manner(with_results=True, trash_days=7), Actor(is_audited=False)
+    manner, nobody = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
     delete_objects(store, KINDS["model"], [web[0].id], manner, nobody)
     with pytest.raises(WrongState, match="at version 2: web:1, where it was before, was deleted; restore it"):
         roll_back(store)

@@ -4,8 +4,8 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import Store
-from core.store.lifecycle.deletion import Actor, Manner, delete_objects
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
+from core.store.trash.kinds import KINDS
 from tests.purging import purge
 
 RULE = {"metric": "ndcg@10"}
@@ -39,7 +39,7 @@ def test_a_gate_holds_its_dataset(store: Store) -> None:
     with store.begin() as tx:
         tx.gates.put("web", "champion", dataset_id=first, rule=RULE)
     found = delete_objects(
-        store, KINDS["dataset"], [first, second], Manner(trash_days=7), Actor(is_audited=False)
+        store, KINDS["dataset"], [first, second], DeletionMode(trash_days=7), Actor(is_audited=False)
     )
     (refused,) = found.refused
     assert [(each.name, each.reason) for each in refused.holders] == [("web@champion", "compares on it")]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from core.store import Model, Store, new_id
-from core.store.artifacts.inventory import Inventory, take_inventory
 from core.store.artifacts.keys import checkpoint_key, model_key, queries_key, run_key, upload_key
+from core.store.lifecycle.inventory import Inventory, take_inventory
 
 TEXT = b"tree\n"
 DATA_KEY = "data/job_1-1/data.parquet"

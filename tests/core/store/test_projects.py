@@ -154,7 +154,7 @@ def test_what_a_limited_context_finds(store: Store) -> None:
     for mine, other in (("ads", "search"), ("search", "ads")) * 2:
         with limited_to((mine,)), store.read() as tx:
             assert [job.id for job in tx.jobs.page(None, 10).items] == [jobs[mine].id]
-            assert tx.figures.kept()["models"] == tx.figures.kept()["datasets"] == 1
+            assert tx.statistics.kept()["models"] == tx.statistics.kept()["datasets"] == 1
             assert {hit.project for hit in tx.search.find("a", 10)} <= {mine}
             assert tx.models.resolve(f"{mine}@champion").name == mine
             assert [row.name for row in tx.aliases.everywhere("champion", 9)] == [mine]

@@ -8,22 +8,22 @@ import pytest
 
 from core.errors import NotFound
 from core.store import Dataset, Store
-from core.store.artifacts.inventory import take_inventory
 from core.store.artifacts.keys import queries_key
-from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, Deletion, DeletionMode, delete_objects, empty_trash
+from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.lifecycle.storage import measure_storage
+from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import CONTENT, Author
 
 NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = Manner(trash_days=7), Manner()
+TO_TRASH, AT_ONCE = DeletionMode(trash_days=7), DeletionMode()
 CONTENT_BYTES, UPLOAD_BYTES = 2 * len(CONTENT), len(CONTENT)
 KEEP_ALL = RetentionPolicy(MappingProxyType({}), None, 7.0)
 
 
-def delete(store: Store, dataset: Dataset, manner: Manner = TO_TRASH) -> Deletion:
+def delete(store: Store, dataset: Dataset, manner: DeletionMode = TO_TRASH) -> Deletion:
     """Delete a dataset."""
     return delete_objects(store, KINDS["dataset"], [dataset.id], manner, NOBODY)
 
@@ -107,7 +107,7 @@ def test_a_content_goes_with_the_last_dataset_that_has_it(
     assert second.data_key == first.data_key
     restore(store, first)
     delete(store, first)
-    assert empty_trash(store, [first.id], Manner(), NOBODY).size_bytes == UPLOAD_BYTES
+    assert empty_trash(store, [first.id], DeletionMode(), NOBODY).size_bytes == UPLOAD_BYTES
     assert content_of(store, second) == CONTENT
     assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
     assert list(store.artifacts.sizes()) == []

@@ -7,27 +7,27 @@ from sqlalchemy.orm import object_session
 
 from core.errors import NotFound
 from core.store import Store, Study, new_id
-from core.store.artifacts.inventory import take_inventory
 from core.store.artifacts.keys import evaluation_key, model_key, ranking_key
 from core.store.lifecycle.deletion import (
     Actor,
     Deletion,
-    Manner,
+    DeletionMode,
     delete_objects,
     empty_trash,
     preview,
     preview_of_emptying,
 )
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.sizes import FolderSizes
+from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 BYTES = len(CONTENT)
-AT_ONCE = Manner(with_results=True)
-TO_TRASH = Manner(with_results=True, trash_days=7)
+AT_ONCE = DeletionMode(with_results=True)
+TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
-def deleted(store: Store, kind: str, *ids: str, manner: Manner = TO_TRASH) -> Deletion:
+def deleted(store: Store, kind: str, *ids: str, manner: DeletionMode = TO_TRASH) -> Deletion:
     """Delete some objects."""
     return delete_objects(store, KINDS[kind], ids, manner, Actor("key_1", "r-1"))
 
@@ -53,7 +53,7 @@ def assert_gone(store: Store, story: Story) -> None:
 
 def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> None:
     """A job goes alone only when nothing that it made is left, a model when nothing is of it."""
-    refused = deleted(store, "job", story.training.id, manner=Manner(trash_days=7))
+    refused = deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7))
     assert not refused.counts
     assert refused.refused[0].has_results
     assert holders(refused) == {
@@ -63,10 +63,10 @@ def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> No
         ("inspection", story.inspection.id),
     }
     for kind, row in (("evaluation", story.evaluation), ("ranking", story.ranking)):
-        assert not deleted(store, kind, row.id, manner=Manner(trash_days=7)).refused
+        assert not deleted(store, kind, row.id, manner=DeletionMode(trash_days=7)).refused
     deleted(store, "inspection", story.inspection.id)
-    deleted(store, "model", story.model.id, manner=Manner(trash_days=7))
-    assert deleted(store, "job", story.training.id, manner=Manner(trash_days=7)).counts == {"jobs": 1}
+    deleted(store, "model", story.model.id, manner=DeletionMode(trash_days=7))
+    assert deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7)).counts == {"jobs": 1}
 
 
 @pytest.mark.both_stores
@@ -185,7 +185,7 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
 )
 @pytest.mark.parametrize("manner", [AT_ONCE, TO_TRASH])
 def test_what_is_needed_stays_with_all_of_it(
-    store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: Manner
+    store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: DeletionMode
 ) -> None:
     """One holder anywhere in what would go keeps the whole of it, and is named."""
     holder = hold(store, author, story)
@@ -237,7 +237,7 @@ def test_what_is_promised_is_freed(
 ) -> None:
     """A dry run changes nothing; the bytes that it counts are those that go, and no file is left behind."""
     kept = author.story()
-    before, manner = stored_bytes(), Manner(with_results=True, trash_days=trash_days)
+    before, manner = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
     ids = [story.training.id]
     promised = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
     assert stored_bytes() == before
@@ -245,9 +245,9 @@ def test_what_is_promised_is_freed(
     assert (found.counts, found.size_bytes) == (promised.counts, promised.size_bytes)
     if trash_days:
         assert stored_bytes() == before
-        emptied = preview_of_emptying(store, ids, Manner())
+        emptied = preview_of_emptying(store, ids, DeletionMode())
         assert emptied.size_bytes == promised.size_bytes
-        assert empty_trash(store, ids, Manner(), Actor()).size_bytes == promised.size_bytes
+        assert empty_trash(store, ids, DeletionMode(), Actor()).size_bytes == promised.size_bytes
     assert before - stored_bytes() == promised.size_bytes == 3 * BYTES
     assert_gone(store, story)
     with store.read() as tx:
@@ -261,7 +261,7 @@ def test_a_version_number_is_not_given_again(store: Store, author: Author, story
     """Not while the last version is in the trash, nor after it is gone."""
     deleted(store, "job", story.training.id)
     assert author.model(author.job()).version == story.model.version + 1
-    empty_trash(store, [story.training.id], Manner(), Actor())
+    empty_trash(store, [story.training.id], DeletionMode(), Actor())
     assert author.model(author.job()).version == story.model.version + 2
 
 
@@ -275,7 +275,7 @@ def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) ->
             evaluation_key(story.evaluation.id),
             ranking_key(story.ranking.id),
         } <= tx.needed.artifacts()
-    empty_trash(store, [story.training.id], Manner(), Actor())
+    empty_trash(store, [story.training.id], DeletionMode(), Actor())
     found = take_inventory(store)
     assert (found.missing, found.orphaned) == ([], [])
 

@@ -8,14 +8,14 @@ import pytest
 from core.store import Store
 from core.store.artifacts.keys import experiment_report_key
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, Deletion, DeletionMode, delete_objects, empty_trash
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.repositories.experiments import ExperimentStatus
+from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import Author, Story
 
 NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = Manner(with_results=True, trash_days=7), Manner(with_results=True)
+TO_TRASH, AT_ONCE = DeletionMode(with_results=True, trash_days=7), DeletionMode(with_results=True)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def experiment_id(store: Store, author: Author, story: Story) -> str:
     return row.id
 
 
-def delete(store: Store, kind: str, object_id: str, manner: Manner) -> Deletion:
+def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
     """Delete one object."""
     return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
 
@@ -80,7 +80,7 @@ def test_a_training_in_the_trash_is_trained_again(
     if is_restored_first:
         with store.begin() as tx:
             tx.experiments.resume(experiment_id)
-    empty_trash(store, [story.training.id], Manner(), NOBODY)
+    empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
     with store.read() as tx:
         assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
 

@@ -10,16 +10,16 @@ from sqlalchemy.orm import object_session
 from core.errors import InvalidInput
 from core.store.lifecycle.deletion import (
     Actor,
-    Manner,
+    DeletionMode,
     delete_objects,
     empty_trash,
     preview,
     preview_of_emptying,
 )
-from core.store.lifecycle.families import Families, Node
-from core.store.lifecycle.kinds import COMPARISON, KINDS, kind_of
 from core.store.lifecycle.sizes import FolderSizes
-from core.store.lifecycle.trash import folders_of
+from core.store.trash.dependency_graph import DependencyGraph, Node
+from core.store.trash.kinds import COMPARISON, KINDS, kind_of
+from core.store.trash.trash import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.core.store.lifecycle.conftest import Author
 
@@ -67,7 +67,7 @@ class Walk:
         kind = kind_of(some[0])
         assert kind is not None
         mine = [each for each in some if kind_of(each) is kind]
-        manner = Manner(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
+        manner = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
         promised = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
         done = delete_objects(self.store, kind, mine, manner, NOBODY)
         assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
@@ -80,8 +80,8 @@ class Walk:
 
     def purge(self, some: list[str]) -> None:
         """Free objects in the trash; exactly what was promised goes."""
-        promised = preview_of_emptying(self.store, some, Manner())
-        done = empty_trash(self.store, some, Manner(), NOBODY)
+        promised = preview_of_emptying(self.store, some, DeletionMode())
+        done = empty_trash(self.store, some, DeletionMode(), NOBODY)
         assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
 
     def check(self) -> None:
@@ -112,13 +112,13 @@ class Walk:
             return families.systems_of([node.id])
 
     @contextmanager
-    def families(self) -> Iterator[Families]:
+    def families(self) -> Iterator[DependencyGraph]:
         """Open a transaction that sees the trash."""
         with self.store.read() as tx:
             session = object_session(tx.jobs.get(self.kept_id))
             assert session is not None
             with with_trash(session):
-                yield Families(session)
+                yield DependencyGraph(session)
 
 
 @pytest.mark.parametrize(

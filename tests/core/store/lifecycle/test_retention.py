@@ -10,10 +10,10 @@ from sqlalchemy.orm import object_session
 
 from core.store import Job, Model, Store, StoreSettings
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import Actor, Manner, delete_objects
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.lifecycle.storage import measure_storage
+from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 ALL = dict.fromkeys(KINDS, 30.0)
@@ -140,7 +140,9 @@ def test_what_cannot_be_freed_does_not_keep_the_rest(store: Store, author: Autho
     """A job in the trash whose model is in use stays there; all else that has expired is freed."""
     other = author.story()
     for each in (story, other):
-        delete_objects(store, KINDS["job"], [each.training.id], Manner(True, 7), Actor(is_audited=False))
+        delete_objects(
+            store, KINDS["job"], [each.training.id], DeletionMode(True, 7), Actor(is_audited=False)
+        )
     with store.begin() as tx:
         session = object_session(tx.jobs.get(story.ranking.job_id))
         assert session is not None

@@ -5,13 +5,13 @@ import pytest
 from core.errors import NotFound
 from core.store import Store, Study
 from core.store.artifacts.keys import study_folder, trial_key
-from core.store.lifecycle.deletion import Actor, Deletion, Manner, delete_objects, empty_trash
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, Deletion, DeletionMode, delete_objects, empty_trash
+from core.store.trash.kinds import KINDS
 from core.studies import Budget
 from tests.core.store.lifecycle.conftest import CONTENT, Author, spec_of_study
 
 NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = Manner(trash_days=7), Manner()
+TO_TRASH, AT_ONCE = DeletionMode(trash_days=7), DeletionMode()
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def study(author: Author) -> Study:
     return author.study(author.dataset())
 
 
-def delete(store: Store, kind: str, object_id: str, manner: Manner) -> Deletion:
+def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
     """Delete one object."""
     return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
 
@@ -80,7 +80,7 @@ def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_fre
         tx.jobs.request_cancel(trial.job_id)
     delete(store, "study", study.id, TO_TRASH)
     if is_freed:
-        empty_trash(store, [study.id], Manner(), NOBODY)
+        empty_trash(store, [study.id], DeletionMode(), NOBODY)
     with store.begin() as tx:
         assert tx.jobs.cancelled(trial.job_id, claimed.token).status == "cancelled"
     with store.begin() as tx:

@@ -7,14 +7,14 @@ import pytest
 from core.errors import InvalidInput
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import Actor, Manner, delete_objects, empty_trash
-from core.store.lifecycle.kinds import KINDS
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash
+from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import Author, Story
 from tests.purging import purge
 
 NOBODY = Actor(is_audited=False)
-TO_TRASH = Manner(with_results=True, trash_days=7)
+TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
 def trash(store: Store, kind: str, *ids: str) -> None:
@@ -66,7 +66,7 @@ def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
     trash(store, "comparison", comparison.id)
     trash(store, "inspection", story.inspection.id)
     trash(store, "job", story.training.id)
-    found = empty_trash(store, [story.training.id], Manner(), NOBODY)
+    found = empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
     assert found.counts == {
         "jobs": 1,
         "models": 1,
@@ -80,7 +80,7 @@ def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
 
 def test_what_is_in_use_is_not_emptied(store: Store, story: Story) -> None:
     """An id that is not in the trash is missing there."""
-    found = empty_trash(store, [story.training.id], Manner(), NOBODY)
+    found = empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
     assert (found.counts, found.missing) == ({}, [story.training.id])
 
 
@@ -119,7 +119,7 @@ def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
         tx.datasets.mark_ready(dataset.id, statistics={})
         tx.jobs.succeed(job.id, claimed.token, {})
     trash(store, "job", job.id)
-    empty_trash(store, [job.id], Manner(), NOBODY)
+    empty_trash(store, [job.id], DeletionMode(), NOBODY)
     with store.begin() as tx:
         assert tx.datasets.get(dataset.id).job_id is None
         assert purge(tx, "dataset", dataset.id)
@@ -170,7 +170,7 @@ def test_what_holds_an_object_in_another_project_is_not_named(
         tx.jobs.label(compare.id, {"project": "ads"}, {})
         waiting = tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "secret"})
     with limited_to(("web",)):
-        found = delete_objects(store, KINDS["model"], [story.model.id], Manner(trash_days=7), NOBODY)
+        found = delete_objects(store, KINDS["model"], [story.model.id], DeletionMode(trash_days=7), NOBODY)
     held = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
     reason = "belongs to another project"
     assert ("comparison", comparison.id, "comparison", reason) in held

@@ -1,14 +1,46 @@
 """Counts of stored objects for monitoring."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.store.repositories.job_states import ACTIVE, STATUSES
-from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
+from core.store.tables import (
+    Comparison,
+    Dataset,
+    DriftReport,
+    Evaluation,
+    Experiment,
+    Inspection,
+    Job,
+    Model,
+    Ranking,
+    ScoreSamples,
+    Study,
+    Upload,
+)
+
+_COUNTED: Mapping[str, Any] = MappingProxyType(
+    {
+        "datasets": Dataset.id,
+        "models": Model.id,
+        "rankings": Ranking.id,
+        "evaluations": Evaluation.id,
+        "comparisons": Comparison.id,
+        "inspections": Inspection.id,
+        "drift-reports": DriftReport.id,
+        "score-samples": ScoreSamples.id,
+        "experiments": Experiment.id,
+        "studies": Study.id,
+        "jobs": Job.id,
+        "uploads": Upload.id,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +77,7 @@ class Stored:
     size_bytes: int
 
 
-class Figures:
+class Statistics:
     """Counts within one transaction."""
 
     def __init__(self, session: Session) -> None:
@@ -83,3 +115,18 @@ class Figures:
             select(func.count(), func.sum(Model.size_bytes)).select_from(Model)
         ).one()
         return Stored("", number, int(size_bytes or 0))
+
+
+class StorageUsage:
+    """Numbers of stored objects within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def by_kind(self) -> dict[str, int]:
+        """Count what is not in the trash, by the kinds that storage lists."""
+        counted = {
+            name: self._session.scalar(select(func.count(column))) or 0 for name, column in _COUNTED.items()
+        }
+        contents = select(func.count(Dataset.data_key.distinct()))
+        return counted | {"data": self._session.scalar(contents) or 0}

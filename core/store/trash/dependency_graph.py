@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, null, or_, select
 from sqlalchemy.orm import Session
 
-from core.store.lifecycle.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
 from core.store.tables import ComparedSystem
+from core.store.trash.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Node:
         return self.id if self.kind.name == JOB else self.needs.get(JOB)
 
 
-class Families:
+class DependencyGraph:
     """Objects and all that was made by them or of them, in one transaction.
 
     Args:

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Session
 
 from core.errors import Holder
 from core.jobs.systems import named_systems
-from core.store.lifecycle.families import Families, Node
-from core.store.lifecycle.kinds import COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import (
     AliasGate,
@@ -26,6 +24,8 @@ from core.store.tables import (
     Study,
     Trial,
 )
+from core.store.trash.dependency_graph import DependencyGraph, Node
+from core.store.trash.kinds import COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
 
 GATE = "gate"
 _SPECIFICATIONS = 500  # read in one statement
@@ -64,7 +64,7 @@ class ActiveJobs:
 
 
 def holders_of(
-    session: Session, families: Families, nodes: Iterable[Node], active: ActiveJobs
+    session: Session, families: DependencyGraph, nodes: Iterable[Node], active: ActiveJobs
 ) -> dict[str, list[Holder]]:
     """Return what needs each of some objects, beside what was made of them; nothing where it is free.
 
@@ -131,7 +131,7 @@ def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
 
 
 def _of_systems(
-    session: Session, families: Families, systems: Mapping[str, Node], active: ActiveJobs
+    session: Session, families: DependencyGraph, systems: Mapping[str, Node], active: ActiveJobs
 ) -> Iterator[tuple[str, Holder]]:
     aliases = select(ModelAlias.name, ModelAlias.alias, ModelAlias.model_id)
     for name, alias, model_id in session.execute(aliases.where(ModelAlias.model_id.in_(systems))):

@@ -11,9 +11,13 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from core.errors import Holder, InvalidInput
 from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
-from core.store.lifecycle.families import Families, Node
-from core.store.lifecycle.holders import ActiveJobs, foreign, holders_of, without_foreign_names
-from core.store.lifecycle.kinds import (
+from core.store.repositories.artifacts import ArtifactDigests
+from core.store.repositories.datasets import shared_contents
+from core.store.repositories.pages import Page
+from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
+from core.store.trash.dependency_graph import DependencyGraph, Node
+from core.store.trash.holders import ActiveJobs, foreign, holders_of, without_foreign_names
+from core.store.trash.kinds import (
     COMPARISON,
     DATASET,
     EXPERIMENT,
@@ -25,10 +29,6 @@ from core.store.lifecycle.kinds import (
     by_kind,
     kind_of,
 )
-from core.store.repositories.artifact_digests import ArtifactDigests
-from core.store.repositories.datasets import shared_contents
-from core.store.repositories.pages import Page
-from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
 from core.store.visibility import limited_to, projects, with_trash
 
 _SILENT = {"synchronize_session": False}
@@ -140,7 +140,7 @@ class Trash:
             lock: Whether the rows are locked until the transaction ends.
         """
         plan, mine = Plan(), projects()
-        families = Families(self._session, lock=lock)
+        families = DependencyGraph(self._session, lock=lock)
         roots = families.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
         with limited_to(None):  # what other projects need stays, too
             families.expand(roots.values())
@@ -197,7 +197,7 @@ class Trash:
             lock: Whether the rows are locked until the transaction ends.
         """
         plan = Plan()
-        families = Families(self._session, lock=lock, comparisons=True)
+        families = DependencyGraph(self._session, lock=lock, comparisons=True)
         wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
             roots: dict[str, Node] = {}
@@ -224,7 +224,7 @@ class Trash:
             gone: Ids that count as deleted.
             lock: Whether the rows are locked until the transaction ends.
         """
-        families = Families(self._session, lock=lock, comparisons=True)
+        families = DependencyGraph(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
             if not self._is_empty():
                 families.expand(plan.nodes.values())
@@ -280,7 +280,7 @@ class Trash:
             InvalidInput: They could not be without something in the trash that the caller must not restore.
         """
         plan, wanted = Plan(), list(dict.fromkeys(object_ids))
-        families = Families(self._session, lock=True)
+        families = DependencyGraph(self._session, lock=True)
         with with_trash(self._session):
             roots: dict[str, Node] = {}
             for name, mine in by_kind(wanted, "/ids").items():
@@ -375,7 +375,7 @@ class Trash:
             rows = rows.where(or_(table.deleted_at < at, and_(table.deleted_at == at, table.id < object_id)))
         rows = rows.order_by(table.deleted_at.desc(), table.id.desc()).limit(limit)
         page = list(self._session.execute(rows))
-        nodes = Families(self._session).roots(kind, [row.id for row in page])
+        nodes = DependencyGraph(self._session).roots(kind, [row.id for row in page])
         shared = self._shared(nodes)
         return [
             Trashed(nodes[row.id], row.deleted_at, row.deleted_by, folders_of([nodes[row.id]], shared))
@@ -391,7 +391,7 @@ class Trash:
             raise InvalidInput.at("/cursor", "is of an object that is gone; begin at the first page")
         return at, cursor
 
-    def _add_needed(self, families: Families, plan: Plan, mine: tuple[str, ...] | None) -> None:
+    def _add_needed(self, families: DependencyGraph, plan: Plan, mine: tuple[str, ...] | None) -> None:
         """Add what restored objects could not be without: the job of a model, the systems of a comparison.
 
         Raises:

@@ -1,0 +1,74 @@
+"""Compare stored artifacts with database rows: damaged, missing and orphaned ones."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from core.errors import ArtifactDamaged, NotFound
+from core.store.clock import utc_now
+from core.store.store import Store
+
+# What a job or an upload writes is on record only when that has ended.
+UNFINISHED = timedelta(hours=1)
+
+
+@dataclass
+class Inventory:
+    """The result of an inventory of artifacts.
+
+    Attributes:
+        artifacts: How many artifacts the rows need.
+        damaged: Keys of those with other bytes than were written.
+        missing: Keys of those that are gone.
+        unverified: Keys of those that get their checksum when they are first read.
+        orphaned: Keys of files that nothing needs, older than an hour.
+    """
+
+    artifacts: int = 0
+    damaged: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list)
+    orphaned: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no artifact is damaged or missing."""
+        return not self.damaged and not self.missing
+
+
+def take_inventory(store: Store) -> Inventory:
+    """Verify all artifacts and find orphaned ones.
+
+    Args:
+        store: Where they are; the service may be running.
+
+    Raises:
+        StoreUnavailable: The database or the storage cannot be reached.
+    """
+    with store.read() as tx:
+        keys, folders = tx.needed.artifacts(), tx.needed.folders()
+    found = Inventory(artifacts=len(keys))
+    for key in sorted(keys):
+        _examine(store, key, found)
+    found.orphaned = sorted(_orphaned(store, keys, folders))
+    return found
+
+
+def _examine(store: Store, key: str, found: Inventory) -> None:
+    try:
+        if not store.verified.check(key, again=True):
+            found.unverified.append(key)
+    except (ArtifactDamaged, NotFound):
+        with store.read() as tx:
+            deleted = key not in tx.needed.artifacts()
+        if not deleted:
+            (found.damaged if store.artifacts.exists(key) else found.missing).append(key)
+
+
+def _orphaned(store: Store, keys: set[str], folders: set[str]) -> Iterator[str]:
+    before = utc_now() - UNFINISHED
+    for key, written_at in store.artifacts.files():
+        above = {str(folder) for folder in PurePosixPath(key).parents}
+        if written_at < before and key not in keys and not above & folders:
+            yield key

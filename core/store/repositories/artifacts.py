@@ -1,0 +1,111 @@
+"""Artifacts that rows need, with their checksums."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from core.jobs import orphaned_artifacts
+from core.jobs.folders import upload_folder
+from core.store.artifacts.keys import (
+    comparison_key,
+    data_folder,
+    evaluation_key,
+    model_key,
+    ranking_key,
+    resumable_folder,
+    samples_key,
+)
+from core.store.clock import utc_now
+from core.store.repositories.job_states import ACTIVE
+from core.store.tables import (
+    ArtifactDigest,
+    Comparison,
+    Dataset,
+    Evaluation,
+    Job,
+    Model,
+    PendingDeletion,
+    Ranking,
+    ScoreSamples,
+    Upload,
+)
+from core.store.visibility import with_trash
+
+
+class ArtifactDigests:
+    """Checksums of artifacts within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def find(self, key: str) -> ArtifactDigest | None:
+        """Return the stored checksum of an artifact, or None for old artifacts."""
+        return self._session.get(ArtifactDigest, key)
+
+    def keep(self, key: str, sha256: str, size_bytes: int) -> None:
+        """Store the checksum of a good artifact."""
+        row = ArtifactDigest(key=key, sha256=sha256, size_bytes=size_bytes, damaged_at=None)
+        self._session.merge(row)
+        self._session.flush()
+
+    def mark_damaged(self, key: str) -> None:
+        """Mark an artifact as damaged or missing."""
+        row = self._session.get(ArtifactDigest, key) or ArtifactDigest(key=key)
+        row.damaged_at = row.damaged_at or utc_now()
+        self._session.add(row)
+        self._session.flush()
+
+    def damaged(self, limit: int) -> list[str]:
+        """List the keys of damaged artifacts, most recent first."""
+        rows = select(ArtifactDigest.key).where(ArtifactDigest.damaged_at.is_not(None))
+        newest = rows.order_by(ArtifactDigest.damaged_at.desc(), ArtifactDigest.key)
+        return list(self._session.scalars(newest.limit(limit)))
+
+    def under(self, folder: str = "") -> Iterator[ArtifactDigest]:
+        """Yield the stored checksums of a folder in key order."""
+        rows = select(ArtifactDigest).where(ArtifactDigest.key.startswith(folder, autoescape=True))
+        yield from self._session.scalars(rows.order_by(ArtifactDigest.key))
+
+    def forget(self, folder: str) -> None:
+        """Delete the checksums of a folder."""
+        inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
+        self._session.execute(delete(ArtifactDigest).where(inside))
+
+
+class NeededArtifacts:
+    """The artifacts referenced by database rows, those in the trash included."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def artifacts(self) -> set[str]:
+        """Return the keys of all referenced artifacts."""
+        with with_trash(self._session):
+            return self._artifacts()
+
+    def _artifacts(self) -> set[str]:
+        keys = set(self._session.scalars(select(ArtifactDigest.key)))
+        keys |= set(self._session.scalars(select(Dataset.data_key).where(Dataset.data_key.is_not(None))))
+        for ids, key_of in (
+            (select(Model.id), model_key),
+            (select(Evaluation.id), evaluation_key),
+            (select(Ranking.id), ranking_key),
+            (select(Comparison.id), comparison_key),
+            (select(ScoreSamples.id), samples_key),
+        ):
+            keys |= set(map(key_of, self._session.scalars(ids)))
+        return keys
+
+    def folders(self) -> set[str]:
+        """Return the folders of datasets, active jobs and uploads, and those that are being deleted."""
+        with with_trash(self._session):
+            return self._folders()
+
+    def _folders(self) -> set[str]:
+        active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
+        folders = {folder for job in active for folder in orphaned_artifacts(job)}
+        for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
+            folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
+        folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
+        return folders | set(self._session.scalars(select(PendingDeletion.folder)))

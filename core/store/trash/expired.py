@@ -1,0 +1,54 @@
+"""Objects that are older than a policy of retention allows."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, exists, select
+from sqlalchemy.orm import Session
+
+from core.store.repositories.job_states import TERMINAL
+from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
+from core.store.trash.kinds import JOB, Kind
+
+KEEP = "keep"
+
+
+class ExpiredObjects:
+    """The objects that are older than a policy allows, in one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+        """List ids of objects from before a moment that no `keep` tag holds, the oldest first.
+
+        Args:
+            kind: Of the objects.
+            before: When they were made, or a job or an experiment has ended.
+            after: Only ids above this one.
+            limit: Ids at most.
+        """
+        table = kind.table
+        age = table.finished_at if table in (Job, Experiment) else table.created_at
+        rows = select(table.id).where(age < before, table.id > after)
+        if table is Job:
+            rows = rows.where(Job.status.in_(TERMINAL))
+        if table in (Job, Model):
+            rows = rows.where(~_kept(table))
+        if table is Model:
+            rows = rows.where(~_is_before_an_alias())
+        if JOB in kind.needs:
+            # What a kept job has made is kept with it.
+            rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
+        return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
+
+
+def _is_before_an_alias() -> ColumnElement[bool]:
+    """Return the condition that a rollback of an alias would go back to a model."""
+    undone = and_(AliasMove.id == ModelAlias.move_id, AliasMove.name == Model.name)
+    return exists().where(undone, AliasMove.from_version == Model.version)
+
+
+def _kept(table: Any) -> ColumnElement[bool]:
+    """Return the condition that a row has the tag that keeps it."""
+    return and_(table.tags.is_not(None), table.tags[KEEP].as_string().is_not(None))
