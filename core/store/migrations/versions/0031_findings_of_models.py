@@ -1,4 +1,4 @@
-"""Models carry what their test data show of them, such as that they are not better than a baseline.
+"""Findings of models, such as "not shown to be better than a baseline".
 
 The column may be left out by an INSERT, so that a worker of the release before can finish its job.
 """
@@ -6,8 +6,8 @@ The column may be left out by an INSERT, so that a worker of the release before 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0030"
-down_revision = "0029"
+revision = "0031"
+down_revision = "0030"
 branch_labels = None
 depends_on = None
 
