@@ -10,7 +10,7 @@ _LATER = {
     *("alembic", "dask", "distributed", "jax", "matplotlib", "optuna", "pandas", "plotly", "polars"),
     *("pyarrow.dataset", "scipy.special", "scipy.stats", "sklearn"),
 }
-_WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); import worker.process.lanes"
+_WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); import worker.lanes"
 
 
 @pytest.mark.long

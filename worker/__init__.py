@@ -10,7 +10,7 @@ require_server_package()
 
 if TYPE_CHECKING:
     from worker.application import make_celery
-    from worker.process.lanes import run
+    from worker.lanes import run
     from worker.settings import WorkerSettings
 
 __all__ = ["WorkerSettings", "make_celery", "run"]
@@ -19,7 +19,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "make_celery": "worker.application",
-        "run": "worker.process.lanes",
+        "run": "worker.lanes",
         "WorkerSettings": "worker.settings",
     },
 )

@@ -52,7 +52,7 @@ def test_binning_is_part_of_the_progress(
         assert phase == "binning"
         return lambda done, total: told.append((done, total))
 
-    monkeypatch.setattr("worker.job.fitting.counting_percent", counting_percent)
+    monkeypatch.setattr("worker.runners.fitting.counting_percent", counting_percent)
     assert train(workshop, workshop.add(dataset, "d1"), **TRAINING).status == "succeeded"
     # Of 1,400 documents, 980 are trained on and 420 validate; all of them are told as a phase of its own.
     assert told == [(500, 1_400), (980, 1_400)]

@@ -68,7 +68,7 @@ def queued(workshop: Workshop, dataset_id: str, spec: dict[str, Any]) -> str:
 def shut_down_within(workshop: Workshop, job_id: str, epochs: int) -> Job:
     """Shut the worker of a job down within the epoch after so many; return the job as it was left."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("worker.job.fitting._BATCH_SECONDS", 0.0)
+        patched.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
         stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
         run_jobs(workshop.store, workshop.settings, stop, "w1", RUNNERS)
     return look(workshop, job_id)
@@ -249,7 +249,7 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
     workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job ends within the epoch, between two batches."""
-    monkeypatch.setattr("worker.job.fitting._BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
     job_id = queued(workshop, dataset_id, BATCHED)
 
     def cancel(run: JobRun) -> None:

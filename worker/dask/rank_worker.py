@@ -13,7 +13,7 @@ from core.errors import ClusterUnavailable, InvalidInput
 from core.loopback import is_loopback
 from worker.dask.cluster import CONNECT_SECONDS, security_of
 from worker.dask.settings import DaskSettings
-from worker.ranks.ports import ANY_PORT
+from worker.ports import ANY_PORT
 
 if TYPE_CHECKING:
     from distributed import Security, Worker

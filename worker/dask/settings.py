@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from core.loopback import is_loopback
-from worker.ranks.ports import PortSettings
+from worker.ports import PortSettings
 
 _TLS = "tls://"
 

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from core.errors import ExtraMissing
+from worker.ports import ANY_PORT
 from worker.ranks.identity import Identity, new_nonce
-from worker.ranks.ports import ANY_PORT
 
 try:
     from distributed.comm.core import Comm, Listener, connect, listen

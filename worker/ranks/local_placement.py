@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from core.machine import available_cpus
 from core.subprocesses import module_command, module_environment
+from worker.ports import ANY_PORT
 from worker.ranks.invitation import Invitation
-from worker.ranks.ports import ANY_PORT
 
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"

@@ -23,6 +23,7 @@ from core.machine import available_memory_bytes, peak_memory_bytes, process_memo
 from core.subprocesses import die_with_parent
 from core.training.memory import memory_need
 from core.training.spec import training_spec
+from worker.ports import PortSettings
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.collectives import Collectives, Traffic
 from worker.ranks.connections import Endpoint, Refused
@@ -30,7 +31,6 @@ from worker.ranks.identity import DRIVER
 from worker.ranks.invitation import Invitation
 from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
-from worker.ranks.ports import PortSettings
 from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")

@@ -10,11 +10,11 @@ from core.scorers import read_model
 from core.training import IterationReport, Snapshot, TrainedModel, TrainingCheckpoint
 from core.training.cross_validation import CrossValidation, fold_curves, fold_label
 from worker.job.checkpoints import Checkpoints
-from worker.job.fitting import CheckpointReader, FoldBins, checkpoint_reader, fit_model
 from worker.job.run import JobRun, Values
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
+from worker.runners.fitting import CheckpointReader, FoldBins, checkpoint_reader, fit_model
 
 AfterFold = Callable[[int, CrossValidation], None]
 

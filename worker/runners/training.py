@@ -31,7 +31,6 @@ from core.training.findings import (
 )
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
-from worker.job.fitting import checkpoint_reader, fit_model
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.results import (
     StoredEvaluation,
@@ -47,6 +46,7 @@ from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
 from worker.runners.cross_validation import FoldedTraining
+from worker.runners.fitting import checkpoint_reader, fit_model
 
 
 def run_training(run: JobRun, job: TrainJob) -> None:

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from tests.servers.process import free_port
 from tests.worker.conftest import DASK_SECRETS
+from worker.ports import PortSettings
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.invitation import Invitation
 from worker.ranks.local_placement import RankSubprocess, rank_environment
-from worker.ranks.ports import PortSettings
 
 HOST = "127.0.0.1"
 
