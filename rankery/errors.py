@@ -1,10 +1,7 @@
 """Errors of the client and the command line."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rankery.client.schemas.answers import Experiment, Job, Study
+from typing import Any, Protocol
 
 
 class UserError(Exception):
@@ -119,57 +116,97 @@ class KeyRefused(RankeryApiError):
         return f"the service did not accept the API key: {super().__str__()}"
 
 
+class _Reason(Protocol):
+    """Reason of a failure."""
+
+    @property
+    def title(self) -> str:
+        """Kind of the problem."""
+
+    @property
+    def detail(self) -> str | None:
+        """Sentence about this failure."""
+
+
+class EndedResource(Protocol):
+    """A job, study or experiment that has ended; the answers of the service are of this form."""
+
+    @property
+    def id(self) -> str:
+        """Identifier."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+
+    @property
+    def problem(self) -> _Reason | None:
+        """Why it failed, None where no reason was given."""
+
+
+class EndedJob(EndedResource, Protocol):
+    """A job that has ended."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the job, such as `train`."""
+
+
+class ResourceFailed(UserError):
+    """A resource that was waited for failed or was cancelled."""
+
+    def _sentence(self, noun: str, resource: EndedResource, otherwise: str = "no reason was given") -> str:
+        """Return why the resource failed."""
+        problem = resource.problem
+        reason = (problem.detail or problem.title) if problem else otherwise
+        return f"the {noun} {resource.id} {resource.status}: {reason}"
+
+
 @dataclass
-class StudyFailed(UserError):
+class StudyFailed(ResourceFailed):
     """A study that was waited for failed or was cancelled.
 
     Attributes:
         study: The study as it ended, with its `problem`.
     """
 
-    study: "Study"
+    study: EndedResource
 
     def __str__(self) -> str:
         """Return why, in one sentence."""
-        problem = self.study.problem
-        reason = (problem.detail or problem.title) if problem else "no reason was given"
-        return f"the study {self.study.id} {self.study.status}: {reason}"
+        return self._sentence("study", self.study)
 
 
 @dataclass
-class JobFailed(UserError):
+class JobFailed(ResourceFailed):
     """A job that was waited for failed or was cancelled.
 
     Attributes:
         job: The job as it ended, with its `problem`.
     """
 
-    job: "Job"
+    job: EndedJob
 
     def __str__(self) -> str:
         """Return why, in one sentence."""
-        problem = self.job.problem
-        reason = (problem.detail or problem.title) if problem else "no reason was given"
-        return f"the {self.job.kind} job {self.job.id} {self.job.status}: {reason}"
+        return self._sentence(f"{self.job.kind} job", self.job)
 
 
 @dataclass
 class JobRefused(JobFailed):
-    """A job that was waited for decided against what it was asked for: a gate refused the version."""
+    """A job that was waited for decided against the request: a gate refused the version."""
 
 
 @dataclass
-class ExperimentFailed(UserError):
+class ExperimentFailed(ResourceFailed):
     """An experiment that was waited for failed or was cancelled.
 
     Attributes:
         experiment: The experiment as it ended, with its `problem`.
     """
 
-    experiment: "Experiment"
+    experiment: EndedResource
 
     def __str__(self) -> str:
         """Return why, in one sentence."""
-        problem = self.experiment.problem
-        reason = (problem.detail or problem.title) if problem else "its trainings that run are being stopped"
-        return f"the experiment {self.experiment.id} {self.experiment.status}: {reason}"
+        return self._sentence("experiment", self.experiment, "its running trainings are being stopped")
