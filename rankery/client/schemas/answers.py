@@ -1477,6 +1477,7 @@ class Gate(Answer):
     p: float
     max_slice_drop: float | None = None
     min_slice_queries: int
+    better_than_baselines: bool = False
     contract: NamedConventions
     label_map: dict[str, float]
     permutations: int
@@ -3392,6 +3393,9 @@ class ListedModel(Answer):
     metrics: dict[str, Any] | None = None
     """Means on the test dataset, if there was one"""
 
+    findings: list[Finding] | None = None
+    """What to know of it on the test dataset; null where there is nothing"""
+
     lineage: Lineage | None = None
     """What it was made of and by what; null for one from before that was kept"""
 
@@ -3467,6 +3471,9 @@ class Model(Answer):
 
     metrics: dict[str, Any] | None = None
     """Means on the test dataset, if there was one"""
+
+    findings: list[Finding] | None = None
+    """What to know of it on the test dataset; null where there is nothing"""
 
     lineage: Lineage | None = None
     """What it was made of and by what; null for one from before that was kept"""

@@ -536,6 +536,9 @@ class GateRequest(TypedDict):
     min_slice_queries: NotRequired[int]
     """Smaller slices are not held against a version"""
 
+    better_than_baselines: NotRequired[bool]
+    """Whether a version must also be shown to be better than a random order, the order of the documents as they came, and the best single feature"""
+
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
