@@ -46,8 +46,8 @@ def list_jobs(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )
     for job in found:
-        status = ", ".join(filter(None, [job.status, doubts(job)]))
-        shown.add_row(job.id, job.kind, status, plain(job.title), _progress(job), age(job.created_at))
+        state = ", ".join(filter(None, [job.status, doubts(job)]))
+        shown.add_row(job.id, job.kind, state, plain(job.title), _progress(job), age(job.created_at))
     session.show(found, shown)
 
 

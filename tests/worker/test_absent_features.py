@@ -21,9 +21,10 @@ COMPARISON: dict[str, Any] = {"contract": "default", "permutations": 1000, "seed
 def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
     """Judged queries that have the first features alone; all features together make the labels."""
     full = synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
-    standardised = (full.features - full.features.mean(axis=0)) / full.features.std(axis=0)
+    features = np.asarray(full.features)
+    standardised = (features - features.mean(axis=0)) / features.std(axis=0)
     full = full.with_labels(np.digitize(standardised.sum(axis=1), (-3.0, 0.0, 3.0, 6.0)))
-    return full.with_features(np.ascontiguousarray(full.features[:, :kept]), names[:kept])
+    return full.with_features(np.ascontiguousarray(features[:, :kept]), names[:kept])
 
 
 def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str, **spec: Any) -> Job:
