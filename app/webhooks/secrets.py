@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pydantic import SecretStr
 
-from core.errors import ExtraMissing, RankeryError
+from core.errors import ExtraMissing
 from core.store import Store
 from core.store.tables import Webhook
 from rankery.webhooks import SECRET_PREFIX
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _log = structlog.stdlib.get_logger("rankery.webhooks")
 
 
-class SecretNotDecrypted(RankeryError):
+class SecretNotDecrypted(Exception):
     """The secret of a webhook was encrypted with a key that this process does not have."""
 
     def __init__(self) -> None:

@@ -160,7 +160,7 @@ PATHS = {
     "/readyz": {"get"},
 }
 # Bytes of the document as it is sent, before compression.
-MAX_BYTES = 444_000
+MAX_BYTES = 448_000
 CREATING = (
     "upload_dataset",
     "create_synthetic_dataset",

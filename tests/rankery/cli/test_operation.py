@@ -107,7 +107,7 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
     assert rankery(stack, "trash", "list", "--kind", "model", "--json").document == []
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 1
     assert rankery(stack, "datasets", "delete", "orders.txt", "-q").code == 0
-    (in_trash,) = rankery(stack, "trash", "list", "--kind", "dataset", "--json").document
+    in_trash, *_ = rankery(stack, "trash", "list", "--kind", "dataset", "--json").document
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 0
     filters = {
         "evaluations": ("--model", "mdl_x", "--dataset", "ds_x"),
