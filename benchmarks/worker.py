@@ -102,12 +102,14 @@ class _TimedRun(JobRun):
         self._iterated_at: list[float] = []
         self._ranks: list[list[dict[str, Any]]] = []
         self._found_at = 0.0
+        self._report = self.reporter.report
+        self.reporter.report = self._timed  # type: ignore[method-assign]
 
-    def report(self, *, progress: dict[str, Any] | None = None, **news: Any) -> None:
-        super().report(progress=progress, **news)
+    def _timed(self, *, progress: dict[str, Any] | None = None, **news: Any) -> None:
+        self._report(progress=progress, **news)
         if progress is not None and progress["phase"] == "training":
             self._iterated_at.append(time.perf_counter())
-            self._ranks.append(self.progress_details.get("ranks", []))
+            self._ranks.append(self.reporter.progress_details.get("ranks", []))
         elif self._found_at == 0.0 and "findings" in news:
             self._found_at = time.perf_counter()
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
+from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO, Limits
 from core.jobs import Lane, lane_of
 from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
@@ -105,6 +105,16 @@ class WorkerSettings(DaskSettings, StoreSettings):
     def threads_per_job(self) -> int:
         """The threads that numba and LightGBM both use for one job."""
         return self.threads or max(1, available_cpus() // self.worker_concurrency)
+
+    @property
+    def reading_limits(self) -> Limits:
+        """Limits of the files and datasets that jobs read."""
+        return Limits(
+            unpacked_bytes=self.max_unpacked_bytes,
+            unpacked_ratio=self.max_unpacked_ratio,
+            documents=self.max_documents,
+            features=self.max_features,
+        )
 
     def memory_per_job(self, kind: str) -> int | None:
         """Return the memory limit of a job of a kind, or None if unknown."""

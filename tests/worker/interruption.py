@@ -6,34 +6,35 @@ from typing import Any
 
 import pytest
 
-from worker.job.run import JobRun
+from worker.job.lease import Lease
+from worker.job.reporter import Reporter
 from worker.process.shutdown import StopFlag
 
 Reached = Callable[[dict[str, Any]], bool]
 
 
-def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[JobRun], None]) -> None:
+def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Lease], None]) -> None:
     """Call a function once, after the first report of a job whose progress fits.
 
     Args:
         monkeypatch: Ends with the attempt.
         reached: Takes the progress of a report, empty where it has none.
-        then: Called in the thread of the job.
+        then: Called in the thread of the job, with its lease.
     """
-    report = JobRun.report
+    report = Reporter.report
     is_reached = False
 
-    def reporting(run: JobRun, **news: Any) -> None:
+    def reporting(reporter: Reporter, **news: Any) -> None:
         nonlocal is_reached
-        report(run, **news)
+        report(reporter, **news)
         if not is_reached and reached(news.get("progress") or {}):
             is_reached = True
-            then(run)
+            then(reporter._lease)
 
-    monkeypatch.setattr(JobRun, "report", reporting)
+    monkeypatch.setattr(Reporter, "report", reporting)
 
 
-def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[JobRun], None]) -> None:
+def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Lease], None]) -> None:
     """Hold a job at the first report whose progress fits, until it hears of the interruption that follows.
 
     Args:
@@ -42,10 +43,10 @@ def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Call
         then: Causes the interruption, such as the shutdown of the worker.
     """
 
-    def hold(run: JobRun) -> None:
-        then(run)
+    def hold(lease: Lease) -> None:
+        then(lease)
         while True:
-            run.check()
+            lease.check()
             time.sleep(0.01)
 
     when(monkeypatch, reached, hold)

@@ -126,7 +126,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
     def shut_down(run: JobRun, *_: object) -> None:
         stop.set()
         while True:
-            run.check()
+            run.lease.check()
             time.sleep(0.01)
 
     with monkeypatch.context() as patched:

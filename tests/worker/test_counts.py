@@ -26,10 +26,10 @@ def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
     """However often a job reports, and with its end."""
     run = claim_job()
     for _ in range(3):
-        run.counts.iterated()
-        run.flush()
+        run.reporter.counters.count_iteration()
+        run.reporter.flush()
     assert _tallies(store)["training_iterations"] == 3
-    run.counts.iterated()
+    run.reporter.counters.count_iteration()
     run.fail({"title": "t", "detail": "d"})
     assert _tallies(store)["training_iterations"] == 4
 
@@ -37,12 +37,12 @@ def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
 def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> None:
     """Seconds are those between iterations: the first one also prepares the data."""
     run = claim_job()
-    run.counts.iterated()
-    run.flush()
+    run.reporter.counters.count_iteration()
+    run.reporter.flush()
     assert "training_seconds" not in _tallies(store)
     time.sleep(0.05)
-    run.counts.iterated()
-    run.flush()
+    run.reporter.counters.count_iteration()
+    run.reporter.flush()
     assert 0.05 <= _tallies(store)["training_seconds"] < 30
 
 
@@ -50,7 +50,7 @@ def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
     """The counters are the service's, not a job's."""
     for _ in range(2):
         run = claim_job()
-        run.counts.iterated()
+        run.reporter.counters.count_iteration()
         run.cancel()
     assert _tallies(store)["training_iterations"] == 2
 
@@ -62,14 +62,14 @@ def test_caches(store: Store, claim_job: Claim) -> None:
     with run.caches.binned.adding("y") as folder:
         (folder / "bins").write_bytes(b"x")
     assert run.caches.binned.find("y") is not None
-    run.flush()
+    run.reporter.flush()
     assert _tallies(store) == {"cache_misses arrays": 1, "cache_hits binned": 1}
 
 
 def test_what_could_not_be_written_is_counted_later(store: Store, claim_job: Claim) -> None:
     """A transaction that came to nothing takes its counts with it, and the next one brings them again."""
     run = claim_job()
-    run.counts.iterated()
+    run.reporter.counters.count_iteration()
     with pytest.raises(RuntimeError), run.succeeding({}):
         raise RuntimeError
     assert _tallies(store) == {}
@@ -81,7 +81,7 @@ def test_a_lost_job_counts_for_nothing(store: Store, claim_job: Claim) -> None:
     """What a worker did after its lease was lost is not the service's work."""
     run = claim_job()
     take_away(store, run)
-    run.counts.iterated()
+    run.reporter.counters.count_iteration()
     with pytest.raises(LeaseLost):
-        run.flush()
+        run.reporter.flush()
     assert _tallies(store) == {}

@@ -20,8 +20,9 @@ from core.training.binning import SharedBins
 from core.training.boosting import bin_features
 from core.training.cross_validation import CrossValidation
 from worker import WorkerSettings
-from worker.job.run import JobRun, WorkerStopping
-from worker.process.tasks import settle
+from worker.job.lease import WorkerStopping
+from worker.job.run import JobRun
+from worker.process.tasks import record_outcome
 from worker.runners.cross_validation import cross_validate
 from worker.runners.training import run_training
 
@@ -167,20 +168,20 @@ def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
     run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
     assert run is not None
     assert run.id == job_id
-    report, reports = run.report, 0
+    report, reports = run.reporter.report, 0
 
     def stopping(**told: Any) -> None:
         nonlocal reports
         reports += told.get("progress", {}).get("phase", "binning") != "binning"
         if reports > after:
-            run.interrupt(WorkerStopping())
+            run.lease.interrupt(WorkerStopping())
         report(**told)
 
-    run.report = stopping  # type: ignore[method-assign]
+    run.reporter.report = stopping  # type: ignore[method-assign]
     try:
         run_training(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
     except WorkerStopping as stop:
-        settle(run, stop)
+        record_outcome(run, stop)
 
 
 @pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])

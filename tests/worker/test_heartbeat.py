@@ -17,11 +17,12 @@ from core.errors import JobCancelled, LeaseLost, RankeryError
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
+from worker.job.lease import WorkerStopping
 from worker.job.limits import LimitReached
-from worker.job.run import JobRun, WorkerStopping
+from worker.job.run import JobRun
 from worker.process.heartbeat import Heartbeat
 from worker.process.shutdown import StopFlag
-from worker.process.tasks import settle
+from worker.process.tasks import record_outcome
 
 Claim = Callable[..., JobRun]
 
@@ -31,7 +32,7 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:
         try:
-            run.check()
+            run.lease.check()
         except (RankeryError, WorkerStopping, LimitReached) as error:
             return error
         time.sleep(0.01)
@@ -43,7 +44,7 @@ def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim
     """A job that reports nothing for longer than its lease keeps it."""
     run = claim_job(lease_seconds=2.0)
     leases = LeaseWatch(lease_seconds=2.0, watch_seconds=2.0)
-    with Heartbeat(run, StopFlag(), 0.1, settle):
+    with Heartbeat(run, StopFlag(), 0.1, record_outcome):
         deadline = time.monotonic() + 2.5
         while time.monotonic() < deadline:
             with store.read() as tx:
@@ -56,7 +57,7 @@ def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) ->
     run = claim_job()
     with store.begin() as tx:
         tx.jobs.request_cancel(run.id)
-    with Heartbeat(run, StopFlag(), 0.05, settle):
+    with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         assert isinstance(interruption(run), JobCancelled)
 
 
@@ -64,7 +65,7 @@ def test_a_shutdown_is_told_to_the_job(claim_job: Claim) -> None:
     """The job can keep a checkpoint before it is handed back."""
     run, stop = claim_job(), StopFlag()
     stop.set()
-    with Heartbeat(run, stop, 0.05, settle):
+    with Heartbeat(run, stop, 0.05, record_outcome):
         assert isinstance(interruption(run), WorkerStopping)
 
 
@@ -73,7 +74,7 @@ def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) ->
     run = claim_job()
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 3)
-    with Heartbeat(run, StopFlag(), 0.05, settle):
+    with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         assert isinstance(interruption(run), LeaseLost)
 
 
@@ -89,7 +90,7 @@ def test_a_limit_interrupts_the_job(claim_job: Claim, limits: dict[str, Any], ti
     """Time and memory are looked at while the job works; what it holds already does not count."""
     gc.collect()  # what earlier tests left must not be given back meanwhile
     run = claim_job(limits=limits)
-    with Heartbeat(run, StopFlag(), 0.05, settle):
+    with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         held = np.ones(2**25)
         reached = interruption(run)
     assert held.all()
@@ -108,14 +109,14 @@ from worker import WorkerSettings
 from worker.process.heartbeat import Heartbeat
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
-from worker.process.tasks import settle
+from worker.process.tasks import record_outcome
 
 settings = WorkerSettings(cancel_grace_seconds=0.2, **eval(sys.argv[1]))
 store = Store.open(settings)
 run = JobRun.claim_next(store, settings, {"train"}, "w1")
 with store.begin() as tx:
     tx.jobs.request_cancel(run.id)
-with Heartbeat(run, StopFlag(), 0.05, settle):
+with Heartbeat(run, StopFlag(), 0.05, record_outcome):
     time.sleep(60)
 """
 
@@ -138,6 +139,6 @@ def test_a_job_that_does_not_listen_ends_with_its_process(
 def test_the_thread_ends_with_the_block(claim_job: Claim) -> None:
     """An idle process has no heartbeat left, even where the interval is long."""
     started_at = time.monotonic()
-    with pytest.raises(ValueError, match="work"), Heartbeat(claim_job(), StopFlag(), 3600.0, settle):
+    with pytest.raises(ValueError, match="work"), Heartbeat(claim_job(), StopFlag(), 3600.0, record_outcome):
         raise ValueError("work")
     assert time.monotonic() - started_at < 2.0

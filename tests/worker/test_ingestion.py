@@ -29,7 +29,7 @@ from worker.job.digests import upload_digest
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper
-from worker.process.tasks import RUNNERS, perform, run_jobs
+from worker.process.tasks import RUNNERS, run_jobs, run_runner
 
 TEXT = "1 qid:1 1:2 2:7\n0 qid:1 1:1 2:7\n2 qid:2 1:3 2:8\n"
 BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"
@@ -239,7 +239,7 @@ def test_two_that_read_the_same_content_at_once_keep_one_copy(uploads: Uploads) 
     """The one that comes second takes over what the first stored, and removes its own."""
     sent = [uploads.send(TEXT) for _ in range(3)]
     runs = [uploads.claim(job_id) for _, job_id in sent]
-    threads = [threading.Thread(target=perform, args=(run,)) for run in runs]
+    threads = [threading.Thread(target=run_runner, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -306,33 +306,30 @@ def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
     with uploads.store.begin() as tx:
         tx.jobs.request_cancel(job_id)
     with pytest.raises(JobCancelled):
-        perform(run)
-    run.discard_artifacts()
+        run_runner(run)
+    run.artifacts.discard()
     run.cancel()
     assert uploads.dataset(dataset_id).status == "invalid"
     assert uploads.artifacts == []
 
 
-class CancelledWhileWriting(JobRun):
-    """A job whose user asks for it to stop when it begins to write."""
+def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job can be stopped between any two blocks of rows that it writes."""
+    _, job_id = uploads.send(TEXT)
+    run = uploads.claim(job_id)
+    writing = run.artifacts.writing
 
     @contextmanager
-    def writing(self, path: str) -> Iterator[BinaryIO]:
-        """Write an artifact."""
-        with super().writing(path) as file:
-            with self.store.begin() as tx:
-                tx.jobs.request_cancel(self.id)
+    def cancelled_while_writing(path: str) -> Iterator[BinaryIO]:
+        with writing(path) as file:
+            with uploads.store.begin() as tx:
+                tx.jobs.request_cancel(job_id)
             yield file
 
-
-def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads) -> None:
-    """A job can be stopped between any two blocks of rows that it writes."""
-    uploads.send(TEXT)
-    run = CancelledWhileWriting.claim_next(uploads.store, uploads.settings, {"ingest"}, "w1")
-    assert run is not None
+    monkeypatch.setattr(run.artifacts, "writing", cancelled_while_writing)
     with pytest.raises(JobCancelled):
-        perform(run)
-    run.discard_artifacts()
+        run_runner(run)
+    run.artifacts.discard()
     run.cancel()
     assert uploads.artifacts == []
 
@@ -377,7 +374,7 @@ def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_
 def die_while_storing(uploads: Uploads, job_id: str) -> None:
     """Leave what a worker leaves that dies in the middle of an ingestion."""
     run = uploads.claim(job_id)
-    with run.writing(new_data_key(run.id, run.token)) as file:
+    with run.artifacts.writing(new_data_key(run.id, run.lease.token)) as file:
         file.write(b"half of it")
 
 

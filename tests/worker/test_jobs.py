@@ -9,7 +9,8 @@ import pytest
 from core.errors import JobCancelled, LeaseLost
 from core.store import Store
 from worker import WorkerSettings
-from worker.job.run import JobRun, WorkerStopping
+from worker.job.lease import WorkerStopping
+from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS
 
 Claim = Callable[..., JobRun]
@@ -35,7 +36,7 @@ def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Clai
     """Iterations that come too fast to be written one by one are all there in the end."""
     run = claim_job(report_seconds=3600.0)
     for iteration in range(1, 6):
-        run.report(iterations=[(iteration, {"train": {"ndcg@10": iteration / 10}})])
+        run.reporter.report(iterations=[(iteration, {"train": {"ndcg@10": iteration / 10}})])
     with store.read() as tx:
         assert [row.iteration for row in tx.jobs.iterations(run.id)] == [1]
     with run.succeeding({"model_id": "mdl_x"}):
@@ -51,8 +52,8 @@ def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Clai
 def test_a_job_that_ends_badly_keeps_its_last_report(store: Store, claim_job: Claim, ending: str) -> None:
     """What came since the last writing is written with the end, whichever it is."""
     run = claim_job(report_seconds=3600.0)
-    run.flush()
-    run.report(iterations=[(1, {"train": {}})])
+    run.reporter.flush()
+    run.reporter.report(iterations=[(1, {"train": {}})])
     if ending == "fail":
         run.fail({"title": "t", "detail": "d"})
     else:
@@ -65,13 +66,13 @@ def test_a_job_that_ends_badly_keeps_its_last_report(store: Store, claim_job: Cl
 def test_a_report_notices_a_cancel(store: Store, claim_job: Claim) -> None:
     """The report that finds the request raises, and so does every later one."""
     run = claim_job()
-    run.report(iterations=[(1, {})])
+    run.reporter.report(iterations=[(1, {})])
     with store.begin() as tx:
         tx.jobs.request_cancel(run.id)
     with pytest.raises(JobCancelled):
-        run.report(iterations=[(2, {})])
+        run.reporter.report(iterations=[(2, {})])
     with pytest.raises(JobCancelled):
-        run.check()
+        run.lease.check()
     with store.read() as tx:
         assert len(tx.jobs.iterations(run.id)) == 2
 
@@ -81,7 +82,7 @@ def test_a_lost_lease_stops_the_job_at_its_next_report(store: Store, claim_job: 
     run = claim_job()
     take_away(store, run)
     with pytest.raises(LeaseLost):
-        run.report(iterations=[(1, {})])
+        run.reporter.report(iterations=[(1, {})])
     with store.read() as tx:
         assert tx.jobs.iterations(run.id) == []
 
@@ -100,44 +101,44 @@ def test_a_lost_lease_undoes_the_result(store: Store, claim_job: Claim) -> None:
 def test_the_heartbeat_notices_what_happened(store: Store, claim_job: Claim) -> None:
     """A job that was given to another worker is told so by the next look and the next renewal."""
     run = claim_job()
-    run.renew()
-    run.look()
-    run.check()
+    run.lease.renew()
+    run.lease.poll_cancellation()
+    run.lease.check()
     take_away(store, run)
     with pytest.raises(LeaseLost):
-        run.renew()
+        run.lease.renew()
     with pytest.raises(LeaseLost):
-        run.look()
+        run.lease.poll_cancellation()
 
 
 def test_the_first_interruption_counts(claim_job: Claim) -> None:
     """A job that was cancelled is cancelled, even where the worker shuts down a moment later."""
     run = claim_job()
-    run.interrupt(JobCancelled(run.id))
-    run.interrupt(WorkerStopping())
+    run.lease.interrupt(JobCancelled(run.id))
+    run.lease.interrupt(WorkerStopping())
     with pytest.raises(JobCancelled):
-        run.check()
+        run.lease.check()
 
 
 def test_an_interruption_is_ignored_for_a_while_only(claim_job: Claim) -> None:
     """What the job has not heard within its grace is said again, to the heartbeat; what it heard is not."""
     run = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
     stopping = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
-    run.interrupt(JobCancelled(run.id))
-    stopping.interrupt(WorkerStopping())
-    assert run.ignored_interruption() is None
+    run.lease.interrupt(JobCancelled(run.id))
+    stopping.lease.interrupt(WorkerStopping())
+    assert run.lease.ignored_interruption() is None
     time.sleep(0.1)
-    assert isinstance(run.ignored_interruption(), JobCancelled)
-    assert stopping.ignored_interruption() is None
+    assert isinstance(run.lease.ignored_interruption(), JobCancelled)
+    assert stopping.lease.ignored_interruption() is None
     with pytest.raises(JobCancelled):
-        run.check()
-    assert run.ignored_interruption() is None
+        run.lease.check()
+    assert run.lease.ignored_interruption() is None
 
 
 def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -> None:
     """On a shutdown the job does not wait for its lease to run out, and the attempt does not count."""
     run = claim_job()
-    run.report(iterations=[(1, {"train": {"ndcg@5": 0.5}})])
+    run.reporter.report(iterations=[(1, {"train": {"ndcg@5": 0.5}})])
     run.release()
     with store.begin() as tx:
         assert tx.jobs.to_wake(datetime.now(UTC), 3600)[0].id == run.id
@@ -145,19 +146,19 @@ def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -
         (attempt,) = tx.attempts.of(run.id)
     assert (attempt.attempt, attempt.ending) == (1, "handed_back")
     with pytest.raises(LeaseLost):
-        run.flush()
+        run.reporter.flush()
 
 
 def test_what_may_pass_is_tried_again(store: Store, settings: WorkerSettings, claim_job: Claim) -> None:
     """A storage that is away costs an attempt; after the last one the job fails with what was wrong."""
     problem = {"title": "Storage unavailable", "detail": "away"}
     run = claim_job(attempts=2)
-    assert run.put_off(problem) == "put_off"
+    assert run.retry_later(problem) == "put_off"
     with store.read() as tx:
         assert tx.jobs.get(run.id).status == "queued"
     again = JobRun.claim_next(store, settings.model_copy(update={"attempts": 2}), RUNNERS, "w2")
     assert again is not None
-    assert again.put_off(problem) == "failed"
+    assert again.retry_later(problem) == "failed"
     with store.read() as tx:
         assert tx.jobs.get(run.id).problem == problem
         endings = [(row.ending, row.detail) for row in tx.attempts.of(run.id)]
@@ -167,10 +168,10 @@ def test_what_may_pass_is_tried_again(store: Store, settings: WorkerSettings, cl
 def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:
     """What was stored for a result that will not be leaves no bytes behind."""
     run = claim_job()
-    with run.writing("models/mdl_x/model.txt") as file:
+    with run.artifacts.writing("models/mdl_x/model.txt") as file:
         file.write(b"tree")
     assert store.artifacts.exists("models/mdl_x/model.txt")
-    run.discard_artifacts()
+    run.artifacts.discard()
     assert not store.artifacts.exists("models/mdl_x")
 
 
@@ -179,8 +180,8 @@ def test_what_a_job_consumes_goes_with_its_end(store: Store, claim_job: Claim, e
     """However it ends, but not before: until then another worker may have to begin again."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
-    run.consumes("datasets/ds_x")
-    run.discard_artifacts()
+    run.artifacts.delete_on_end("datasets/ds_x")
+    run.artifacts.discard()
     assert store.artifacts.exists("datasets/ds_x/upload")
     if ending == "fail":
         run.fail({"title": "t", "detail": "d"})
@@ -196,7 +197,7 @@ def test_what_a_lost_job_consumes_stays(store: Store, claim_job: Claim) -> None:
     """It belongs to whoever has the job now."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
-    run.consumes("datasets/ds_x")
+    run.artifacts.delete_on_end("datasets/ds_x")
     take_away(store, run)
     for end in (run.cancel, lambda: run.fail({})):
         with pytest.raises(LeaseLost):
@@ -207,9 +208,9 @@ def test_what_a_lost_job_consumes_stays(store: Store, claim_job: Claim) -> None:
 def test_a_report_can_be_written_at_once(store: Store, claim_job: Claim) -> None:
     """Some news are worth it, however short the last ones are ago."""
     run = claim_job(report_seconds=3600.0)
-    run.flush()
-    run.report(progress={"iteration": 1}, findings=[{"code": "shared-queries"}], at_once=True)
-    run.report(progress={"iteration": 2})
+    run.reporter.flush()
+    run.reporter.report(progress={"iteration": 1}, findings=[{"code": "shared-queries"}], immediately=True)
+    run.reporter.report(progress={"iteration": 2})
     with store.read() as tx:
         job = tx.jobs.get(run.id)
     assert job.progress == {"iteration": 1}
@@ -219,9 +220,9 @@ def test_a_report_can_be_written_at_once(store: Store, claim_job: Claim) -> None
 def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job: Claim) -> None:
     """A training shows its last iteration while it stores the model; percents of another thing mislead."""
     run = claim_job()
-    run.report(progress={"phase": "reading", "iteration": 100, "total": 100, "eta_seconds": 0.0})
+    run.reporter.report(progress={"phase": "reading", "iteration": 100, "total": 100, "eta_seconds": 0.0})
     for afresh, iteration in ((False, 100), (True, 0)):
-        run.phase("examining", afresh=afresh)
+        run.reporter.phase("examining", reset_count=afresh)
         with store.read() as tx:
             progress = tx.jobs.get(run.id).progress
         assert progress is not None
@@ -231,9 +232,9 @@ def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job:
 def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:
     """Once the job has succeeded its artifacts belong to the result."""
     run = claim_job()
-    with run.writing("models/mdl_x/model.txt") as file:
+    with run.artifacts.writing("models/mdl_x/model.txt") as file:
         file.write(b"tree")
     with run.succeeding({"model_id": "mdl_x"}):
         pass
-    run.discard_artifacts()
+    run.artifacts.discard()
     assert store.artifacts.read_bytes("models/mdl_x/model.txt") == b"tree"

@@ -16,7 +16,7 @@ from worker.job.run import JobRun
 from worker.process.heartbeat import Heartbeat
 from worker.process.logs import configure_logging
 from worker.process.shutdown import StopFlag
-from worker.process.tasks import run_job, settle
+from worker.process.tasks import record_outcome, run_job
 
 Claim = Callable[..., JobRun]
 Lines = Callable[[], list[dict[str, Any]]]
@@ -60,7 +60,7 @@ def test_a_job_that_goes_on_says_from_where(
     """A claim with a checkpoint is not a start."""
     run = claim_job("train")
     checkpoint = {"key": "checkpoints/gone", "sha256": "0" * 64, "iteration": 12, "total": 50}
-    run.keep_checkpoint(checkpoint)
+    run.reporter.keep_checkpoint(checkpoint)
     run.release()
     again = JobRun.claim_next(store, settings, {"train"}, "w2")
     assert again is not None
@@ -76,10 +76,12 @@ def test_lines_of_the_heartbeat_are_the_jobs(
     run = claim_job("train")
     with (
         structlog.contextvars.bound_contextvars(job_id=run.id),
-        Heartbeat(run, StopFlag(), 0.01, settle),
+        Heartbeat(run, StopFlag(), 0.01, record_outcome),
     ):
         store.close()
-        run.store = Store.open(settings.model_copy(update={"database_url": "postgresql://127.0.0.1:1/x"}))
+        run.lease.store = Store.open(
+            settings.model_copy(update={"database_url": "postgresql://127.0.0.1:1/x"})
+        )
         _wait_for(lambda: any(line["event"] == "job.heartbeat_missed" for line in lines()))
     missed = next(line for line in lines() if line["event"] == "job.heartbeat_missed")
     assert missed["job_id"] == run.id

@@ -21,8 +21,9 @@ from tests.core.scorers.networks import random_network
 from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
+from worker.job.lease import WorkerStopping
 from worker.job.model_trial import try_model
-from worker.job.run import JobRun, WorkerStopping
+from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
@@ -256,8 +257,8 @@ def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_tex
     _queue(workshop, model_text)
     run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
     assert run is not None
-    run.phase("checking")
-    run.interrupt(WorkerStopping())
+    run.reporter.phase("checking")
+    run.lease.interrupt(WorkerStopping())
     with (
         pytest.raises(WorkerStopping),
         workshop.store.artifacts.local(model_upload_key("mup_1")) as path,

@@ -15,6 +15,7 @@ from core.store.artifacts.keys import model_key
 from tests.worker.interruption import interrupt_when, shut_down_when
 from tests.worker.studies import add_study
 from tests.worker.workshop import Workshop
+from worker.job.lease import Lease
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -210,14 +211,14 @@ def test_lost_workers_cost_what_came_after_the_checkpoint(
     for epoch in losses.tolist():
         checks = 0
 
-        def check(run: JobRun, epoch: int = epoch) -> None:
+        def check(lease: Lease, epoch: int = epoch) -> None:
             nonlocal checks
-            checks += epochs_of(look(often, run.id)) >= epoch
+            checks += epochs_of(look(often, lease.job_id)) >= epoch
             if checks > 6 + epoch % 5:  # the first ones are those of its report
                 raise Lost
 
         with monkeypatch.context() as patched:
-            patched.setattr(JobRun, "check", check)
+            patched.setattr(Lease, "check", check)
             claimed = JobRun.claim_next(
                 often.store, often.settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3"
             )
@@ -252,9 +253,9 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
     monkeypatch.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
     job_id = queued(workshop, dataset_id, BATCHED)
 
-    def cancel(run: JobRun) -> None:
+    def cancel(lease: Lease) -> None:
         with workshop.store.begin() as tx:
-            tx.jobs.request_cancel(run.id)
+            tx.jobs.request_cancel(lease.job_id)
 
     interrupt_when(monkeypatch, lambda progress: _place(progress) == (0, 5), cancel)
     job = workshop.carry_out(job_id)

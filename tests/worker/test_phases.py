@@ -55,15 +55,18 @@ def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None
     Twice as much is taken as is asked for: the process may give back meanwhile what it held at the beginning.
     """
     run = claim_job()
-    with run.phases.sampling():
-        run.phase("loading")
+    with run.reporter.phases.sampling():
+        run.reporter.phase("loading")
         held = np.ones(128 * MEBIBYTE, np.uint8)
         deadline = time.monotonic() + 10
-        while run.phases.as_json()[0]["peak_memory_bytes"] < 60 * MEBIBYTE and time.monotonic() < deadline:
+        while (
+            run.reporter.phases.as_json()[0]["peak_memory_bytes"] < 60 * MEBIBYTE
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.01)
         del held
-        run.phase("training")
-    loading, training = run.phases.as_json()
+        run.reporter.phase("training")
+    loading, training = run.reporter.phases.as_json()
     assert loading["peak_memory_bytes"] >= 60 * MEBIBYTE
     assert training["peak_memory_bytes"] < 60 * MEBIBYTE
 
@@ -90,14 +93,14 @@ def test_phases_outlive_the_job(workshop: Workshop) -> None:
 def test_a_resumed_job_returns_to_its_count(store: Store, claim_job: Callable[..., JobRun]) -> None:
     """A phase that counted something else leaves nothing behind."""
     run = claim_job()
-    run.checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": 120, "total": 500}
-    run.report(progress={"phase": "binning", "iteration": 99, "total": 100, "eta_seconds": 0.0})
-    run.phase("training", afresh=True)
+    run.reporter.checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": 120, "total": 500}
+    run.reporter.report(progress={"phase": "binning", "iteration": 99, "total": 100, "eta_seconds": 0.0})
+    run.reporter.phase("training", reset_count=True)
     with store.read() as tx:
         progress = tx.jobs.get(run.id).progress
     assert progress == {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": None}
-    run.begin_anew()
-    run.phase("training", afresh=True)
+    run.reporter.discard_checkpoint()
+    run.reporter.phase("training", reset_count=True)
     with store.read() as tx:
         progress = tx.jobs.get(run.id).progress
     assert progress == {"phase": "training", "iteration": 0, "total": 0, "eta_seconds": None}

@@ -13,7 +13,7 @@ from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job
 from tests.worker.workshop import SMALL, Workshop
 from worker.job.run import JobRun
-from worker.process.tasks import RUNNERS, perform, settle
+from worker.process.tasks import RUNNERS, record_outcome, run_runner
 
 QUERIES, DOCUMENTS = 200, 15
 
@@ -157,8 +157,8 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     assert run.id == job_id
     registry.point(2)
     with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
-        perform(run)
-    assert settle(run, moved.value) == "failed"
+        run_runner(run)
+    assert record_outcome(run, moved.value) == "failed"
     with registry.workshop.store.read() as tx:
         problem = tx.jobs.get(job_id).problem
     assert problem is not None
@@ -174,10 +174,10 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
     run = JobRun.claim_next(registry.workshop.store, settings, RUNNERS, "w1")
     assert run is not None
     with registry.workshop.store.begin() as tx:
-        tx.jobs.release(run.id, run.token)
+        tx.jobs.release(run.id, run.lease.token)
         tx.jobs.claim(run.id, "w2", 30.0)
     with pytest.raises(LeaseLost):
-        perform(run)
+        run_runner(run)
     assert (registry.champion(), registry.last_move().kind) == (1, "moved")
 
 

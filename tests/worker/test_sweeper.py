@@ -37,7 +37,7 @@ class Watched:
 def set_clock(store: Store, run: JobRun, seconds: float) -> None:
     """Renew a lease by a clock that is then set by so many seconds."""
     with store.begin() as tx:
-        tx.jobs.renew(run.id, run.token, 30.0 - seconds)
+        tx.jobs.renew(run.id, run.lease.token, 30.0 - seconds)
 
 
 def test_a_sweep_returns_the_jobs_of_lost_workers(
@@ -47,7 +47,7 @@ def test_a_sweep_returns_the_jobs_of_lost_workers(
     lost, alive = claim_job(), claim_job()
     watched = Watched(settings)
     for _ in range(LEASES):
-        watched.a_lease(alive.renew)
+        watched.a_lease(alive.lease.renew)
     with store.read() as tx:
         assert tx.jobs.get(lost.id).status == "queued"
         assert tx.jobs.get(alive.id).status == "running"
@@ -183,14 +183,14 @@ def test_idle_workers_change_nothing_that_pages_show(
 
     run = claim_job()
     watched = Watched(settings)
-    watched.a_lease(run.renew)
+    watched.a_lease(run.lease.renew)
     before, revision = changes(), store.revision()
-    run.renew()
+    run.lease.renew()
     with store.begin() as tx:
         tx.announced = tx.workers.report(
             "host:1", Lane.TRAINING, settings.concurrency_of(Lane.TRAINING), 24.0
         )
-    watched.a_lease(run.renew)
+    watched.a_lease(run.lease.renew)
     assert store.revision() != revision  # the leases are longer
     assert changes() == before
     for _ in range(LEASES):

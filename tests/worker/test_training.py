@@ -16,7 +16,7 @@ from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 from worker.job.systems import load_model
-from worker.process.tasks import RUNNERS, perform
+from worker.process.tasks import RUNNERS, run_runner
 
 
 @pytest.fixture(scope="module")
@@ -338,30 +338,30 @@ def test_a_training_stored_before_keeps_its_seeds(workshop: Workshop, dataset: R
         assert tx.models.resolve("web").loss == {"name": "xe-ndcg", "seed": 0}
 
 
-class Watched(JobRun):
-    """A job that notes the iteration on record after each report of one."""
-
-    seen: tuple[int, ...] = ()
-
-    def report(self, **news: Any) -> None:
-        """Take in news."""
-        super().report(**news)
-        with self.store.read() as tx:
-            progress = tx.jobs.get(self.id).progress or {}
-        if news.get("iterations"):
-            self.seen += (progress.get("iteration", 0),)
-
-
-def test_the_first_iteration_is_told_at_once(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_the_first_iteration_is_written_immediately(
+    workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever waits for a training to begin does not wait for the next report."""
     settings = workshop.settings.model_copy(update={"report_seconds": 3600.0})
     spec = {"dataset_id": workshop.add(dataset, "d1"), "model_name": "web", "hyperparameters": SMALL}
     with workshop.store.begin() as tx:
         tx.jobs.add("train", {**spec, "loss": {"name": "mse"}})
-    run = Watched.claim_next(workshop.store, settings, RUNNERS, "w1")
-    assert isinstance(run, Watched)
-    perform(run)
-    assert run.seen[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
+    run = JobRun.claim_next(workshop.store, settings, RUNNERS, "w1")
+    assert run is not None
+    job_id, report = run.id, run.reporter.report
+    recorded: tuple[int, ...] = ()
+
+    def reporting(**news: Any) -> None:
+        nonlocal recorded
+        report(**news)
+        with workshop.store.read() as tx:
+            progress = tx.jobs.get(job_id).progress or {}
+        if news.get("iterations"):
+            recorded += (progress.get("iteration", 0),)
+
+    monkeypatch.setattr(run.reporter, "report", reporting)
+    run_runner(run)
+    assert recorded[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
 
 
 def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: RankingDataset) -> None:

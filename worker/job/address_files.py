@@ -79,7 +79,7 @@ class AddressFiles:
             AddressRefused: A host is of a network that may not be connected to.
             StoreUnavailable: A server does not answer.
         """
-        self._run.phase("downloading")
+        self._run.reporter.phase("downloading")
         files = self._downloaded()
         self._record(files)
         if len(files) == 1:
@@ -139,7 +139,7 @@ class AddressFiles:
             for file, downloaded in files
         ]
         with self._run.store.begin() as tx:
-            tx.jobs.renew(self._run.id, self._run.token, self._run.settings.lease_seconds)
+            tx.jobs.renew(self._run.id, self._run.lease.token, self._run.settings.lease_seconds)
             tx.datasets.record_download(self._row.id, read)
 
 
@@ -164,7 +164,7 @@ class _DownloadProgress:
         left_seconds = None
         if total_bytes is not None and is_last and fresh > 0:
             left_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / fresh, 1)
-        self._run.report(
+        self._run.reporter.report(
             progress={
                 "phase": "downloading",
                 "iteration": self._before_bytes + done_bytes,

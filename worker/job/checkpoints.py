@@ -30,8 +30,8 @@ class Checkpoints:
         self._interval_seconds = interval_seconds
         self._kept_at = time.monotonic()
         self._written = 0
-        self._key: str | None = run.checkpoint["key"] if run.checkpoint else None
-        run.consumes(checkpoint_folder(run.id))
+        self._key: str | None = run.reporter.checkpoint["key"] if run.reporter.checkpoint else None
+        run.artifacts.delete_on_end(checkpoint_folder(run.id))
 
     def read(self, parse: Callable[[bytes], Read]) -> Read | None:
         """Return what an earlier attempt stored, or None.
@@ -39,7 +39,7 @@ class Checkpoints:
         Args:
             parse: What reads the bytes; raises `CheckpointError` for those that it cannot use.
         """
-        kept = self._run.checkpoint
+        kept = self._run.reporter.checkpoint
         if kept is None:
             return None
         try:
@@ -49,7 +49,7 @@ class Checkpoints:
             return parse(content)
         except (NotFound, CheckpointError):
             _LOG.warning("checkpoint.unusable", key=kept["key"], exc_info=True)
-        self._run.begin_anew()
+        self._run.reporter.discard_checkpoint()
         return None
 
     def is_due(self) -> bool:
@@ -81,10 +81,10 @@ class Checkpoints:
         self._kept_at = time.monotonic()
         # Never the key of the one before, which counts until the database has this one.
         self._written += 1
-        key = checkpoint_key(self._run.id, self._run.token, self._written)
+        key = checkpoint_key(self._run.id, self._run.lease.token, self._written)
         try:
             self._run.store.artifacts.write_bytes(key, content)
-            self._run.keep_checkpoint(
+            self._run.reporter.keep_checkpoint(
                 {
                     "key": key,
                     "sha256": hashlib.sha256(content).hexdigest(),
@@ -97,5 +97,5 @@ class Checkpoints:
             return
         _LOG.info("checkpoint.kept", iteration=iteration, size_bytes=len(content))
         if self._key is not None:
-            self._run.remove(self._key)
+            self._run.artifacts.remove(self._key)
         self._key = key

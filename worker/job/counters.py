@@ -15,7 +15,7 @@ from worker.job.caches import Caches
 _NO_LABELS = ""
 
 
-class JobCounts:
+class JobCounters:
     """Counts written with a job's reports, each exactly once.
 
     Args:
@@ -25,12 +25,12 @@ class JobCounts:
     def __init__(self, caches: Caches) -> None:
         self._caches = {"arrays": caches.arrays, "binned": caches.binned}
         self._written: Counter[tuple[str, str]] = Counter()
-        self._told: Counter[tuple[str, str]] = Counter()
+        self._pending: Counter[tuple[str, str]] = Counter()
         self._iterations = 0
         self._seconds = 0.0
         self._iterated_at: float | None = None
 
-    def iterated(self) -> None:
+    def count_iteration(self) -> None:
         """Count a boosting iteration; the first one's time is left out, as it also prepares the data."""
         now = time.monotonic()
         if self._iterated_at is not None:
@@ -40,15 +40,15 @@ class JobCounts:
 
     def add_to(self, tallies: Tallies) -> None:
         """Add the counts that are not committed yet."""
-        self._told = self._all()
-        for (name, cache), amount in self._told.items():
+        self._pending = self._all()
+        for (name, cache), amount in self._pending.items():
             if amount > self._written[name, cache]:
                 labels = {} if cache == _NO_LABELS else {"cache": cache}
                 tallies.add(name, labels, amount - self._written[name, cache])
 
     def committed(self) -> None:
         """Mark the last added counts as committed."""
-        self._written = self._told
+        self._written = self._pending
 
     def _all(self) -> Counter[tuple[str, str]]:
         found: Counter[tuple[str, str]] = Counter()

@@ -29,7 +29,7 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
     results = {}
     for digest, of_run in folds.items():
         if all(state.has_ended for state in of_run):
-            run.check()
+            run.lease.check()
             results[digest] = _together([_result(run, state) for state in of_run])
     return results
 

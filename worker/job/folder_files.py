@@ -43,7 +43,7 @@ class FolderFiles:
         files: DataFiles | None = None,
     ) -> None:
         self._places = places or [(row.source["folder"], name) for name in row.source["filenames"]]
-        self._files = files or run.data_files
+        self._files = files or DataFiles(run.settings.data_roots, run.settings.storage_patience_seconds)
         self._is_local = files is not None
         self._json = options_json(row.source)
         self._options = reading_options(self._json)
@@ -67,9 +67,9 @@ class FolderFiles:
             DatasetError: A file is gone or cannot be read, or its columns are not those of the first.
             StoreUnavailable: The storage of a bucket or the Dask cluster does not answer.
         """
-        self._run.phase("reading")
+        self._run.reporter.phase("reading")
         form = self._form()
-        limits = self._run.limits
+        limits = self._run.settings.reading_limits
         tasks = [PartTask(folder, name, form, self._json, limits) for folder, name in self._places]
         with self._reader() as reader:
             reader.read(tasks, self._spool.add, _Fractions(len(tasks), on_progress).report)
@@ -92,10 +92,10 @@ class FolderFiles:
         """Return the format and the columns of the first file."""
         folder, name = self._places[0]
         with self._files.opened(folder, name, self._check) as path:
-            return form_of_file(JudgedFile(path, name), self._options, self._run.limits)
+            return form_of_file(JudgedFile(path, name), self._options, self._run.settings.reading_limits)
 
     def _check(self, done: int, total: int) -> None:
-        self._run.check()
+        self._run.lease.check()
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[PartReader]:
@@ -103,7 +103,7 @@ class FolderFiles:
             yield LocalReader(self._files, self._run.threads)
             return
         with cluster_client(self._run.settings) as client:
-            yield DaskReader(client, self._run.check)
+            yield DaskReader(client, self._run.lease.check)
 
 
 class _Fractions:

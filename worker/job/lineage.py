@@ -10,7 +10,8 @@ from core.jobs.import_model import ImportModelJob
 from core.scorers import WeightedSum
 from core.store import Model, Transaction
 from core.training.distillation import teacher_reference
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
 _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")

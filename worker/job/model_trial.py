@@ -39,7 +39,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     cpu_seconds = least_seconds + size_bytes // 2**20
     wanted_bytes = _LEAST_BYTES + _BYTES_EACH * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
-    arguments = (path, run.limits.features, cpu_seconds, memory_bytes)
+    arguments = (path, run.settings.reading_limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
         module_command("core.scorers.trial", *arguments),
         env=_environment(),
@@ -64,7 +64,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
 
 def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     while True:
-        run.check()
+        run.lease.check()
         try:
             return process.communicate(timeout=_LOOK_SECONDS)
         except subprocess.TimeoutExpired:

@@ -3,24 +3,24 @@
 import time
 from collections.abc import Callable
 
-from worker.job.run import JobRun
+from worker.job.reporter import Reporter
 
 _PERCENT = 100
 
 
-def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
+def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
     """Return a callback that reports a count as progress with the remaining time.
 
     Args:
-        run: The job.
-        phase: What is counted.
-        steps: What the progress shall count up to, where that is not the total itself.
+        reporter: Reporter of the job.
+        phase: Phase of the job.
+        steps: Total of the progress, where it is not that of the count.
     """
     started_at = time.monotonic()
 
     def report(done: int, total: int) -> None:
         elapsed_seconds = time.monotonic() - started_at
-        run.report(
+        reporter.report(
             progress={
                 "phase": phase,
                 "iteration": (steps or total) * done // total,
@@ -32,6 +32,6 @@ def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int
     return report
 
 
-def counting_percent(run: JobRun, phase: str) -> Callable[[int, int], None]:
+def counting_percent(reporter: Reporter, phase: str) -> Callable[[int, int], None]:
     """Return a callback that reports a count in percent of its total; see `counting`."""
-    return counting(run, phase, _PERCENT)
+    return counting(reporter, phase, _PERCENT)

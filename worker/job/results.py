@@ -38,7 +38,8 @@ from core.store.artifacts.keys import (
 )
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.job.systems import Ranked
 
 _RESAMPLES = 1_000  # of the intervals beside the main ones
@@ -110,7 +111,7 @@ class StoredRanking:
 
 def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: str) -> StoredEvaluation:
     """Evaluate the scores of a system as a job measures, and store every query's values."""
-    run.phase("evaluating")
+    run.reporter.phase("evaluating")
     held = measures.contract
     parts = slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
     evaluation = evaluate(
@@ -145,9 +146,9 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
         "findings": [*(ranked.findings_json or ()), *beside] or None,
     }
     stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, beside)
-    with run.writing(evaluation_key(stored.id)) as file:
+    with run.artifacts.writing(evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
-    with run.writing(evaluation_segments_key(stored.id)) as file:
+    with run.artifacts.writing(evaluation_segments_key(stored.id)) as file:
         write_segments(parts, len(ranked.judgments.query_ids), file)
     return stored
 
@@ -167,10 +168,10 @@ def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline
 
 def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
     """Store every validation query's values of a new model and return what its row says of them."""
-    run.phase("evaluating")
+    run.reporter.phase("evaluating")
     values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
     query_ids = list(ranked.judgments.query_ids)
-    with run.writing(validation_key(model_id)) as file:
+    with run.artifacts.writing(validation_key(model_id)) as file:
         write_query_values(file, query_ids, values)
     return {
         "metrics": _intervals(run, values, measures.seed),
@@ -183,10 +184,10 @@ def store_cross_validation(
     run: JobRun, measures: Measures, query_ids: Sequence[str], found: CrossValidation, model_id: str
 ) -> Values:
     """Store every query's values by the model that had not seen it, and return what the model's row says."""
-    run.phase("evaluating")
-    with run.writing(validation_key(model_id)) as file:
+    run.reporter.phase("evaluating")
+    with run.artifacts.writing(validation_key(model_id)) as file:
         write_query_values(file, query_ids, found.per_query)
-    with run.writing(folds_key(model_id)) as file:
+    with run.artifacts.writing(folds_key(model_id)) as file:
         names = np.array(found.assignment.names, object)[found.fold_of]
         pq.write_table(pa.table({"query_id": list(query_ids), "fold": list(names)}), file)
     return {
@@ -199,7 +200,7 @@ def store_cross_validation(
 
 def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
     """Order every query's documents by score and store the order."""
-    run.phase("ranking")
+    run.reporter.phase("ranking")
     stored = write_ranking(run, rank_documents(ranked.scores, ranked.dataset), ranked.dataset.n_queries)
     return replace(stored, findings=ranked.findings_json)
 
@@ -207,7 +208,7 @@ def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
 def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
     """Store a ranking, a table as `rank_documents` returns it."""
     stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
-    with run.writing(ranking_key(stored.id)) as file:
+    with run.artifacts.writing(ranking_key(stored.id)) as file:
         pq.write_table(table, file)
     return stored
 

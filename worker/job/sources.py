@@ -67,7 +67,7 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
             with FolderFiles(row, run) as folder:
                 yield folder
         case "folder":
-            yield FolderFile(row, run.data_roots)
+            yield FolderFile(row, DataRoots(run.settings.data_roots))
         case _:
             yield Upload(row, run.store.artifacts)
 

@@ -99,7 +99,7 @@ def fit_sum(
     if isinstance(scorer, WeightedSum) and scorer.weights is None:
         if validation is None:
             raise InvalidInput.at("/validation", "is needed to fit the weights; or set /scorer/weights")
-        run.phase("fitting weights")
+        run.reporter.phase("fitting weights")
         alone = [_sum_of([replace(member, weight=1.0)]) for member in members]
         whole = _sum_of(members)
         scores = [
@@ -114,7 +114,7 @@ def fit_sum(
             weights = fitted.weights
         members = [replace(member, weight=weight) for member, weight in zip(members, weights, strict=True)]
     added = _sum_of(members)
-    run.phase("scoring")
+    run.reporter.phase("scoring")
     parts = {"train": training, "validation": validation}
     values = {
         name: Measure(spec, part.dataset)(added.score(part.dataset.features, run.threads))

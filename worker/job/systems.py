@@ -20,7 +20,8 @@ from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Store
 from core.store.artifacts.keys import model_key, ranking_key
 from core.types import Float64Array
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 
 
 @dataclass(frozen=True)

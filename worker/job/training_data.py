@@ -26,7 +26,8 @@ from core.training.labels import check_labels
 from core.training.memory import memory_need
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.distillation import taught
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.job.sums import fitted_to_members, load_members
 from worker.job.systems import ALLOW_ABSENT
 
@@ -283,7 +284,7 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    run.phase("loading")
+    run.reporter.phase("loading")
     loaded = TrainingData.load(run, job)
     if not job.allows_absent_features:
         loaded.require_features()

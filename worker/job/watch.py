@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from core.training import IterationReport, Snapshot
-from worker.job.run import JobRun, Values, WorkerStopping
+from worker.job.lease import WorkerStopping
+from worker.job.reporter import Reporter, Values
 
 
 class KeepsSnapshots(Protocol):
@@ -24,7 +25,7 @@ class TrainingWatch:
     """Report training iterations as progress, metrics and learning curves.
 
     Args:
-        run: The job.
+        reporter: Reporter of the job.
         checkpoints: Where it goes on when it is interrupted; None where it starts again.
         after_first: What can wait until the training is seen to have begun.
     """
@@ -32,9 +33,9 @@ class TrainingWatch:
     phase = "training"
 
     def __init__(
-        self, run: JobRun, checkpoints: KeepsSnapshots | None, after_first: Callable[[], None]
+        self, reporter: Reporter, checkpoints: KeepsSnapshots | None, after_first: Callable[[], None]
     ) -> None:
-        self._run = run
+        self._reporter = reporter
         self._checkpoints = checkpoints
         self._after_first = after_first
         self._first: int | None = None
@@ -59,7 +60,7 @@ class TrainingWatch:
     def on_batch(self, done: int, total: int) -> None:
         """Report the batches of an epoch under way, done and in all."""
         with self.kept_on_stopping():
-            self._run.report(progress={**self._progress, "batch": done, "batches": total})
+            self._reporter.report(progress={**self._progress, "batch": done, "batches": total})
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
         """Return the iterations of the job done, and those in all."""
@@ -84,7 +85,7 @@ class TrainingWatch:
             raise
 
     def _tell(self, report: IterationReport) -> None:
-        self._run.counts.iterated()
+        self._reporter.counters.count_iteration()
         values = self.curves(report)
         iteration, total = self.counts(report)
         self._progress = {
@@ -98,12 +99,12 @@ class TrainingWatch:
         milliseconds = {report.iteration: self._mean_milliseconds()} if values else {}
         is_first = self._first is None
         self._first = self._first or report.iteration
-        self._run.report(
+        self._reporter.report(
             progress=self._progress,
             metrics=self.metrics(report) or None,
             iterations=measured,
             milliseconds=milliseconds,
-            at_once=is_first,
+            immediately=is_first,
         )
         if is_first:
             self._after_first()

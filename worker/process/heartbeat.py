@@ -10,41 +10,44 @@ from types import TracebackType
 import structlog
 
 from core.errors import LeaseLost
+from worker.job.lease import WorkerStopping
 from worker.job.limits import LimitReached
-from worker.job.run import JobRun, WorkerStopping
+from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 
 _LOG = structlog.stdlib.get_logger(__name__)
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _END_SECONDS = 2.0
 
-Settle = Callable[[JobRun, Exception], str]
+RecordOutcome = Callable[[JobRun, Exception], str]
 
 
 class Heartbeat:
     """A thread that renews a job's lease until the block ends.
 
-    It tells the job that its user wants it to stop, that it has reached a limit or that the worker shuts
-    down. A job that does not answer in time is settled from here, and the process ends with it: the worker
-    replaces it.
+    It interrupts a job that is cancelled or reaches a limit, or whose worker shuts down. If the job ignores
+    the interruption for longer than its grace period, the thread records the outcome and ends the process,
+    which the worker replaces.
 
-    It works while kernels compile and run because those let go of Python's lock.
+    It runs while kernels compile and run, because those release Python's global interpreter lock.
 
     Args:
         run: The job.
         stop: Set when the worker shuts down.
         interval_seconds: Time from one renewal to the next.
-        settle: Writes how the job ends, for a job that does not do so itself.
+        record_outcome: Records the outcome of a job that ignores an interruption.
     """
 
-    def __init__(self, run: JobRun, stop: StopFlag, interval_seconds: float, settle: Settle) -> None:
+    def __init__(
+        self, run: JobRun, stop: StopFlag, interval_seconds: float, record_outcome: RecordOutcome
+    ) -> None:
         self._run = run
         self._stop = stop
         self._interval_seconds = interval_seconds
-        self._settle = settle
+        self._record_outcome = record_outcome
         self._renewed_at = time.monotonic()
         self._ended = threading.Event()
-        # Its log lines are the job's: they carry what is bound here.
+        # Its log lines carry the job's context variables.
         beat = contextvars.copy_context().run
         self._thread = threading.Thread(
             target=beat, args=(self._beat,), name=f"heartbeat-{run.id}", daemon=True
@@ -61,35 +64,35 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
-        while not self._ended.wait(min(_LOOK_SECONDS, self._interval_seconds)):
+        while not self._ended.wait(min(_POLL_SECONDS, self._interval_seconds)):
             try:
-                self._look()
+                self._poll()
             except LeaseLost as error:
-                self._run.interrupt(error)
+                self._run.lease.interrupt(error)
             except Exception:  # noqa: BLE001 - a missed beat must not end the heartbeat
-                # The database may be away for a moment; the lease has room for several misses.
+                # The database may be unavailable for a moment; the lease outlasts several misses.
                 _LOG.warning("job.heartbeat_missed", exc_info=True)
 
-    def _look(self) -> None:
-        ignored = self._run.ignored_interruption()
+    def _poll(self) -> None:
+        ignored = self._run.lease.ignored_interruption()
         if ignored is not None:
             self._give_up(ignored)
             return
         if self._stop.is_set():
-            self._run.interrupt(WorkerStopping())
+            self._run.lease.interrupt(WorkerStopping())
         try:
             self._run.bounds.check()
         except LimitReached as reached:
-            self._run.interrupt(reached)
+            self._run.lease.interrupt(reached)
         if time.monotonic() - self._renewed_at >= self._interval_seconds:
-            self._run.renew()
+            self._run.lease.renew()
             self._renewed_at = time.monotonic()
         else:
-            self._run.look()
+            self._run.lease.poll_cancellation()
 
     def _give_up(self, interruption: Exception) -> None:
-        ending = self._settle(self._run, interruption)
-        if ending == "lost" and self._ended.wait(_END_SECONDS):
-            return  # it came to its end at the same moment
-        _LOG.warning(f"job.{ending}", reason="it did not stop by itself in time")
+        outcome = self._record_outcome(self._run, interruption)
+        if outcome == "lost" and self._ended.wait(_END_SECONDS):
+            return  # the job ended at the same moment
+        _LOG.warning(f"job.{outcome}", reason="it ignored the interruption for longer than its grace period")
         os._exit(1)

@@ -96,7 +96,7 @@ class Sweeper:
             with self._opened.begin() as tx:
                 tx.workers.leave(self._worker)
         except RankeryError:
-            _LOG.warning("worker.left_unnoted", exc_info=True)
+            _LOG.warning("worker.deregistration_failed", exc_info=True)
         finally:
             self._opened.close()
 
@@ -185,4 +185,4 @@ def _remove_orphaned_artifacts(store: Store, job: Job) -> None:
         try:
             store.artifacts.delete(folder)
         except RankeryError:
-            _LOG.warning("job.artifact_left", job_id=job.id, path=folder, exc_info=True)
+            _LOG.warning("job.artifact_orphaned", job_id=job.id, path=folder, exc_info=True)

@@ -13,8 +13,9 @@ from core.errors import JobCancelled, LeaseLost, StoreUnavailable
 from core.jobs import JobKind, parse
 from core.store import Store
 from core.telemetry import TRACER, parent_context
+from worker.job.lease import WorkerStopping
 from worker.job.limits import LimitReached
-from worker.job.run import PUT_OFF, JobRun, WorkerStopping
+from worker.job.run import RETRY_LATER, JobRun
 from worker.process.heartbeat import Heartbeat
 from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
@@ -34,7 +35,7 @@ from worker.runners.training import run_training
 from worker.runners.trial import run_trial
 from worker.settings import WorkerSettings
 
-# Each takes the claimed job and its specification, which its kind in `core.jobs` parses.
+# Each takes the claimed job and the specification that its kind in `core.jobs` parses.
 RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
     {
         JobKind.TRAIN: run_training,
@@ -53,7 +54,7 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.IMPORT_MODEL: run_model_import,
     }
 )
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -62,20 +63,20 @@ def run_jobs(
 ) -> None:
     """Run queued jobs of these kinds until none is left.
 
-    After one that was put off comes a pause, longer with each attempt: what is wrong may be wrong for all.
+    Pause after a transient error, longer with each attempt, since it may affect all jobs.
     """
     while not stop.is_set():
         run = JobRun.claim_next(store, settings, kinds, worker)
         if run is None:
             return
-        if run_job(run, settings, stop) == PUT_OFF:
+        if run_job(run, settings, stop) == RETRY_LATER:
             _pause(settings.retry_seconds * 2 ** (run.attempt - 1), stop)
 
 
 def _pause(seconds: float, stop: StopFlag) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until and not stop.is_set():
-        time.sleep(min(_LOOK_SECONDS, seconds))
+        time.sleep(min(_POLL_SECONDS, seconds))
 
 
 def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
@@ -83,21 +84,21 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
     with (
         _span(run) as span,
         structlog.contextvars.bound_contextvars(
-            job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
+            job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.lease.token, worker=run.worker
         ),
     ):
         started = time.monotonic()
-        if run.checkpoint:
-            _LOG.info("job.resumed", iteration=run.checkpoint["iteration"])
+        if run.reporter.checkpoint:
+            _LOG.info("job.resumed", iteration=run.reporter.checkpoint["iteration"])
         else:
             _LOG.info("job.started")
-        with run.phases.sampling(), Heartbeat(run, stop, settings.heartbeat_seconds, settle):
-            ending = _carry_out(run)
-        _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
-        span.set_attribute("rankery.job.ending", ending)
-        if ending == "failed":
+        with run.reporter.phases.sampling(), Heartbeat(run, stop, settings.heartbeat_seconds, record_outcome):
+            outcome = _execute(run)
+        _LOG.info(f"job.{outcome}", duration_seconds=round(time.monotonic() - started, 3))
+        span.set_attribute("rankery.job.ending", outcome)
+        if outcome == "failed":
             span.set_status(StatusCode.ERROR)
-    return ending
+    return outcome
 
 
 def _span(run: JobRun) -> AbstractContextManager[Span]:
@@ -116,36 +117,36 @@ def _span(run: JobRun) -> AbstractContextManager[Span]:
     )
 
 
-def perform(run: JobRun) -> None:
+def run_runner(run: JobRun) -> None:
     """Parse the specification of a claimed job and run it."""
     RUNNERS[JobKind(run.kind)](run, parse(run.kind, run.spec))
 
 
-def _carry_out(run: JobRun) -> str:
+def _execute(run: JobRun) -> str:
     try:
-        perform(run)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
-        return settle(run, error)
-    return run.ending
+        run_runner(run)
+    except Exception as error:  # noqa: BLE001 - the job must end with it, whatever it is
+        return record_outcome(run, error)
+    return run.outcome
 
 
-def settle(run: JobRun, error: Exception) -> str:
+def record_outcome(run: JobRun, error: Exception) -> str:
     """Record the outcome of a job that raised an error and return it.
 
-    A job that is no longer ours is left alone: not a word about it may be written.
+    Do not write to a job whose lease is lost.
     """
-    run.discard_artifacts()
+    run.artifacts.discard()
     try:
-        return _end(run, error)
+        return _record(run, error)
     except LeaseLost:
         return "lost"
     except StoreUnavailable:
-        # The lease runs out, and whoever finds the database again queues the job.
-        _LOG.exception("job.ending_not_written")
+        # The lease expires, and the sweep of a worker that reaches the database requeues the job.
+        _LOG.exception("job.outcome_not_recorded")
         return "lost"
 
 
-def _end(run: JobRun, error: Exception) -> str:
+def _record(run: JobRun, error: Exception) -> str:
     if isinstance(error, LeaseLost):
         raise error
     if isinstance(error, WorkerStopping):
@@ -156,6 +157,6 @@ def _end(run: JobRun, error: Exception) -> str:
         return "cancelled"
     problem = error.problem if isinstance(error, LimitReached) else problem_of(error)
     if isinstance(error, StoreUnavailable):
-        return run.put_off(problem)
+        return run.retry_later(problem)
     run.fail(problem)
     return "failed"

@@ -13,8 +13,9 @@ from core.training.grower import portable_text
 from core.training.growth import growth_of
 from core.training.history import History
 from core.training.leaf_counts import with_counts
+from worker.job.lease import WorkerStopping
 from worker.job.limits import LimitReached
-from worker.job.run import JobRun, WorkerStopping
+from worker.job.run import JobRun
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 from worker.ranks.identity import Identity
@@ -90,15 +91,15 @@ class DistributedTraining:
     def _team(self) -> Iterator[Team]:
         run, asked = self._run, self._distribution
         most_ranks = self._sharing.most_ranks()
-        run.phase("starting ranks")
-        n_ranks = self._placement.room(asked.least_ranks, most_ranks, run.check)
+        run.reporter.phase("starting ranks")
+        n_ranks = self._placement.room(asked.least_ranks, most_ranks, run.lease.check)
         team = Team(
             self._placement,
-            Identity.new(run.id, run.token),
+            Identity.new(run.id, run.lease.token),
             n_ranks,
             asked.threads_per_rank,
             run.settings.rank_silence_seconds,
-            run.check,
+            run.lease.check,
         )
         with team:
             yield team
@@ -107,7 +108,7 @@ class DistributedTraining:
         history = History(self._spec, self._state, validates=self._validates)
         self._sharing.share_out(team, partial(self._watch_over, team))
         self._sharing.begin(team, self._state)
-        self._run.phase("training", afresh=True)
+        self._run.reporter.phase("training", reset_count=True)
         leader = Leader(team, partial(self._until_grown, team))
         while not history.is_complete and (answers := leader.grow(measures=history.is_measured_next)):
             report = history.add(means(self._spec, answers), slowest(answers))
@@ -118,7 +119,7 @@ class DistributedTraining:
     def _report(self, report: IterationReport, snapshot: Callable[[], Checkpoint]) -> None:
         """Report an iteration that has not been reported before ranks were lost."""
         if report.iteration <= self._told:
-            self._run.check()
+            self._run.lease.check()
             return
         self._told = report.iteration
         self._watch.on_iteration(report, snapshot)
@@ -130,7 +131,7 @@ class DistributedTraining:
     def _result(self, history: History, leader: Leader) -> TrainedRanker:
         kept, dataset = history.kept, self._dataset
         base_trees = self._state.base_trees if self._state else 0
-        self._run.phase("counting leaves")
+        self._run.reporter.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
         growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # needs the ranks' boosters
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
@@ -146,7 +147,7 @@ class DistributedTraining:
     def _watch_over(self, team: Team) -> None:
         """Show the ranks, and end the training where the job is interrupted or one takes too much memory."""
         self._tell(team)
-        self._run.check()
+        self._run.lease.check()
         limit = self._run.bounds.memory_bytes
         for member in team.members:
             taken = member.condition.get("memory_bytes", 0)
@@ -159,7 +160,7 @@ class DistributedTraining:
 
     def _tell(self, team: Team) -> None:
         """Show the ranks on the job's page."""
-        self._run.progress_details = {
+        self._run.reporter.progress_details = {
             "ranks": [
                 {
                     "rank": member.rank,

@@ -20,7 +20,8 @@ from core.types import Int64Array
 from worker.job.datasets import NamedDataset
 from worker.job.limits import LimitReached
 from worker.job.progress import counting_percent
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within
 from worker.ranks.team import Team
@@ -83,7 +84,7 @@ class Sharing:
             LimitReached: A shard needs more memory than there is for it.
             RankLost: A rank is lost.
         """
-        self._run.phase("sharing out")
+        self._run.reporter.phase("sharing out")
         selections, cuts = self._selections(), self._cuts(team)
         boundaries = self._datasets["train"].dataset.query_boundaries[cuts["train"]]
         for member in team.members:
@@ -92,8 +93,8 @@ class Sharing:
         needs = team.ask([self._load(member.rank, cuts, selections) for member in team.members])
         self._check_memory(team, needs)
         self._edges = self._edges or self._found_edges(team, boundaries)
-        self._run.phase("binning")
-        count = counting_percent(self._run, "binning")
+        self._run.reporter.phase("binning")
+        count = counting_percent(self._run.reporter, "binning")
 
         def counting() -> None:
             on_wait()
@@ -162,7 +163,7 @@ class Sharing:
     def _found_edges(self, team: Team, boundaries: Int64Array) -> bytes:
         """Find the bins from a sample of all documents, to which each rank gives its own."""
         dataset = self._datasets["train"].dataset
-        self._run.phase("sampling")
+        self._run.reporter.phase("sampling")
         binning = self._spec.hyperparameters.binning()
         sample = sampled_documents(dataset.n_documents, binning)
         n_rows = max(1, _SAMPLED_CELLS // max(dataset.n_features, 1))

@@ -15,8 +15,9 @@ from core.jobs.measures import Measures
 from core.store import new_id
 from core.store.artifacts.keys import comparison_key, comparison_segments_key
 from core.types import Float64Array
+from worker.job.reporter import Values
 from worker.job.results import StoredRanking, store_ranking
-from worker.job.run import JobRun, Values
+from worker.job.run import JobRun
 from worker.job.systems import Ranked, rank_by, ranked_queries
 from worker.job.training_data import load_judged
 
@@ -29,7 +30,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that a model uses.
     """
-    run.phase("loading")
+    run.reporter.phase("loading")
     dataset = load_judged(run, spec.dataset_id, spec.measures)
     if spec.pool_folds:
         dataset = _pooled(run, spec, dataset)
@@ -37,13 +38,13 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     evaluations: list[Evaluation] = []
     findings: list[Values] = []
     for system in spec.systems:
-        run.phase(f"scoring by {system.name}")
+        run.reporter.phase(f"scoring by {system.name}")
         ranked = rank_by(run, spec, system, dataset)
         evaluations.append(_evaluate(run, spec.measures, ranked))
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()
         made.append((system, stored))
-    run.phase("comparing")
+    run.reporter.phase("comparing")
     values = _by_metric(evaluations)
     directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
     names = [system.name for system in spec.systems]
@@ -57,11 +58,11 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         seed=spec.measures.seed,
         threads=run.threads,
     )
-    run.report(findings=findings or None)
+    run.reporter.report(findings=findings or None)
     comparison_id = new_id("cmp_")
-    with run.writing(comparison_key(comparison_id)) as file:
+    with run.artifacts.writing(comparison_key(comparison_id)) as file:
         pq.write_table(values_table(dataset.query_ids, values), file)
-    with run.writing(comparison_segments_key(comparison_id)) as file:
+    with run.artifacts.writing(comparison_segments_key(comparison_id)) as file:
         parts = slices(dataset, dataset, spec.measures.contract.relevance_threshold)
         write_segments(parts, dataset.n_queries, file)
     with run.succeeding({"comparison_id": comparison_id}) as tx:

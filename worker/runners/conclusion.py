@@ -21,7 +21,8 @@ from core.store.artifacts.keys import (
 from core.store.repositories.projects import Labels
 from core.studies.conclusion import Conclusion, Value, conclude, nothing_found
 from core.types import Float64Array
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.runners.comparison import values_table
 
 PERMUTATIONS = 100_000
@@ -52,7 +53,7 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
     Raises:
         InvalidInput: A refit was not measured on the held-out queries.
     """
-    run.phase("comparing")
+    run.reporter.phase("comparing")
     with run.store.read() as tx:
         study = tx.studies.get(job.study_id)
         default = _refit(tx, study, 0, study.default_job_id)
@@ -82,12 +83,12 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
     pair: Pair = compared.pairs[0]
     found = conclude(metric, winner.trial, default.trial, pair.metrics[metric])
     comparison_id = new_id("cmp_")
-    with run.writing(comparison_key(comparison_id)) as file:
+    with run.artifacts.writing(comparison_key(comparison_id)) as file:
         pq.write_table(values_table(query_ids, {metric: values}), file)
     segments = evaluation_segments_key(default.evaluation.id)
     with (
         run.store.verified.open(segments) as stored,
-        run.writing(comparison_segments_key(comparison_id)) as file,
+        run.artifacts.writing(comparison_segments_key(comparison_id)) as file,
     ):
         file.write(stored.read())
     result = {"study_id": study.id, "comparison_id": comparison_id, "verdict": found.verdict}

@@ -10,7 +10,8 @@ from core.scorers import read_model
 from core.training import IterationReport, Snapshot, TrainedModel, TrainingCheckpoint
 from core.training.cross_validation import CrossValidation, fold_curves, fold_label
 from worker.job.checkpoints import Checkpoints
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Reporter, Values
+from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
@@ -70,7 +71,7 @@ class FoldedTraining:
         total = asked * (data.folds.n_folds + refits)
         n_documents = data.training.dataset.n_documents if refits else None
         self._so_far = CrossValidation.begun(data.folds, job.measures.metrics, n_documents)
-        checkpoints = Checkpoints(run, run.checkpoint_seconds)
+        checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
         self._checkpoints = _FoldCheckpoints(checkpoints, asked, total, checkpoint_reader(job.training))
         self._checkpoint: TrainingCheckpoint | None = None
         self._bins = FoldBins(run, job.training, data)
@@ -116,16 +117,16 @@ class FoldedTraining:
             scores = scores_of(read_model(ranker.content), "the model", held_out, self._run.threads)
             measures = self._job.measures
             values = measure(scores, held_out, measures.metrics, measures.contract)
-            self._run.check()
+            self._run.lease.check()
         return self._so_far.with_scores(rows[1], scores).with_fold(
             ranker.best_iteration, held_out.n_documents, values, self._metrics, ranker.history
         )
 
     def _watch(self, phase: str, fold: str | None = None) -> "_FoldWatch":
-        self._run.phase(phase)
+        self._run.reporter.phase(phase)
         after_first, self._after_first = self._after_first, None
         return _FoldWatch(
-            self._run,
+            self._run.reporter,
             self._checkpoints,
             after_first or (lambda: None),
             phase,
@@ -199,7 +200,7 @@ class _FoldWatch(TrainingWatch):
     """Report the iterations of one training of a cross-validation.
 
     Args:
-        run: The job.
+        reporter: Reporter of the job.
         checkpoints: Those of the cross-validation.
         keeps: Whether the training can go on from a checkpoint.
         after_first: What can wait until the training is seen to have begun.
@@ -211,7 +212,7 @@ class _FoldWatch(TrainingWatch):
 
     def __init__(
         self,
-        run: JobRun,
+        reporter: Reporter,
         checkpoints: _FoldCheckpoints,
         after_first: Callable[[], None],
         phase: str,
@@ -221,7 +222,7 @@ class _FoldWatch(TrainingWatch):
         *,
         keeps: bool,
     ) -> None:
-        super().__init__(run, checkpoints if keeps else None, after_first)
+        super().__init__(reporter, checkpoints if keeps else None, after_first)
         self.phase = phase
         self._counted = checkpoints
         self._fold = fold

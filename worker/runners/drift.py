@@ -15,7 +15,8 @@ from core.store import new_id
 from core.store.clock import utc_now
 from core.store.repositories.ids import DRIFT_REPORT
 from worker.job.datasets import load_dataset
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.job.score_samples import Sampled, Window, draw_queries, read_samples, with_scores
 from worker.job.systems import LoadedModel, load_model
 
@@ -30,7 +31,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
         NotFound: The model, its training data or its name is gone.
         DatasetError: The dataset has no features.
     """
-    run.phase("reading samples")
+    run.reporter.phase("reading samples")
     model_id = str(spec.system.model_id)
     model = load_model(run.store, model_id)
     with run.store.read() as tx:
@@ -41,10 +42,10 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     before = Window(row.name, until - 2 * days, until - days)
     # Features and scores on other data, and both of the time before.
     families = 2 + spec.compare_with_previous
-    run.phase("comparing with the training data")
+    run.reporter.phase("comparing with the training data")
     comparisons = [_with_training(run, spec, model, sampled, families)]
     if spec.compare_with_previous:
-        run.phase("comparing with the time before")
+        run.reporter.phase("comparing with the time before")
         earlier = _read(run, spec, model, before)
         found = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
         reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}

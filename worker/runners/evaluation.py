@@ -19,14 +19,14 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
         FeaturesAbsent: It lacks most of those that the model uses.
     """
     dataset_id, system = spec.dataset_id, spec.system
-    run.phase("loading")
+    run.reporter.phase("loading")
     dataset = load_judged(run, dataset_id, spec.measures)
-    run.phase("scoring")
+    run.reporter.phase("scoring")
     ranked = rank_by(run, spec, system, dataset)
     evaluation = store_evaluation(run, spec.measures, ranked, system.name)
     ranking = store_ranking(run, ranked) if system.model_id else None
     diagnostics = _diagnose(run, spec, ranked)
-    run.report(metrics={"test": evaluation.means}, findings=evaluation.columns["findings"])
+    run.reporter.report(metrics={"test": evaluation.means}, findings=evaluation.columns["findings"])
     result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
     with run.succeeding(result) as tx:
         evaluation.add(tx, run, system, dataset_id, diagnostics)
@@ -38,7 +38,7 @@ def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] 
     asked = spec.diagnostics
     if asked is None:
         return None
-    run.phase("diagnosing")
+    run.reporter.phase("diagnosing")
     values = diagnose(
         asked.loss,
         ranked.scores,

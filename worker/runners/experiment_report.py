@@ -29,7 +29,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         NotFound: The experiment is gone.
         ArtifactDamaged: Stored values are not those that were written.
     """
-    run.phase("loading")
+    run.reporter.phase("loading")
     with run.store.read() as tx:
         experiment = tx.experiments.get(spec.experiment_id)
         states = tx.experiments.trainings(experiment.id)
@@ -39,8 +39,8 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         document, sentence = _estimate(run, planned, states, experiment)
     else:
         document, sentence = _report(run, planned, states, spec, notes)
-    key = experiment_report_key(experiment.id, run.id, run.token)
-    with run.writing(key) as file:
+    key = experiment_report_key(experiment.id, run.id, run.lease.token)
+    with run.artifacts.writing(key) as file:
         file.write(to_json(document).encode())
     has_results = any(failure_of(state) is None for state in states if state.has_ended)
     has_results |= bool(planned.timings) and not states
@@ -56,7 +56,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
             ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED
             tx.experiments.finish(row, ending, sentence=sentence, problem=None if has_results else problem)
     if before is not None:
-        run.remove(data_folder(before))
+        run.artifacts.remove(data_folder(before))
 
 
 def _estimate(
@@ -71,7 +71,7 @@ def _report(
 ) -> tuple[dict[str, Any], str]:
     results = load_results(run, states)
     timings = _time_epochs(run, planned) if spec.is_last else {}
-    run.phase("judging")
+    run.reporter.phase("judging")
     written = report(planned, results, timings, threads=run.threads).to_dict()
     verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
     claims = ", ".join(
@@ -97,8 +97,8 @@ def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:
     found: dict[EpochTiming, float] = {}
     for timing in planned.timings:
         if not found:
-            run.phase("timing")
-        run.check()
+            run.reporter.phase("timing")
+        run.lease.check()
         found[timing] = epoch_milliseconds(timing)
     return found
 

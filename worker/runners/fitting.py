@@ -73,7 +73,7 @@ def fit_model(
         return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
     on_binning = None
     if bins is None:
-        run.phase("binning")
+        run.reporter.phase("binning")
         on_binning = _binning(run)
     ranker = train(
         spec,
@@ -95,8 +95,8 @@ class FoldBins:
     def __init__(self, run: JobRun, spec: TrainingSpec, data: TrainingData) -> None:
         self._all: lightgbm.Dataset | None = None
         if not spec.scorer.is_network:
-            run.phase("binning")
-            count = counting_percent(run, "binning")
+            run.reporter.phase("binning")
+            count = counting_percent(run.reporter, "binning")
             self._all = bin_features(spec, data.training.dataset, run.threads, data.kept_bins(run), count)
 
     def of(
@@ -121,7 +121,7 @@ def _fit_network(
 ) -> TrainedModel:
     from core.training.networks import train_network  # JAX takes a second, which trees need not wait for
 
-    run.phase("preparing inputs")
+    run.reporter.phase("preparing inputs")
     return train_network(
         spec,
         training,
@@ -136,18 +136,18 @@ def _fit_network(
 
 def _check(run: JobRun, watch: TrainingWatch) -> None:
     with watch.kept_on_stopping():
-        run.check()
+        run.lease.check()
 
 
 def _binning(run: JobRun) -> OnProgress:
     """Return what reports how far the binning is, and in the end that the training begins."""
-    count = counting_percent(run, "binning")
+    count = counting_percent(run.reporter, "binning")
 
     def report(done: int, total: int) -> None:
         if done < total:
             count(done, total)
         else:
-            run.phase("training", afresh=True)  # where it was, if it goes on from a checkpoint
+            run.reporter.phase("training", reset_count=True)  # where it was, if it goes on from a checkpoint
 
     return report
 
@@ -161,7 +161,7 @@ def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
         nonlocal begun, reported_at
         if not begun:
             begun = True
-            run.phase(watch.phase, afresh=True)
+            run.reporter.phase(watch.phase, reset_count=True)
         if time.monotonic() - reported_at >= _BATCH_SECONDS:
             reported_at = time.monotonic()
             watch.on_batch(done, total)

@@ -25,23 +25,23 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
         DatasetError: With the line and column of what cannot be understood.
     """
     dataset_id = spec.dataset_id
-    run.consumes(upload_folder(dataset_id))
-    for folder in claims_folders(run.id, run.token - 1):
-        run.remove(folder)
+    run.artifacts.delete_on_end(upload_folder(dataset_id))
+    for folder in claims_folders(run.id, run.lease.token - 1):
+        run.artifacts.remove(folder)
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)
-    on_progress = counting_percent(run, "reading")
+    on_progress = counting_percent(run.reporter, "reading")
     with opened_source(row, run, spec.max_bytes) as source:
         digest = source.digest(on_progress)
         damaged_key = _damaged_copy(run, dataset_id, digest)
         if damaged_key is None and _take_over(run, dataset_id, digest):
             return
-        run.phase("reading")
+        run.reporter.phase("reading")
         try:
-            reading = source.read(run.limits, run.threads, on_progress)
+            reading = source.read(run.settings.reading_limits, run.threads, on_progress)
         except DatasetError as error:
             if any(cause.can_ignore for cause in error.causes):
-                run.keeps(upload_folder(dataset_id))  # to be read again without those columns
+                run.artifacts.retain(upload_folder(dataset_id))  # to be read again without those columns
             raise
     _ingest(run, dataset_id, digest, reading, damaged_key)
 
@@ -76,7 +76,7 @@ def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
 
 def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged_key: str | None) -> None:
     dataset = reading.dataset
-    run.phase("examining", afresh=True)
+    run.reporter.phase("examining", reset_count=True)
     statistics = dataset_statistics(dataset)
     report = examine(
         dataset,
@@ -85,12 +85,12 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         several_spellings=reading.several_spellings,
         threads=run.threads,
     )
-    data_key = new_data_key(run.id, run.token)
-    with run.writing(data_key) as file:
-        write_parquet(dataset, file, counting_percent(run, "storing"))
-    with run.writing(queries_key(data_key)) as file:
+    data_key = new_data_key(run.id, run.lease.token)
+    with run.artifacts.writing(data_key) as file:
+        write_parquet(dataset, file, counting_percent(run.reporter, "storing"))
+    with run.artifacts.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
-    with run.writing(features_key(data_key)) as file:
+    with run.artifacts.writing(features_key(data_key)) as file:
         file.write(to_json([profile.as_json() for profile in report.features]).encode())
     with run.succeeding({"dataset_id": dataset_id}) as tx:
         ready = tx.datasets.mark_ready(
@@ -106,7 +106,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         if ready.data_key != data_key:
             tx.digests.forget(data_folder(data_key))
     if ready.data_key != data_key:  # the same content became ready meanwhile
-        run.remove(data_folder(data_key))
+        run.artifacts.remove(data_folder(data_key))
     if damaged_key is not None:
-        run.remove(data_folder(damaged_key))
+        run.artifacts.remove(data_folder(damaged_key))
     run.caches.keep_dataset(digest, dataset)

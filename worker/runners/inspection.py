@@ -34,15 +34,15 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     """
     asked, held, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
     model_id = str(spec.system.model_id)
-    run.phase("loading")
+    run.reporter.phase("loading")
     model = load_model(run.store, model_id)
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     found = fit_findings(spec, spec.system.name, model, loaded)
     findings = [finding.as_json() for finding in found] or None
-    run.report(findings=findings)
+    run.reporter.report(findings=findings)
     dataset = model.fit(judged_for(spec.measures, loaded, None))
-    run.phase("shuffling features")
+    run.reporter.phase("shuffling features")
     baseline, importance = permutation_importance(
         model.scorer,
         dataset,
@@ -50,16 +50,16 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
         held,
         Permutations(spec.repeats, spec.within, seed),
         threads=run.threads,
-        on_step=counting(run, "shuffling features"),
+        on_step=counting(run.reporter, "shuffling features"),
     )
-    run.phase("following features", afresh=True)
+    run.reporter.phase("following features", reset_count=True)
     dependence = partial_dependence(
         model.scorer,
         _followed(asked.features, names, importance),
         dataset,
         Grid(asked.grid, asked.sample, seed),
         threads=run.threads,
-        on_step=counting(run, "following features"),
+        on_step=counting(run.reporter, "following features"),
     )
     inspection_id = new_id("ins_")
     with run.succeeding({"inspection_id": inspection_id}) as tx:

@@ -24,8 +24,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         ArtifactDamaged: It was damaged since it was sent.
         ModelError: It cannot be used; nothing of it is kept.
     """
-    run.consumes(model_upload_folder(spec.upload_id))
-    run.phase("checking")
+    run.artifacts.delete_on_end(model_upload_folder(spec.upload_id))
+    run.reporter.phase("checking")
     model_id = new_id("mdl_")
     key = model_upload_key(spec.upload_id)
     with run.store.artifacts.local(key) as path:
@@ -33,8 +33,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != spec.sha256:
         raise ArtifactDamaged(key, "it is not what was sent; import the model again")
-    run.phase("storing")
-    with run.writing(model_key(model_id)) as file:
+    run.reporter.phase("storing")
+    with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     heal_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:

@@ -6,7 +6,8 @@ from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion
 from worker.job.results import measure_baselines
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.job.systems import rank_by
 from worker.job.training_data import load_judged
 
@@ -48,13 +49,13 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
 def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
     rule, contract = spec.rule, spec.measures.contract
     champion, challenger = spec.champion, spec.challenger
-    run.phase("loading")
+    run.reporter.phase("loading")
     dataset = load_judged(run, spec.dataset_id, spec.measures)
-    run.phase(f"scoring by {champion.name}")
+    run.reporter.phase(f"scoring by {champion.name}")
     before = rank_by(run, spec, champion, dataset)
-    run.phase(f"scoring by {challenger.name}")
+    run.reporter.phase(f"scoring by {challenger.name}")
     after = rank_by(run, spec, challenger, dataset)
-    run.phase("comparing")
+    run.reporter.phase("comparing")
     of_champion, of_challenger = (
         measure(ranked.scores, ranked.judgments, [rule.metric], contract)[rule.metric]
         for ranked in (before, after)

@@ -14,11 +14,11 @@ def run_ranking(run: JobRun, spec: RankJob) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that the model uses.
     """
-    run.phase("loading")
+    run.reporter.phase("loading")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    run.phase("scoring")
+    run.reporter.phase("scoring")
     ranked = rank_by(run, spec, spec.system, dataset)
     ranking = store_ranking(run, ranked)
-    run.report(findings=ranked.findings_json)
+    run.reporter.report(findings=ranked.findings_json)
     with run.succeeding({"ranking_id": ranking.id}) as tx:
         ranking.add(tx, run, spec.system, spec.dataset_id)

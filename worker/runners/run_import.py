@@ -22,17 +22,17 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
         RunError: With the line of what cannot be understood.
         InvalidInput: It shares no query with the dataset, or cannot be joined with it.
     """
-    run.consumes(run_folder(spec.upload_id))
-    run.phase("reading")
+    run.artifacts.delete_on_end(run_folder(spec.upload_id))
+    run.reporter.phase("reading")
     with run.store.artifacts.local(run_key(spec.upload_id)) as path:
         try:
-            found = read_run(path, spec.filename, run.limits)
+            found = read_run(path, spec.filename, run.settings.reading_limits)
         except DatasetError as error:
             raise RunError(*error.problems, more=error.more) from error
-    run.phase("ranking")
+    run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, found)
-    run.report(findings=[finding.as_json() for finding in unjudged_findings(joined)] or None)
+    run.reporter.report(findings=[finding.as_json() for finding in unjudged_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )

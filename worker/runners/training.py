@@ -32,6 +32,7 @@ from core.training.findings import (
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.lineage import lineage_of, names_in_file
+from worker.job.reporter import Values
 from worker.job.results import (
     StoredEvaluation,
     StoredRanking,
@@ -40,7 +41,7 @@ from worker.job.results import (
     store_ranking,
     store_validation,
 )
-from worker.job.run import JobRun, Values
+from worker.job.run import JobRun
 from worker.job.sums import TrainedSum
 from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData, prepare
@@ -113,15 +114,15 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         trained = Trained(loaded, data, ranker, findings, cross_validation)
         if found := [finding.as_json() for finding in _model_findings(job.training, trained)]:
             findings += found
-            run.report(findings=findings)
+            run.reporter.report(findings=findings)
         yield trained
 
 
 def _trained(
     run: JobRun, job: BoostingJob, data: TrainingData, after_first: Callable[[], None]
 ) -> tuple[TrainedModel, TrainingWatch]:
-    checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    watch = TrainingWatch(run, checkpoints if job.training.is_resumable else None, after_first)
+    checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
+    watch = TrainingWatch(run.reporter, checkpoints if job.training.is_resumable else None, after_first)
     resume = checkpoints.read(checkpoint_reader(job.training))
     return fit_model(run, job.training, data, watch, resume, distribution=job.distribution), watch
 
@@ -133,7 +134,7 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
     findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_training)]
-    run.report(findings=findings)
+    run.reporter.report(findings=findings)
     return findings
 
 
@@ -150,14 +151,14 @@ def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
 
 def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
     spec, ranker = job.training, trained.ranker
-    run.phase("storing")
+    run.reporter.phase("storing")
     model_id, content = new_id("mdl_"), ranker.content
-    with run.writing(model_key(model_id)) as file:
+    with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     validation = _validate(run, job, trained, model_id)
     judged = _judge(run, job, trained)
     metrics = _metrics(job, trained) | ({"test": judged.evaluation.means} if judged else {})
-    run.report(metrics=metrics)
+    run.reporter.report(metrics=metrics)
     result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
     by_folds = _rank_by_folds(run, trained)
     if by_folds is not None and validation is not None:
@@ -260,7 +261,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     _report_of_test(run, trained, told)
     if absent.are_most and not job.allows_absent_features:
         return None  # the model is not to blame, and hours of training are not thrown away
-    run.phase("scoring")
+    run.reporter.phase("scoring")
     test = trained.data.test.dataset
     # The job has reported these already, of the training data.
     unseen = unseen_category_findings(

@@ -22,7 +22,8 @@ from core.studies.pruning import is_below_median, is_worse_than_best
 from core.studies.sampling import Ask, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
-from worker.job.run import JobRun, Values
+from worker.job.reporter import Values
+from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.runners.cross_validation import cross_validate
 from worker.runners.training import trained_as_asked
@@ -45,18 +46,18 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
         InvalidInput: The parameters do not go together, or do not fit the data.
         JobCancelled: The study was cancelled.
     """
-    run.phase("asking")
+    run.reporter.phase("asking")
     asked = ask(run, job)
     watch = _Watch(run, asked)
-    run.on_iterations = watch.on_iterations
+    run.reporter.on_iterations = watch.on_iterations
     status = "succeeded"
     try:
         watch.validated = _validate(run, asked, watch)
     except TrialPruned:
         status = "pruned"
-    run.on_iterations = None
+    run.reporter.on_iterations = None
     if status == "succeeded" and watch.validated is not None:
-        with run.writing(trial_key(job.study_id, job.number)) as file:
+        with run.artifacts.writing(trial_key(job.study_id, job.number)) as file:
             np.save(file, watch.validated.values)
     result = watch.result(status)
     with run.succeeding({"study_id": job.study_id, "number": job.number, "value": result.value}) as tx:
@@ -110,7 +111,7 @@ def ask(run: JobRun, job: TrialJob) -> AskedTrial:
     import optuna  # noqa: F401 - takes a second, which nobody is to wait for behind the lock
 
     with run.store.begin() as tx:
-        tx.jobs.stop_requested(run.id, run.token)  # raises where the lease is lost
+        tx.jobs.stop_requested(run.id, run.lease.token)  # raises where the lease is lost
         study = tx.studies.locked(job.study_id)
         if study.status == "cancelled":
             raise JobCancelled(run.id)
@@ -248,7 +249,7 @@ def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
     with trained_as_asked(run, asked.job) as trained:
         if trained.data.validation is None:
             raise ValueError("a trial has validation data")
-        run.phase("evaluating")
+        run.reporter.phase("evaluating")
         dataset = trained.data.validation.dataset
         scores = scores_of(trained.model, "the model", dataset, run.threads)
         measures, metric = asked.job.measures, asked.spec.metric

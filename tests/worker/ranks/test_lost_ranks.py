@@ -13,7 +13,7 @@ from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
-from worker.job.run import JobRun
+from worker.job.lease import Lease
 
 pytestmark = pytest.mark.xdist_group("ranks")
 
@@ -52,7 +52,7 @@ def test_a_rank_is_lost_between_trees(
         shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
     )
 
-    def kill(_: JobRun) -> None:
+    def kill(_: Lease) -> None:
         (lost,) = (pid for pid, name in running_ranks().items() if name.startswith("rank 1"))
         os.kill(lost, signal.SIGKILL)
 

@@ -1,0 +1,74 @@
+"""Write the artifacts of a job's result, and delete those that the job no longer needs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+import structlog
+
+from core.errors import RankeryError
+from core.store import Transaction
+from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.checksums import ChecksummedFile
+
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+class ArtifactWriter:
+    """Artifacts that one job writes, and those to delete when it ends.
+
+    Args:
+        artifacts: Artifact storage.
+        job_id: Job, for the log.
+    """
+
+    def __init__(self, artifacts: Artifacts, job_id: str) -> None:
+        self._artifacts = artifacts
+        self._job_id = job_id
+        self._folders: list[str] = []
+        self._checksums: dict[str, ChecksummedFile] = {}
+        self._deleted_on_end: list[str] = []
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """Write an artifact that is kept, with its checksum, only if the job succeeds."""
+        self._folders.append(path.rpartition("/")[0])
+        with self._artifacts.writing(path) as file:
+            checksummed = ChecksummedFile(file)
+            yield cast("BinaryIO", checksummed)
+        self._checksums[path] = checksummed
+
+    def record_checksums(self, tx: Transaction) -> None:
+        """Record the checksums of the written artifacts."""
+        for key, written in self._checksums.items():
+            tx.digests.keep(key, written.sha256, written.size_bytes)
+
+    def commit(self) -> None:
+        """Keep the written artifacts, whose job has succeeded."""
+        self._folders.clear()
+        self.delete_registered()
+
+    def discard(self) -> None:
+        """Remove the written artifacts of a job that has not succeeded."""
+        while self._folders:
+            self.remove(self._folders.pop())
+
+    def delete_on_end(self, path: str) -> None:
+        """Delete artifacts when the job ends; a job that goes back to the queue keeps them."""
+        self._deleted_on_end.append(path)
+
+    def retain(self, path: str) -> None:
+        """Keep artifacts that `delete_on_end` registered."""
+        self._deleted_on_end.remove(path)
+
+    def delete_registered(self) -> None:
+        """Remove the artifacts that `delete_on_end` registered."""
+        while self._deleted_on_end:
+            self.remove(self._deleted_on_end.pop())
+
+    def remove(self, path: str) -> None:
+        """Remove artifacts; log those that cannot be removed."""
+        try:
+            self._artifacts.delete(path)
+        except RankeryError:
+            _LOG.warning("job.artifact_orphaned", job_id=self._job_id, path=path, exc_info=True)
