@@ -1,11 +1,11 @@
-"""The Celery worker, whose one task claims a job from the store and runs it."""
+"""Celery worker, whose one task claims a job from the store and runs it."""
 
 from typing import TYPE_CHECKING
 
 from rankery.lazy_names import lazy_names
 from rankery.server_package import require_server_package
 
-# Another package named `core` would be found first, and lack what is imported from it.
+# Python would import another package named `core` that comes first on its path.
 require_server_package()
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from worker.settings import WorkerSettings
 
 __all__ = ["WorkerSettings", "make_celery", "run"]
-# Settings are read by processes that need nothing else of the package.
+# Some processes import the settings alone.
 __getattr__ = lazy_names(
     __name__,
     {

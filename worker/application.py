@@ -16,10 +16,10 @@ from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper
 from worker.settings import WorkerSettings
 
-# A message is only a wake-up, and the database knows what became of it: Redis must not deliver one again
+# A message is only a wake-up, and the database has the state of the job: Redis must not deliver one again
 # while its job still runs.
 _VISIBILITY_SECONDS = 24 * 3600
-# A first start compiles every kernel before the pool process reports for work.
+# A first start compiles every kernel before the pool process is ready.
 _POOL_START_SECONDS = 900.0
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -33,9 +33,9 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
         task_ignore_result=True,
         result_backend=None,
         task_default_queue=queue_of(lane),
-        # With one message a process taken in advance, none waits at a busy worker while another is idle.
+        # Prefetch one message a process, so that none waits at a busy worker while another is idle.
         task_acks_late=True,
-        # The lease decides about a job whose process was killed, so its message may go.
+        # An expired lease requeues the job of a killed process, so its message may be dropped.
         task_reject_on_worker_lost=False,
         task_track_started=False,
         worker_prefetch_multiplier=1,
@@ -72,7 +72,7 @@ def prepare(settings: WorkerSettings) -> None:
 
 
 def run_lane(settings: WorkerSettings, lane: str) -> None:
-    """Run the worker of a lane in this process until SIGINT or SIGTERM; a running job is handed back."""
+    """Run the worker of a lane in this process until SIGINT or SIGTERM; running jobs are requeued."""
     concurrency, threads = settings.concurrency_of(lane), settings.threads_per_job
     _LOG.info("worker.starting", lane=lane, concurrency=concurrency, threads=threads)
     celery = make_celery(settings, lane)
@@ -89,10 +89,10 @@ def run_lane(settings: WorkerSettings, lane: str) -> None:
 
 
 class _LaneWorker(Worker):  # type: ignore[misc]
-    """A worker of Celery that writes nothing past the log when it is asked to stop."""
+    """A Celery worker that prints no banner at a shutdown."""
 
     def install_platform_tweaks(self, worker: Any) -> None:
-        """Install Celery's signal handlers; that of SIGTERM without its banner, which is not a log line."""
+        """Install Celery's signal handlers, that of SIGTERM without its banner."""
         super().install_platform_tweaks(worker)
         install_worker_term_handler(worker, verbose=False)
 

@@ -15,18 +15,18 @@ from worker.process.shutdown import StopFlag
 from worker.settings import WorkerSettings
 
 _WATCH_SECONDS = 0.1
-# A lane that ends again and again is not started as fast as it ends.
+# Shortest time between two starts of a lane that keeps ending.
 _RESTART_SECONDS = 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def run(settings: WorkerSettings, lane: str | None = None) -> None:
-    """Run a worker until SIGINT or SIGTERM; running jobs are handed back.
+    """Run a worker until SIGINT or SIGTERM; running jobs return to the queue.
 
     Args:
-        settings: Its settings.
-        lane: The jobs to carry out in this process; all of them, in a process a lane, where left out.
+        settings: Settings of the worker.
+        lane: Lane to run in this process; None: all lanes, each in a separate process.
 
     Raises:
         StoreUnavailable: The database or the artifact storage cannot be used.
@@ -54,9 +54,9 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
 
 
 class _LaneProcess:
-    """The process of one lane, which dies with its parent and ignores the terminal's Ctrl-C.
+    """Process of one lane, which dies with its parent and ignores the terminal's Ctrl-C.
 
-    It is forked rather than started: it shares what is imported already, and a new one is there at once.
+    It is forked rather than spawned, so that it shares the imported modules and starts immediately.
     """
 
     def __init__(self, settings: WorkerSettings, lane: str) -> None:
@@ -91,7 +91,7 @@ class _LaneProcess:
 
 
 def _lane_process(settings: WorkerSettings, lane: str, parent_pid: int) -> int:
-    """Run a lane in a forked process; returns its exit code."""
+    """Run a lane in a forked process; return its exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     os.setsid()

@@ -1,4 +1,4 @@
-"""The ports at which a process of a distributed training listens, for firewalls that open few."""
+"""Ports at which the processes of a distributed training listen, for firewalls that open few."""
 
 import re
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ _LARGEST = 65535
 
 
 class PortSettings(BaseSettings):
-    """The range of ports, read from `RANKERY_RANK_PORTS`. Ranks have the one of their rank worker."""
+    """Range of ports, read from `RANKERY_RANK_PORTS`; ranks use that of their rank worker."""
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
 
     rank_ports: str | None = Field(
         None,
-        description="Ports at which ranks, rank workers and workers that lead a training listen, such as"
+        description="Ports at which ranks, rank workers and drivers of a training listen, such as"
         " `47000-47099`: one a process; unset: any that is free",
     )
 
@@ -25,14 +25,14 @@ class PortSettings(BaseSettings):
     @classmethod
     def _range(cls, text: str | None) -> str | None:
         """Accept a first and a last port."""
-        found = text is not None and re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
-        if text is not None and not (found and 0 < int(found[1]) <= int(found[2]) <= _LARGEST):
+        match = text is not None and re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
+        if text is not None and not (match and 0 < int(match[1]) <= int(match[2]) <= _LARGEST):
             raise ValueError(f"must be FIRST-LAST, ports from 1 to {_LARGEST}; found {text}")
         return text
 
     @property
     def ports(self) -> Sequence[int]:
-        """The ports to try one after the other; 0 is any."""
+        """Ports to try one after the other; 0 is any."""
         if self.rank_ports is None:
             return ANY_PORT
         first, last = map(int, self.rank_ports.split("-"))

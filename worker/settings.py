@@ -13,7 +13,7 @@ from worker.dask.settings import DaskSettings
 
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
-_MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
+_MEMORY_SHARE = 0.85  # of the memory of the machine; the rest is for the processes and the system
 
 
 class WorkerSettings(DaskSettings, StoreSettings):
@@ -103,7 +103,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
 
     @property
     def threads_per_job(self) -> int:
-        """The threads that numba and LightGBM both use for one job."""
+        """Threads that numba and LightGBM use for one job."""
         return self.threads or max(1, available_cpus() // self.worker_concurrency)
 
     @property
@@ -124,5 +124,5 @@ class WorkerSettings(DaskSettings, StoreSettings):
         return int(_MEMORY_SHARE * available) // self.concurrency_of(lane_of(kind))
 
     def concurrency_of(self, lane: str) -> int:
-        """Return how many jobs of a lane run at the same time."""
+        """Return the number of jobs of a lane that run at the same time."""
         return self.worker_concurrency if lane == Lane.TRAINING else self.quick_concurrency

@@ -1,1 +1,1 @@
-"""The Dask cluster that reads files and runs ranks for jobs; the worker does without it where none is set."""
+"""Connection to an optional Dask cluster, which reads files and runs ranks for jobs."""

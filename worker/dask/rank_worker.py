@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from distributed import Security, Worker
 
 _PAUSE_SECONDS = 2.0
-_CLOSE_SECONDS = 5.0  # for ranks to be killed, and for the scheduler to be told
+_CLOSE_SECONDS = 5.0  # timeout of killing the ranks and leaving the scheduler
 _CONFIGURATION = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.worker.profile.enabled": False,
-    # Its pages are served without certificates; the port listens on this machine only.
+    # Pages are served without certificates, so that their port listens on the loopback address.
     "distributed.worker.http.routes": ["distributed.http.health"],
 }
 _PAGES = "127.0.0.1:0"
@@ -32,13 +32,13 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True)
 class RankWorkerOptions:
-    """How a Dask worker is started.
+    """Options of a Dask worker.
 
     Attributes:
-        threads: Threads with which it reads files; ranks have as many as their job asks for.
-        memory: Memory for files that are read, as Dask writes sizes; beyond it they go to the disk.
-        host: Address at which other machines reach it; None: that of the way to the scheduler.
-        ports: Ports at which it may listen there; 0 is any.
+        threads: Threads that read files; the threads of ranks are set by their job.
+        memory: Memory for read files, in Dask's notation of sizes; beyond it they are spilled to the disk.
+        host: Address at which other machines reach it; None: that of the route to the scheduler.
+        ports: Ports at which it may listen; 0 is any.
     """
 
     threads: int
@@ -48,12 +48,12 @@ class RankWorkerOptions:
 
 
 def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> None:
-    """Run a Dask worker until SIGINT or SIGTERM; a scheduler that is lost is waited for.
+    """Run a Dask worker until SIGINT or SIGTERM; wait for a lost scheduler to return.
 
     Raises:
         ExtraMissing: Dask is not installed.
         InvalidInput: The memory is no size.
-        ClusterUnavailable: The certificates cannot be read, or the address is none of this machine's.
+        ClusterUnavailable: The certificates cannot be read, or the address is not one of this machine.
     """
     security = security_of(settings)
     import dask
@@ -83,7 +83,7 @@ async def _serve(scheduler: str, security: "Security", options: RankWorkerOption
 
 
 async def _unless(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) -> None:
-    """Work until it is done or the process is to stop."""
+    """Wait for the work; cancel it when the process stops."""
     working = asyncio.create_task(work)
     await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not working.done():
@@ -137,17 +137,17 @@ async def _joined(
     )
     try:
         await worker
-    except (OSError, ValueError) as error:  # the latter where no port is free
+    except (OSError, ValueError) as error:  # ValueError where no port is free
         raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
     _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
     try:
         yield worker
     finally:
-        # Tasks are not waited for: Dask gives them to other workers.
+        # Do not wait for tasks, which Dask reassigns to other workers.
         await worker.close(timeout=_CLOSE_SECONDS, executor_wait=False)
 
 
 def _loopback_of(scheduler: str) -> str | None:
-    """Return the scheduler's host where it is this machine alone, so that the worker listens there alone."""
+    """Return the scheduler's host if it is a loopback address, at which the worker then listens, too."""
     host = scheduler.partition("://")[2].rpartition(":")[0]
     return host.strip("[]") if is_loopback(host) else None

@@ -12,10 +12,10 @@ _TLS = "tls://"
 
 
 class DaskSettings(PortSettings):
-    """Where the scheduler is, and the certificate that is shown to it, read from `RANKERY_…` variables.
+    """Address and certificates of the Dask scheduler, read from `RANKERY_…` variables.
 
-    A scheduler runs the code of whoever connects to it, so that there is none without certificates, except
-    on this machine alone.
+    A scheduler runs the code of all clients that connect to it. So certificates are required, except at a
+    loopback address.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -28,8 +28,8 @@ class DaskSettings(PortSettings):
     dask_tls_ca_file: Path | None = Field(
         None,
         validate_default=True,
-        description="Certificate of the authority of the Dask cluster, PEM; whoever has one signed by it may"
-        " run code there",
+        description="Certificate of the authority of the Dask cluster, PEM; holders of a certificate"
+        " signed by it may run code there",
     )
     dask_tls_cert_file: Path | None = Field(
         None, validate_default=True, description="Certificate shown to the Dask cluster, PEM"
@@ -41,7 +41,7 @@ class DaskSettings(PortSettings):
     @field_validator("dask_scheduler")
     @classmethod
     def _address(cls, address: str | None) -> str | None:
-        """Accept encrypted connections, and others to this machine alone."""
+        """Accept encrypted connections, and others to a loopback address."""
         if address is None:
             return None
         scheme, separator, place = address.partition("://")
@@ -50,15 +50,15 @@ class DaskSettings(PortSettings):
             raise ValueError(f"must be tls://HOST:PORT, or tcp:// to a loopback address; found {address}")
         if scheme == "tcp" and not is_loopback(host):
             raise ValueError(
-                f"must be tls:// beyond this machine, since a scheduler runs the code of whoever reaches it;"
+                f"must be tls:// beyond this machine, since a scheduler runs the code of all its clients;"
                 f" found {address}"
             )
         return address
 
     @field_validator("dask_tls_ca_file", "dask_tls_cert_file", "dask_tls_key_file")
     @classmethod
-    def _given(cls, path: Path | None, known: ValidationInfo) -> Path | None:
-        """Ask for all files where connections are encrypted."""
-        if path is None and (known.data.get("dask_scheduler") or "").startswith(_TLS):
+    def _given(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
+        """Require all files where connections are encrypted."""
+        if path is None and (settings.data.get("dask_scheduler") or "").startswith(_TLS):
             raise ValueError("must be set where the scheduler is at tls://")
         return path

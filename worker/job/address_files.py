@@ -31,20 +31,20 @@ from worker.job.limits import LimitReached
 from worker.job.run import JobRun
 
 _LONGEST_NAME = 200
-# After these the same job is not carried out again, so that nothing goes on from what was downloaded.
+# After these errors the job is not retried, so that no attempt resumes the download.
 _FINAL = (DatasetError, InvalidInput, AddressRefused, ExtraMissing, JobCancelled, LimitReached)
 
 
 class AddressFiles:
     """Files at addresses; see `DatasetSource`.
 
-    They are downloaded to the data folder of the worker. What was downloaded stays there while the job may be
-    carried out again, so that another attempt on this machine goes on from it.
+    They are downloaded to the data folder of the worker. Partial downloads stay there while the job may be
+    retried, so that the next attempt on this machine resumes them.
 
     Args:
-        row: The dataset, whose source names the addresses.
-        run: The job that reads them.
-        max_bytes: The most bytes that the quota of the key leaves, or None.
+        row: Dataset, whose source names the addresses.
+        run: Job that reads them.
+        max_bytes: Bytes left of the key's quota, or None.
     """
 
     def __init__(self, row: Dataset, run: JobRun, max_bytes: int | None) -> None:
@@ -74,9 +74,9 @@ class AddressFiles:
         """Download all files, and return the digest of their checksums and of the options.
 
         Raises:
-            DatasetError: A file is not there, is too large, or takes too long.
+            DatasetError: A file does not exist, is too large, or takes too long.
             InvalidInput: An address is not allowed, or the credentials are not for it.
-            AddressRefused: A host is of a network that may not be connected to.
+            AddressRefused: A host is in a blocked network.
             StoreUnavailable: A server does not answer.
         """
         self._run.reporter.phase("downloading")
@@ -109,7 +109,7 @@ class AddressFiles:
             min_free_bytes=settings.min_free_bytes,
             patience_seconds=settings.storage_patience_seconds,
         )
-        found: list[tuple[RemoteFile, Downloaded]] = []
+        downloads: list[tuple[RemoteFile, Downloaded]] = []
         with RemoteFiles(settings.sources, settings.outbound_allowed, settings.source_credentials) as remote:
             try:
                 files = remote.find(self._addresses, source.get("files"), source.get("credentials"))
@@ -119,16 +119,20 @@ class AddressFiles:
             for number, file in enumerate(files):
                 self._path(number).parent.mkdir(exist_ok=True)
                 target = PartialFile(self._path(number))
-                taken_bytes = sum(downloaded.size_bytes for _, downloaded in found)
+                taken_bytes = sum(downloaded.size_bytes for _, downloaded in downloads)
                 progress = _DownloadProgress(self._run, number, len(files), taken_bytes)
-                found.append((file, download(file, target, limits.without(taken_bytes), progress.report)))
-        return found
+                downloads.append((file, download(file, target, limits.without(taken_bytes), progress.report)))
+        return downloads
 
     def _path(self, number: int) -> Path:
         return self._folder / str(number) / self._names[number]
 
     def _record(self, files: list[tuple[RemoteFile, Downloaded]]) -> None:
-        """Record what was read in the dataset, as long as the job is this worker's."""
+        """Record versions and checksums of the downloaded files in the dataset.
+
+        Raises:
+            LeaseLost: The job was given to another worker.
+        """
         read: list[dict[str, Any]] = [
             {
                 "address": str(file.address),
@@ -144,7 +148,7 @@ class AddressFiles:
 
 
 class _DownloadProgress:
-    """Reports the bytes of all files as the progress of the job."""
+    """Report the bytes of all files as the progress of the job."""
 
     def __init__(self, run: JobRun, number: int, n_files: int, before_bytes: int) -> None:
         self._run = run
@@ -154,11 +158,11 @@ class _DownloadProgress:
         self._first_bytes: int | None = None
 
     def report(self, done_bytes: int, total_bytes: int | None) -> None:
-        """Report the bytes of the file that are there, and those in all."""
+        """Report the downloaded bytes of the file, and its size."""
         is_last = not self._files or self._files["file"] == self._files["files"]
         total = self._before_bytes + total_bytes if is_last and total_bytes is not None else None
         if self._first_bytes is None:
-            self._first_bytes = done_bytes  # those that an attempt before downloaded took no time
+            self._first_bytes = done_bytes  # downloaded by an earlier attempt
         fresh = done_bytes - self._first_bytes
         elapsed_seconds = time.monotonic() - self._started_at
         left_seconds = None

@@ -17,8 +17,8 @@ class Caches:
     """Disk caches shared by the pool processes of a worker; they can be deleted safely.
 
     Attributes:
-        arrays: Datasets as arrays, by what decides their content.
-        binned: Datasets as LightGBM trains on them.
+        arrays: Datasets as arrays, by the digest of their content.
+        binned: Datasets in LightGBM's bins.
     """
 
     arrays: LocalCache
@@ -41,7 +41,7 @@ class Caches:
         try:
             return load_arrays(folder)
         except FileNotFoundError:
-            _LOG.info("cache.missed", key=key)  # it went while it was opened
+            _LOG.info("cache.missed", key=key)  # evicted while it was opened
         except (OSError, ValueError):
             _LOG.warning("cache.damaged", key=key, exc_info=True)
         self.arrays.discard(key)

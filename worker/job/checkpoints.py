@@ -18,11 +18,11 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class Checkpoints:
-    """The checkpoints of one training; at most one is kept, and none after the job.
+    """Checkpoints of one training; at most one is kept, and none after the job.
 
     Args:
-        run: The job.
-        interval_seconds: Time from one to the next.
+        run: Job.
+        interval_seconds: Time between two checkpoints.
     """
 
     def __init__(self, run: JobRun, interval_seconds: float) -> None:
@@ -34,10 +34,10 @@ class Checkpoints:
         run.artifacts.delete_on_end(checkpoint_folder(run.id))
 
     def read(self, parse: Callable[[bytes], Read]) -> Read | None:
-        """Return what an earlier attempt stored, or None.
+        """Return the checkpoint of an earlier attempt, or None.
 
         Args:
-            parse: What reads the bytes; raises `CheckpointError` for those that it cannot use.
+            parse: Parses the bytes; raises `CheckpointError` if they are unusable.
         """
         kept = self._run.reporter.checkpoint
         if kept is None:
@@ -45,7 +45,7 @@ class Checkpoints:
         try:
             content = self._run.store.artifacts.read_bytes(kept["key"])
             if hashlib.sha256(content).hexdigest() != kept["sha256"]:
-                raise CheckpointError("the checkpoint is not what was written")
+                raise CheckpointError("the checksum of the checkpoint does not match")
             return parse(content)
         except (NotFound, CheckpointError):
             _LOG.warning("checkpoint.unusable", key=kept["key"], exc_info=True)
@@ -68,18 +68,18 @@ class Checkpoints:
     def write(self, content: bytes, iteration: int, total: int) -> None:
         """Store a checkpoint and replace the previous one.
 
-        A storage that is away costs no more than this checkpoint.
+        An unavailable storage is logged and costs only this checkpoint.
 
         Args:
-            content: What `read` is to find.
-            iteration: Iterations of the job done.
-            total: Those in all.
+            content: Bytes that `read` will parse.
+            iteration: Completed iterations of the job.
+            total: All iterations of the job.
 
         Raises:
             LeaseLost: The job was given to another worker.
         """
         self._kept_at = time.monotonic()
-        # Never the key of the one before, which counts until the database has this one.
+        # A new key: the previous checkpoint is valid until the database names this one.
         self._written += 1
         key = checkpoint_key(self._run.id, self._run.lease.token, self._written)
         try:

@@ -19,7 +19,7 @@ class JobCounters:
     """Counts written with a job's reports, each exactly once.
 
     Args:
-        caches: The caches that the job looks into.
+        caches: Caches whose hits and misses are counted.
     """
 
     def __init__(self, caches: Caches) -> None:
@@ -31,7 +31,7 @@ class JobCounters:
         self._iterated_at: float | None = None
 
     def count_iteration(self) -> None:
-        """Count a boosting iteration; the first one's time is left out, as it also prepares the data."""
+        """Count a boosting iteration; leave out the time of the first one, which also prepares the data."""
         now = time.monotonic()
         if self._iterated_at is not None:
             self._seconds += now - self._iterated_at
@@ -51,10 +51,10 @@ class JobCounters:
         self._written = self._pending
 
     def _all(self) -> Counter[tuple[str, str]]:
-        found: Counter[tuple[str, str]] = Counter()
-        found[TRAINING_ITERATIONS, _NO_LABELS] = self._iterations
-        found[TRAINING_SECONDS, _NO_LABELS] = self._seconds  # type: ignore[assignment]
+        counts: Counter[tuple[str, str]] = Counter()
+        counts[TRAINING_ITERATIONS, _NO_LABELS] = self._iterations
+        counts[TRAINING_SECONDS, _NO_LABELS] = self._seconds  # type: ignore[assignment]
         for name, cache in self._caches.items():
-            found[CACHE_HITS, name] = cache.hits
-            found[CACHE_MISSES, name] = cache.misses
-        return found
+            counts[CACHE_HITS, name] = cache.hits
+            counts[CACHE_MISSES, name] = cache.misses
+        return counts

@@ -1,7 +1,7 @@
-"""The files of a dataset of several, read by Dask workers.
+"""Read the files of a dataset on Dask workers.
 
-Dask moves the file of a worker that dies to another one. A task looks whether it is still wanted while it
-reads, so that it ends soon after its job.
+Dask reassigns the file of a worker that dies. A task polls whether it was cancelled while it reads, so that
+it ends soon after its job.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from worker.job.part_reading import OnFraction, PartTask, TakePart
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _REPORT_SECONDS = 0.5
 _WORKERS_SECONDS = 1.0  # between two counts of the workers
 _ANSWER_SECONDS = 5.0
@@ -41,7 +41,7 @@ _LOST = "the Dask scheduler was lost"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a file cannot be read: what an exception holds, which would lose it on the way."""
+    """Problems of a file, as fields: a pickled exception would lose them."""
 
     problems: tuple[DatasetProblem, ...] = ()
     more: bool = False
@@ -49,11 +49,11 @@ class Refusal:
     options: tuple[InputProblem, ...] = ()
 
     def fail(self) -> None:
-        """Raise it.
+        """Raise the exception of these problems.
 
         Raises:
-            DatasetError: The file is at fault.
-            InvalidInput: The options are.
+            DatasetError: The file cannot be read.
+            InvalidInput: The options do not fit the file.
         """
         if self.options:
             raise InvalidInput(*self.options)
@@ -65,12 +65,12 @@ class _Unwanted(Exception):
 
 
 def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusal:
-    """Read a file in a Dask worker, below the data roots of its own environment.
+    """Read a file in a Dask worker, below the data roots of that worker's environment.
 
     Args:
-        task: The file.
-        place: Its number among all files.
-        topic: The Dask topic of its progress.
+        task: File.
+        place: Number of the file among all files.
+        topic: Dask topic of the progress.
 
     Raises:
         StoreUnavailable: The storage of its bucket does not answer; Dask tries again.
@@ -102,12 +102,12 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
 
 
 class DaskReader:
-    """Reads as many files at a time as there are Dask workers.
+    """Read as many files at a time as there are Dask workers.
 
     Args:
-        client: The cluster's.
-        check: Raises when the job is to end; called several times a second.
-        patience_seconds: How long to wait for a worker while there is none; a cluster may be starting.
+        client: Client of the cluster.
+        check: Raises when the job is interrupted; called several times a second.
+        patience_seconds: Timeout while no worker is connected; a cluster may be starting.
     """
 
     def __init__(
@@ -121,16 +121,16 @@ class DaskReader:
         self._running: dict[Future[Any], int] = {}
         self._fractions: queue.SimpleQueue[tuple[int, float]] = queue.SimpleQueue()
         self._workers = 0
-        self._looked_at = -math.inf
+        self._counted_at = -math.inf
         self._seen_at = time.monotonic()
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
-        """Read all files; take each as soon as it is there."""
+        """Read all files; take each as soon as it is read."""
         left = list(enumerate(tasks))[::-1]
         try:
             self._client.subscribe_topic(self._topic, self._on_event)
             while left or self._running:
-                self._look()
+                self._count_workers()
                 while left and len(self._running) < self._workers:
                     self._submit(*left.pop())
                 future = self._next_ended(on_fraction)
@@ -149,13 +149,13 @@ class DaskReader:
         self._running[future] = place
         future.add_done_callback(self._ended.put)
 
-    def _look(self) -> None:
+    def _count_workers(self) -> None:
         """Count the workers, every second.
 
         Raises:
-            ClusterUnavailable: There has been none for too long, or the scheduler is lost.
+            ClusterUnavailable: No worker was connected for too long, or the scheduler is lost.
         """
-        if time.monotonic() - self._looked_at < _WORKERS_SECONDS:
+        if time.monotonic() - self._counted_at < _WORKERS_SECONDS:
             return
         try:
             self._workers = len(self._client.nthreads(callback_timeout=_ANSWER_SECONDS))
@@ -163,19 +163,19 @@ class DaskReader:
             self._workers = 0
         except OSError as error:
             raise ClusterUnavailable(_LOST) from error
-        self._looked_at = time.monotonic()
+        self._counted_at = time.monotonic()
         if self._workers:
-            self._seen_at = self._looked_at
-        elif self._looked_at - self._seen_at > self._patience_seconds:
+            self._seen_at = self._counted_at
+        elif self._counted_at - self._seen_at > self._patience_seconds:
             raise ClusterUnavailable("no Dask worker is connected to the scheduler")
 
     def _next_ended(self, on_fraction: OnFraction) -> "Future[Any] | None":
-        """Wait a moment for a task to end, and pass on the progress of all."""
+        """Wait briefly for a task to end, and report the progress of all."""
         self._check()
         while not self._fractions.empty():
             on_fraction(*self._fractions.get())
         try:
-            return self._ended.get(timeout=_LOOK_SECONDS)
+            return self._ended.get(timeout=_POLL_SECONDS)
         except queue.Empty:
             return None
 
@@ -203,21 +203,21 @@ class DaskReader:
         return part
 
     def _received(self, future: "Future[Any]") -> Any:
-        """Fetch what a task returned, and look meanwhile whether the job is to end."""
+        """Fetch the result of a task, and check for interruptions of the job meanwhile."""
         loop: Any = self._client.loop
         gathering: Any = self._client.gather(future, asynchronous=True)
         coming = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
         try:
-            while not wait([coming], _LOOK_SECONDS).done:
+            while not wait([coming], _POLL_SECONDS).done:
                 self._check()
-                self._look()
+                self._count_workers()
         except BaseException:
             coming.cancel()
             raise
         return coming.result()
 
     def _leave(self) -> None:
-        """Have the workers stop what is not wanted any more, without waiting for it."""
+        """Cancel the remaining tasks without waiting for them."""
         if self._client.status == "running":
             self._client.unsubscribe_topic(self._topic)
         for future in self._running:

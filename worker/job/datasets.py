@@ -24,9 +24,10 @@ class NamedDataset:
     """A dataset, with a name for its features.
 
     Attributes:
-        dataset: The judged documents.
-        features: The same text for the same matrix with the same names only, whatever the labels.
-        data_key: The stored content of which the features are rows and columns; None where they were made
+        dataset: Judged documents.
+        features: Name of the feature matrix: equal exactly where values and feature names are, whatever the
+            labels.
+        data_key: Stored content of which the features are rows and columns; None where they were derived
             from it in another way.
     """
 
@@ -48,7 +49,7 @@ class NamedDataset:
         )
 
     def as_selection(self) -> "NamedDataset":
-        """Return the dataset with features of which the rows and columns of the stored content are known."""
+        """Return the dataset with its features as a selection of rows and columns of the stored content."""
         dataset = self.dataset
         selected = select_rows(dataset.features, np.arange(dataset.n_documents))
         features = dataset.with_features(selected, dataset.feature_names, dataset.categories)
@@ -62,7 +63,7 @@ class NamedDataset:
         """Return the dataset with features of numbers as categories; see `core.data.fitting.with_categories`.
 
         Raises:
-            InvalidInput: One is no feature, or holds no whole numbers.
+            InvalidInput: A name is no feature, or its values are no whole numbers.
         """
         dataset = with_categories(self.dataset, names)
         if dataset is self.dataset:
@@ -95,13 +96,13 @@ def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
 
     Raises:
         NotFound: It was deleted, or has not been read yet.
-        ArtifactDamaged: Its Parquet is not the one that was stored.
+        ArtifactDamaged: The checksum of its Parquet file does not match.
     """
     with store.read() as tx:
         row = tx.datasets.get(dataset_id)
     if row.data_key is None:
         raise NotFound("data of dataset", dataset_id)
-    # A dataset from before digests were kept shares its content with no other.
+    # Datasets of early releases have no digest, and share their content with no other.
     key = row.digest or row.id
     dataset = caches.dataset(key)
     if dataset is None:

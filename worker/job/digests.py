@@ -8,7 +8,7 @@ from typing import Any
 
 from core.data.options import TEXT_ROLES, ReadingOptions
 
-# One more whenever the same bytes give other arrays, statistics or findings: they are then read again.
+# Incremented whenever the same bytes give other arrays, statistics or findings: they are then read again.
 READING_VERSION = 2
 
 
@@ -17,31 +17,31 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
 
     Args:
         sha256: Checksum of the file.
-        query_sizes_sha256: Checksum of its side file, if it has one.
-        options: How it is read.
+        query_sizes_sha256: Checksum of its file of query sizes, or None.
+        options: Reading options.
     """
     columns = asdict(options.columns)
     for name in ("categorical_features", "document_columns", *TEXT_ROLES):
         if not columns[name]:
             del columns[name]  # so that contents stored before these options keep their digest
-    asked = {
+    decisive = {
         **{
             name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")
         },
         "columns": columns,
         "feature_names": dict(options.feature_names),
     }
-    return _digest({"upload": sha256, "query_sizes": query_sizes_sha256, "options": asked})
+    return _digest({"upload": sha256, "query_sizes": query_sizes_sha256, "options": decisive})
 
 
 def files_digest(sha256s: Sequence[str], options: ReadingOptions) -> str:
     """Return the digest of a dataset of several files, which differs from that of one file with all rows.
 
-    That of a single file is that of its upload.
+    The digest of a single file is that of an upload of the same bytes.
 
     Args:
         sha256s: Checksums of the files, in the order of their rows; their names do not matter.
-        options: How they are read.
+        options: Reading options.
     """
     if len(sha256s) == 1:
         return upload_digest(sha256s[0], None, options)

@@ -12,18 +12,18 @@ from worker.job.systems import fit_findings, load_model
 def taught(
     run: JobRun, job: BoostingJob, known: NamedDataset, training: NamedDataset
 ) -> tuple[NamedDataset, tuple[Finding, ...]]:
-    """Return training data with a teacher's labels, and what to know of the teacher on it.
+    """Return training data with a teacher's labels, and the findings on the teacher for this data.
 
     Args:
-        run: The job.
-        job: What names the teacher.
-        known: The training queries with all features that the teacher may look at.
-        training: The same queries with the features that the model to train has.
+        run: Job.
+        job: Specification that names the teacher.
+        known: Training queries with all features that the teacher may use.
+        training: The same queries with the features of the model to train.
 
     Raises:
         NotFound: There is no such model.
         FeaturesAbsent: The data lacks most features of the teacher, and the job does not allow that.
-        InvalidInput: The teacher does not tell documents apart.
+        InvalidInput: The teacher gives all documents of each query equal scores.
     """
     reference = teacher_reference(str(job.labels_from))
     with run.store.read() as tx:

@@ -20,19 +20,19 @@ _GROWING = "training"
 
 @dataclass(frozen=True)
 class MeasuredTraining:
-    """A training of five trees or epochs, and the runs that it stands for.
+    """A training of five trees or epochs, and the runs that it represents.
 
     Attributes:
-        method: The row of a table that it belongs to.
+        method: Its row of a table.
         loss: Name of the loss.
-        job_id: The training.
+        job_id: Job of the training, None where none was queued.
         scorer: Kind of scorer.
         leaves: Most leaves of a tree, None for a network.
-        runs: Trainings that it stands for.
+        runs: Number of the trainings that it represents.
         seconds_per_tree: Mean time of a tree or an epoch after the first one, without diagnostics.
         seconds_per_look: Time of the diagnostics at one of them, None without diagnostics.
         other_seconds: Time of everything else: reading, binning, storing and evaluating.
-        failure: Why nothing was measured, or None.
+        failure: Reason why nothing was measured, or None.
     """
 
     method: str
@@ -72,9 +72,9 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     by_digest = {state.row.digest: state for state in states}
     measured, seconds = [], 0.0
     for digest, (_, runs) in measured_runs(planned).items():
-        found = _measured(run, runs, by_digest[digest])
-        measured.append(asdict(found))
-        seconds += sum(found.seconds(each) for each in runs)
+        training = _measured(run, runs, by_digest[digest])
+        measured.append(asdict(training))
+        seconds += sum(training.seconds(each) for each in runs)
     hours = folds * seconds / 3600
     total_runs, trees, epochs = (
         folds * count for count in (len(planned.runs), planned.trees, planned.epochs)
@@ -129,7 +129,7 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
 
 def _seconds(iterations: Sequence[JobIteration]) -> tuple[float, float | None]:
     """Return the mean time of a tree or epoch after the first, and that of diagnostics if there are some."""
-    # The first one also prepares the data.
+    # The first iteration also prepares the data.
     later = [dict(row.milliseconds or {}) for row in iterations[1:]] or [
         dict(iterations[0].milliseconds or {})
     ]

@@ -1,4 +1,4 @@
-"""Results of an experiment's trainings, as reports read them."""
+"""Load the results of an experiment's trainings for its report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,10 +18,10 @@ _Column = list[float | None]
 
 
 def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunResult]:
-    """Load the results of all trainings that have ended, several folds of a digest put together.
+    """Load the results of all trainings that have ended; merge the folds of a digest.
 
     Raises:
-        ArtifactDamaged: Stored values are not those that were written.
+        ArtifactDamaged: The checksum of stored values does not match.
     """
     folds: dict[str, list[TrainingState]] = {}
     for state in states:
@@ -35,7 +35,7 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
 
 
 def failure_of(state: TrainingState) -> str | None:
-    """Return why a training that has ended has no result, or None where it has one."""
+    """Return the reason why an ended training has no result, or None where it has one."""
     job = state.job
     if job is not None and job.status == SUCCEEDED:
         job = state.evaluation if state.row.needs_training_values else None
@@ -92,7 +92,7 @@ def _curves(iterations: Sequence[JobIteration]) -> dict[str, dict[str, _Column]]
 
 
 def _together(folds: Sequence[RunResult]) -> RunResult:
-    """Put the results of several folds together: queries one after the other, curves as means."""
+    """Merge the results of several folds: concatenate queries, average curves."""
     first = folds[0]
     failure = next((fold.failure for fold in folds if fold.failure), None)
     if failure is not None or len(folds) == 1:
@@ -121,9 +121,9 @@ def _together(folds: Sequence[RunResult]) -> RunResult:
 
 
 def _mean(columns: Sequence[Sequence[float | None]]) -> _Column:
-    """Return the means over folds as far as the shortest curve goes, None where a fold has no value."""
+    """Return the means over folds up to the end of the shortest curve, None where a fold has no value."""
     means: _Column = []
     for values in zip(*columns, strict=False):
-        known = [value for value in values if value is not None]
-        means.append(sum(known) / len(known) if len(known) == len(values) else None)
+        defined = [value for value in values if value is not None]
+        means.append(sum(defined) / len(defined) if len(defined) == len(values) else None)
     return means

@@ -12,7 +12,7 @@ from core.experiments.paper import MAIN, Scale
 from core.store import Experiment, Transaction
 
 MEASURED_ITERATIONS = 5  # trees or epochs
-# One look of the diagnostics falls into a training of so many.
+# Interval of the diagnostics, so that a measured training has them once.
 _MEASURED_INTERVAL = 3
 # Papers print numbers of the first fold alone.
 _FIRST_FOLD = frozenset({"MSLR-WEB10K", "MSLR-WEB30K"})
@@ -51,22 +51,26 @@ def recognitions(tx: Transaction, experiment: Experiment) -> dict[int, Recogniti
     return {fold: recognise(parts, folders[fold]) for fold, parts in counts.items()}
 
 
-def corpus_of(paper: str, found: Mapping[int, Recognition]) -> str | None:
-    """Return the corpus of a paper that all folds are by their counts, or None."""
-    corpora = {recognised.corpus if recognised.as_printed else None for recognised in found.values()}
+def corpus_of(paper: str, recognised_folds: Mapping[int, Recognition]) -> str | None:
+    """Return the corpus of a paper that the counts of all folds match, or None."""
+    corpora = {
+        recognised.corpus if recognised.as_printed else None for recognised in recognised_folds.values()
+    }
     corpus = corpora.pop() if len(corpora) == 1 else None
     return corpus if corpus in PAPERS[paper].corpora else None
 
 
-def corpus_notes(experiment: Experiment, found: Mapping[int, Recognition]) -> list[str]:
-    """Return what a report says of a user's data."""
-    notes = list(dict.fromkeys(recognised.sentence for recognised in found.values()))
-    folds = sorted({recognised.fold for recognised in found.values() if recognised.fold is not None})
+def corpus_notes(experiment: Experiment, recognised_folds: Mapping[int, Recognition]) -> list[str]:
+    """Return the notes of a report on a user's data."""
+    notes = list(dict.fromkeys(recognised.sentence for recognised in recognised_folds.values()))
+    folds = sorted(
+        {recognised.fold for recognised in recognised_folds.values() if recognised.fold is not None}
+    )
     if experiment.corpus in _FIRST_FOLD and folds not in ([], [1]):
-        told = ", ".join(map(str, folds))
+        numbers = ", ".join(map(str, folds))
         notes.append(
             f"Printed numbers are of Fold1 of {experiment.corpus};"
-            f" beside fold {told} they are for orientation only."
+            f" with fold {numbers} they are for orientation only."
         )
     return notes
 
@@ -81,11 +85,11 @@ def _counts(statistics: Mapping[str, Any]) -> Counts:
 def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     """Choose the runs that a dry run measures.
 
-    Runs of one loss and kind of scorer on one dataset cost alike; of these, the one with the most leaves is
-    measured, so that the estimate is rather too high.
+    Runs of one loss and kind of scorer on one dataset take similar time. Of these, the run with the most
+    leaves is measured, so that the estimate is an upper bound.
 
     Returns:
-        By digest: the run with five trees or epochs, and the runs of the plan that it stands for.
+        By digest: the run with five trees or epochs, and the runs of the plan that it represents.
     """
     groups: dict[str, list[Run]] = {}
     for run in planned.runs.values():
@@ -102,13 +106,13 @@ def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
 
 
 def _architecture(run: Run) -> list[tuple[str, Any]]:
-    """Return what decides the time of an epoch of a network; empty for trees."""
+    """Return the fields that determine the time of an epoch of a network; empty for trees."""
     scorer = run.spec.get("scorer", {})
     return [(name, scorer[name]) for name in ("kind", "hidden", "batch_documents") if name in scorer]
 
 
 def leaves_of(run: Run) -> int:
-    """Return how many leaves each tree of a run has at most, 0 for a network."""
+    """Return the most leaves of a tree of a run, 0 for a network."""
     if run.is_network:
         return 0
     return int(run.spec["hyperparameters"].get("num_leaves") or 31)

@@ -1,4 +1,4 @@
-"""Datasets of several files of a folder, which is on the disk or in a bucket."""
+"""Datasets of several files of a folder on the disk or in a bucket."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -21,18 +21,18 @@ from worker.job.run import JobRun
 
 Progress = Callable[[int, int], None]
 
-_STEPS = 1_000  # of progress, for all files
-_READING_STEPS = 900  # of these; the others are for the joining
+_STEPS = 1_000  # progress steps of all files
+_READING_STEPS = 900  # the other steps are for the joining
 
 
 class FolderFiles:
     """Several files of a folder, read where they are and joined; see `DatasetSource`.
 
     Args:
-        row: The dataset, whose source names the files in their order.
-        run: The job that reads them.
+        row: Dataset, whose source names the files in their order.
+        run: Job that reads them.
         places: Folder and name of each file, where the source does not name them.
-        files: Where these are, on this machine alone.
+        files: Reader of files on this machine; None: data roots of the settings.
     """
 
     def __init__(
@@ -107,19 +107,19 @@ class FolderFiles:
 
 
 class _Fractions:
-    """The progress of all files, of which several are read at a time."""
+    """Progress of all files, several of which are read at a time."""
 
     def __init__(self, n_files: int, on_progress: Progress) -> None:
         self._fractions = [0.0] * n_files
         self._on_progress = on_progress
 
     def report(self, place: int, fraction: float) -> None:
-        """Take how much of a file is done; a file is read in several passes, so less is not believed."""
+        """Take the fraction of a file that is read; ignore a decrease, since there are several passes."""
         self._fractions[place] = max(self._fractions[place], fraction)
         mean = sum(self._fractions) / len(self._fractions)
         self._on_progress(int(_READING_STEPS * mean), _STEPS)
 
 
 def options_json(source: dict[str, Any]) -> dict[str, Any]:
-    """Return how the files of a source are to be read, as JSON."""
+    """Return the reading options of a source as JSON."""
     return {**(source.get("options") or {}), "format": source.get("format") or "auto"}

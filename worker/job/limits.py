@@ -11,7 +11,7 @@ class LimitReached(Exception):
     """Raised when a job reaches a time or memory limit.
 
     Attributes:
-        problem: What its user is told.
+        problem: Title and detail for the user.
     """
 
     def __init__(self, title: str, detail: str) -> None:
@@ -20,28 +20,28 @@ class LimitReached(Exception):
 
 
 class Bounds:
-    """The limits of one job while it runs here.
+    """Time and memory limits of a running job.
 
-    Memory is what the job has added to this process, files mapped into it left out. It is known on Linux
-    only; elsewhere it is not bounded.
+    Memory is counted from the start of the job in this process, without mapped files. It is measured on Linux
+    only; elsewhere it is not limited.
 
     Attributes:
-        seconds: How long it may run, or None.
-        memory_bytes: How much memory it may take, or None.
+        seconds: Time limit, or None.
+        memory_bytes: Memory limit, or None.
 
     Args:
-        kind: What the job does.
-        asked: The job's own limits, None where the worker's apply.
-        settings: The worker's limits.
-        spent_seconds: How long earlier attempts ran.
+        kind: Kind of the job.
+        requested: Limits of the job, None where the worker's apply.
+        settings: Limits of the worker.
+        spent_seconds: Time that earlier attempts ran.
     """
 
     def __init__(
-        self, kind: str, asked: JobLimits | None, settings: WorkerSettings, spent_seconds: float
+        self, kind: str, requested: JobLimits | None, settings: WorkerSettings, spent_seconds: float
     ) -> None:
-        asked = asked or JobLimits()
-        self.seconds = _least(asked.seconds, settings.job_seconds)
-        self.memory_bytes = _least(asked.memory_bytes, settings.memory_per_job(kind))
+        requested = requested or JobLimits()
+        self.seconds = _least(requested.seconds, settings.job_seconds)
+        self.memory_bytes = _least(requested.memory_bytes, settings.memory_per_job(kind))
         self._started_at = time.monotonic() - spent_seconds
         self._memory_before = process_memory_bytes() or 0
 
@@ -49,7 +49,7 @@ class Bounds:
         """Raise if the job exceeds its time or memory limit.
 
         Raises:
-            LimitReached: The job has had enough of either.
+            LimitReached: The job exceeds a limit.
         """
         if self.seconds is not None and time.monotonic() - self._started_at > self.seconds:
             raise LimitReached("Time limit", f"The job ran for its limit of {self.seconds:g} seconds.")
@@ -65,21 +65,21 @@ class Bounds:
         now = process_memory_bytes()
         return None if now is None else max(0, now - self._memory_before)
 
-    def require_memory(self, needed_bytes: int, what: str) -> None:
-        """Raise if the job cannot have the memory that it is about to need.
+    def require_memory(self, needed_bytes: int, reason: str) -> None:
+        """Raise if the memory that the job is about to allocate exceeds its limit.
 
         Args:
-            needed_bytes: Beside what it holds already.
-            what: Needs it, and what for, to be told to the user.
+            needed_bytes: Memory in addition to the present one.
+            reason: Beginning of the message for the user, such as "This training takes about 3 GiB".
 
         Raises:
-            LimitReached: Its limit is lower.
+            LimitReached: The limit is lower.
         """
         if self.memory_bytes is None or (self.taken_bytes() or 0) + needed_bytes <= self.memory_bytes:
             return
         raise LimitReached(
             "Memory limit",
-            f"{what}, the job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
+            f"{reason}, the job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
             " the job's own limit, or train on fewer documents or features.",
         )
 

@@ -1,4 +1,4 @@
-"""The lineage of a model: everything that determines its bytes."""
+"""Lineage of a model: everything that determines its bytes."""
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from worker.job.run import JobRun
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
 _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
-# How a job is queued and what its model is tagged with decide no byte of the model.
+# Fields of a specification that do not change the bytes of the model.
 _ASIDE = ("priority", "limits", "tags")
 
 
@@ -23,9 +23,9 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
     """Return the lineage of the model that a job trains or imports.
 
     Args:
-        tx: Where its datasets are on record.
-        run: The job.
-        spec: Its specification.
+        tx: Transaction that reads the datasets and models.
+        run: Job.
+        spec: Specification of the job.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",
@@ -52,11 +52,11 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
 
 
 def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:
-    """Return how the file of a model spells features, by their names, where the two differ.
+    """Return the spelling of features in the file of a model, by their names, where the two differ.
 
     Args:
-        feature_names: By which requests and datasets name the features.
-        written: The same features in the file: LightGBM's text cannot hold every name.
+        feature_names: Names of the features in requests and datasets.
+        written: Names of the same features in the file: LightGBM's text cannot hold every name.
     """
     pairs = zip(feature_names, written, strict=True)
     return {name: spelling for name, spelling in pairs if name != spelling}
@@ -95,7 +95,7 @@ def _used(model: Model) -> Values:
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
     """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
 
-    Datasets that only one of them has are left out: a model does not depend on its test.
+    Datasets of only one lineage are left out: a model does not depend on its test data.
     """
     after = dict(_deciding(now))
     return [

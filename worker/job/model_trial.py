@@ -14,9 +14,9 @@ from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
 _LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
-_BYTES_EACH = 40  # of memory, for a byte of the file
-_LOOK_SECONDS = 0.1
-# What the process need not know: it may be another's before it ends.
+_BYTES_EACH = 40  # memory for each byte of the file
+_POLL_SECONDS = 0.1
+# Variables withheld from the process, of which a malicious model may take control.
 _SECRETS = ("RANKERY_", "AWS_")
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -25,9 +25,9 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
-        run: The job, which may be stopped meanwhile.
-        path: The file.
-        least_seconds: Of a processor that the least file may take; larger ones may take more.
+        run: Job, whose interruptions end the process.
+        path: File of the model.
+        least_seconds: Limit of processor time; larger files get one second a MiB more.
 
     Returns:
         `core.scorers.trial.TriedModel` as JSON.
@@ -56,17 +56,17 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
             "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
         )
         raise ModelError(_why(process.returncode, cpu_seconds))
-    found: dict[str, Any] = json.loads(answer)
-    if "error" in found:
-        raise ModelError(found["error"])
-    return found
+    tried: dict[str, Any] = json.loads(answer)
+    if "error" in tried:
+        raise ModelError(tried["error"])
+    return tried
 
 
 def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     while True:
         run.lease.check()
         try:
-            return process.communicate(timeout=_LOOK_SECONDS)
+            return process.communicate(timeout=_POLL_SECONDS)
         except subprocess.TimeoutExpired:
             continue
 

@@ -1,4 +1,4 @@
-"""The files of a dataset of several, read one after the other in this process."""
+"""Read the files of a dataset one after the other in this process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class PartTask:
     """One file to read. Holds plain values, since it is sent to Dask workers.
 
     Attributes:
-        folder: Where the file is, as `DataFiles` finds it.
-        name: Of the file.
+        folder: Folder of the file, as `DataFiles` finds it.
+        name: Name of the file.
         form: Format and columns of the first file.
-        options: How to read all files, as JSON.
-        limits: How large each may become.
+        options: Reading options of all files, as JSON.
+        limits: Limits of each file.
     """
 
     folder: str
@@ -38,7 +38,7 @@ class PartTask:
         Args:
             files: The files that this process may read.
             threads: Threads to use.
-            on_progress: Told the bytes done and to do, of each pass over the file; may raise to stop.
+            on_progress: Called with the bytes read and in all, in each pass over the file; may raise to stop.
 
         Raises:
             DatasetError: It is gone, changes meanwhile, cannot be understood, or has other columns.
@@ -60,15 +60,15 @@ class PartTask:
 
 
 class PartReader(Protocol):
-    """What reads the files of a dataset."""
+    """Reader of the files of a dataset."""
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
         """Read all files.
 
         Args:
             tasks: The files.
-            take: Given the number of each file, from 0, and what was read, in any order.
-            on_fraction: Told the number of a file and how much of it is done, from 0 to 1; may raise to stop.
+            take: Called with the number of each file, from 0, and its content, in any order.
+            on_fraction: Called with the number of a file and its fraction, from 0 to 1; may raise to stop.
 
         Raises:
             DatasetError: A file cannot be read; see `PartTask.read`.
@@ -79,7 +79,7 @@ class PartReader(Protocol):
 
 
 class LocalReader:
-    """Reads files one after the other.
+    """Read files one after the other.
 
     Args:
         files: The files that this process may read.

@@ -1,4 +1,4 @@
-"""How long each phase of a job took, and how much memory; a span for each."""
+"""Time and memory of each phase of a job, and a span for each."""
 
 import threading
 import time
@@ -24,11 +24,11 @@ class _Phase:
 class Phases:
     """The phases of a job so far, in the order in which they were first entered.
 
-    A phase that is entered again goes on counting. Memory is sampled, so a peak that lasts for less than the
-    time from one sample to the next may be missed.
+    A phase that is entered again continues its count. Memory is sampled, so a peak between two samples may be
+    missed.
 
     Args:
-        taken_bytes: Returns the memory that the job has at this moment, None where that is unknown.
+        taken_bytes: Returns the present memory of the job, None where that is unknown.
     """
 
     def __init__(self, taken_bytes: Callable[[], int | None]) -> None:
@@ -40,7 +40,7 @@ class Phases:
         self._since = time.monotonic()
 
     def enter(self, name: str | None) -> None:
-        """End the present phase and begin another one, or none."""
+        """End the current phase and begin another one, or none."""
         following = None if name is None else self._phases.get(name)
         if following is not None and following is self._present:
             return
@@ -57,7 +57,7 @@ class Phases:
             self._span.end()
 
     def sample(self) -> None:
-        """Take the memory of this moment into account."""
+        """Update the peak memory of the current phase."""
         taken = self._taken_bytes()
         with self._lock:
             if self._present is not None and taken is not None:
@@ -65,7 +65,7 @@ class Phases:
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
-        """Sample the memory in a thread until the block ends, and with it the span of the present phase."""
+        """Sample the memory in a thread until the block ends; then end the span of the current phase."""
         try:
             with polling(self.sample, _SAMPLE_SECONDS, "memory"):
                 yield
@@ -73,7 +73,7 @@ class Phases:
             self._end_span()
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Return all phases up to this moment."""
+        """Return all phases so far."""
         with self._lock:
             self._count_seconds()
             return [

@@ -1,4 +1,4 @@
-"""Store evaluations and rankings, in the same way for every job kind."""
+"""Store evaluations and rankings of all job kinds."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.systems import Ranked
 
-_RESAMPLES = 1_000  # of the intervals beside the main ones
+_RESAMPLES = 1_000  # of the intervals of baselines, segments and folds
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class StoredEvaluation:
     """An evaluation whose per-query values are stored and whose row is still to be added.
 
     Attributes:
-        id: The evaluation.
-        means: The mean over queries by metric.
-        columns: What the row will say.
-        beside_baselines: What to know of the system beside its baselines; the row says it, too.
+        id: Id of the evaluation.
+        means: Mean over queries by metric.
+        columns: Other columns of the row.
+        beside_baselines: Findings of the comparison with baselines, which the row has, too.
     """
 
     id: str
@@ -85,10 +85,10 @@ class StoredRanking:
     """A ranking whose documents are stored and whose row is still to be added.
 
     Attributes:
-        id: The ranking.
-        queries: The number of queries.
-        documents: The number of documents over all queries.
-        findings: What to know of the model on this dataset, or None.
+        id: Id of the ranking.
+        queries: Number of queries.
+        documents: Number of documents of all queries.
+        findings: Findings on the model for this dataset, or None.
     """
 
     id: str
@@ -167,7 +167,7 @@ def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline
 
 
 def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
-    """Store every validation query's values of a new model and return what its row says of them."""
+    """Store the values of every validation query, and return the validation of the model's row."""
     run.reporter.phase("evaluating")
     values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
     query_ids = list(ranked.judgments.query_ids)
@@ -181,32 +181,32 @@ def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: 
 
 
 def store_cross_validation(
-    run: JobRun, measures: Measures, query_ids: Sequence[str], found: CrossValidation, model_id: str
+    run: JobRun, measures: Measures, query_ids: Sequence[str], validated: CrossValidation, model_id: str
 ) -> Values:
-    """Store every query's values by the model that had not seen it, and return what the model's row says."""
+    """Store the held-out values of every query, and return the validation of the model's row."""
     run.reporter.phase("evaluating")
     with run.artifacts.writing(validation_key(model_id)) as file:
-        write_query_values(file, query_ids, found.per_query)
+        write_query_values(file, query_ids, validated.per_query)
     with run.artifacts.writing(folds_key(model_id)) as file:
-        names = np.array(found.assignment.names, object)[found.fold_of]
+        names = np.array(validated.assignment.names, object)[validated.fold_of]
         pq.write_table(pa.table({"query_id": list(query_ids), "fold": list(names)}), file)
     return {
-        "metrics": _intervals(run, found.per_query, measures.seed),
+        "metrics": _intervals(run, validated.per_query, measures.seed),
         "queries": len(query_ids),
         "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
-        "cross_validation": found.as_json(),
+        "cross_validation": validated.as_json(),
     }
 
 
 def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
-    """Order every query's documents by score and store the order."""
+    """Rank the documents of every query by score, and store the ranking."""
     run.reporter.phase("ranking")
     stored = write_ranking(run, rank_documents(ranked.scores, ranked.dataset), ranked.dataset.n_queries)
     return replace(stored, findings=ranked.findings_json)
 
 
 def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
-    """Store a ranking, a table as `rank_documents` returns it."""
+    """Store a ranking in the form that `rank_documents` returns."""
     stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
     with run.artifacts.writing(ranking_key(stored.id)) as file:
         pq.write_table(table, file)

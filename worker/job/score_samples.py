@@ -1,4 +1,4 @@
-"""Scoring requests that were stored, and queries drawn from them and from datasets."""
+"""Sample queries of stored scoring requests and of datasets."""
 
 import gzip
 import hashlib
@@ -19,19 +19,19 @@ from core.store.artifacts.keys import samples_key
 from core.types import Float32Array, Float64Array, FloatArray
 from worker.job.systems import LoadedModel
 
-# What is compared grows no further with the number of samples.
+# Bounds of a sample, whatever the number of stored requests.
 MOST_QUERIES = 2_000
 MOST_DOCUMENTS = 100_000
 
 
 @dataclass(frozen=True)
 class Window:
-    """Requests of a time to the versions of a model.
+    """Time window of requests to the versions of a model.
 
     Attributes:
         name: Name of the model.
-        since: When it begins.
-        until: When it ends.
+        since: Start of the window.
+        until: End of the window, exclusive.
     """
 
     name: str
@@ -44,9 +44,9 @@ class Sampled:
     """Queries of stored requests.
 
     Attributes:
-        sample: Some of the queries, with features and a last column of scores.
-        requests: How many requests there are.
-        queries: How many different queries they have.
+        sample: Sample of the queries, with features and a last column of scores.
+        requests: Number of requests.
+        queries: Number of different queries in them.
     """
 
     sample: QuerySample
@@ -64,20 +64,20 @@ def read_samples(
 ) -> Sampled:
     """Read stored requests, and score a random sample of their queries by a model.
 
-    Each query counts once, by its latest request; one without an id, as those of tensors, counts by itself.
-    Requests to all versions of the name count whose features are those of the model, so that a version that
-    is new is compared with what came before it.
+    Each query counts once, by its latest request. A query without an id, such as those of tensors, is always
+    a different one. Requests to all versions of the name count if their features include those of the model,
+    so that a new version is compared with earlier requests.
 
     Args:
-        store: Where they are.
-        model: The model; its scores are computed anew.
-        window: Which requests.
-        queries_by: Whether equal ids mean one query, or no two queries are the same.
-        seed: Decides which queries are drawn.
-        threads: To score with.
+        store: Store of the requests.
+        model: Model; its scores are computed again.
+        window: Time window of the requests.
+        queries_by: `id`: equal ids name one query; `request`: all queries are different.
+        seed: Seed of the sample.
+        threads: Threads of the scoring.
 
     Raises:
-        ArtifactDamaged: Stored requests are gone, or not those that were written.
+        ArtifactDamaged: Stored requests are missing, or their checksum does not match.
     """
     drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number first
     seen: set[int] = set()
@@ -99,7 +99,7 @@ def read_samples(
 
 
 def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
-    """Return random queries of a dataset, at most as many as are drawn of stored requests."""
+    """Return random queries of a dataset, within the bounds of a sample of requests."""
     order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MOST_QUERIES]
     sizes = np.cumsum(np.diff(dataset.query_boundaries)[order])
     return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MOST_DOCUMENTS)))]))
@@ -112,11 +112,11 @@ def with_scores(features: FloatArray, scores: Float64Array) -> Float32Array:
 
 @dataclass(frozen=True)
 class _LoggedFeatures:
-    """The features of requests to one version of a model.
+    """Features of requests to one version of a model.
 
     Attributes:
-        columns: Where each feature of the model is in the documents.
-        model: The model.
+        columns: Position of each feature of the model in the documents.
+        model: Model.
     """
 
     columns: Sequence[int]
@@ -127,14 +127,14 @@ class _LoggedFeatures:
         rows = [document["features"] for document in documents]
         if not self.model.categories:
             return np.array(rows, self.model.scorer.precision)[:, self.columns]
-        found = np.empty((len(rows), len(self.columns)), self.model.scorer.precision)
+        features = np.empty((len(rows), len(self.columns)), self.model.scorer.precision)
         for place, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
             values = [row[column] for row in rows]
             categories = self.model.categories.get(name)
             if categories is not None:
                 values = [categories.code(each) if isinstance(each, str) else each for each in values]
-            found[:, place] = np.array(values, found.dtype)
-        return found
+            features[:, place] = np.array(values, features.dtype)
+        return features
 
 
 def _requests(
@@ -143,13 +143,13 @@ def _requests(
     """Yield the requests of a window whose features are those of the model, the latest first."""
     with store.read() as tx:
         rows = tx.score_samples.between(window.since, window.until, window.name)
-    known: dict[str, _LoggedFeatures | None] = {}
+    by_version: dict[str, _LoggedFeatures | None] = {}
     for row in rows:
         try:
             with store.verified.open(samples_key(row.id)) as file:
                 lines = gzip.decompress(file.read()).splitlines()
         except NotFound:
-            continue  # dropped meanwhile, to make room
+            continue  # deleted meanwhile to free space
         for line in reversed(lines):
             request = json.loads(line)
             version = request["model"]
@@ -157,15 +157,15 @@ def _requests(
                 continue
             if not window.since <= datetime.fromisoformat(request["at"]) < window.until:
                 continue
-            if version["id"] not in known:
-                known[version["id"]] = _logged(store, model, version["id"])
-            features = known[version["id"]]
+            if version["id"] not in by_version:
+                by_version[version["id"]] = _logged(store, model, version["id"])
+            features = by_version[version["id"]]
             if features is not None:
                 yield features, request
 
 
 def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
-    """Return how a version logs the features of a model, None where it lacks some or was deleted."""
+    """Return the positions of a model's features in the log of a version, None where it lacks some."""
     with store.read() as tx:
         row = tx.models.several([model_id]).get(model_id)
     places = {name: place for place, name in enumerate(row.feature_names if row else ())}
@@ -175,7 +175,7 @@ def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures 
 
 
 def _number(key: str, seed: int) -> int:
-    """Return a number that is random by the seed, and the same for equal keys."""
+    """Return a pseudo-random number of a seed that is the same for equal keys."""
     digest = hashlib.blake2b(key.encode(), key=seed.to_bytes(8, "little"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 

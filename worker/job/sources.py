@@ -30,7 +30,7 @@ class DatasetSource(Protocol):
         """Return the digest that determines the content.
 
         Args:
-            on_progress: As `read` takes it; several files are read before their digest is known.
+            on_progress: See `read`; several files are read before their digest is known.
         """
         ...
 
@@ -38,12 +38,12 @@ class DatasetSource(Protocol):
         """Read or generate the dataset.
 
         Args:
-            limits: How large it may become.
+            limits: Limits of the dataset.
             threads: Threads to use.
-            on_progress: Told the bytes read and those in all; what it raises ends the reading.
+            on_progress: Called with the bytes read and in all; may raise to stop.
 
         Raises:
-            DatasetError: With the line and column of what cannot be understood.
+            DatasetError: The file cannot be read; the error has line and column.
         """
         ...
 
@@ -53,9 +53,9 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
     """Open the source of a stored dataset.
 
     Args:
-        row: The dataset.
-        run: The job that reads it.
-        max_bytes: The most bytes that may be downloaded for it, None for any number.
+        row: Dataset.
+        run: Job that reads it.
+        max_bytes: Limit of the download, or None.
     """
     match row.source["kind"]:
         case "synthetic":
@@ -75,7 +75,7 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
 _GENERATORS: Mapping[str, Callable[..., RankingDataset]] = MappingProxyType(
     {"polynomial": synthetic_dataset, "sparse": sparse_dataset}
 )
-# By the names in a source, which are those of the API.
+# By the names in a stored source, which are those of the API.
 _ARGUMENTS = MappingProxyType(
     {
         "queries": "n_queries",
@@ -144,7 +144,7 @@ class Upload:
 class FolderFile:
     """A file below a data root, read where it is.
 
-    Its checksum is taken first, so it is the same content as an upload of the same bytes.
+    Its checksum is computed first, so that it shares its content with an upload of the same bytes.
     """
 
     def __init__(self, row: Dataset, data_roots: DataRoots) -> None:
@@ -167,7 +167,7 @@ class FolderFile:
         """Read the dataset.
 
         Raises:
-            DatasetError: Also when the file has changed since its checksum was taken.
+            DatasetError: The file cannot be read, or has changed since its checksum was computed.
         """
         with self._opened() as file:
             judged = JudgedFile(file.path, self._name)
@@ -175,7 +175,7 @@ class FolderFile:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[OpenFile]:
-        """Open the file and check that it is the same from the first opening to the end of each."""
+        """Open the file, and check before and after that it has not changed since the first opening."""
         with self._roots.opened(self._folder, self._name) as file:
             self._version = self._version or file.version
             self._check(file.version)

@@ -1,4 +1,4 @@
-"""Make sums of stored models: of those that a job names, or of a network and trees on its residuals."""
+"""Make sums of stored models, or of a network and the trees on its residuals."""
 
 import time
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ class TrainedSum:
     """A sum that a job made.
 
     Attributes:
-        content: Its file, see `core.scorers.sum`.
+        content: File of the sum, see `core.scorers.sum`.
         feature_names: Names of the features in column order.
-        history: Reports of what was trained for it; one of a sum of models that there were.
-        best_iteration: Iteration of what was trained, 1 where nothing was.
-        growth: How far trees came, where that is suspiciously near; else None.
-        fitted: The weights that were fitted and shrunk, None where they were not.
+        history: Reports of its training; a single one for a sum of stored models.
+        best_iteration: Best iteration of its training, 1 for a sum of stored models.
+        growth: Growth of trees that ended suspiciously early, else None.
+        fitted: Fitted and shrunk weights, or None.
     """
 
     content: bytes
@@ -45,12 +45,12 @@ class TrainedSum:
 
 
 def load_members(run: JobRun, job: BoostingJob) -> tuple[Member, ...]:
-    """Load the models that a job adds up, none where it trains something.
+    """Load the models of a sum, none for other trainings.
 
     Raises:
         NotFound: There is no such model.
-        ArtifactDamaged: The file of one is not the one that was stored.
-        InvalidInput: One is a sum itself, or they do not agree on a category.
+        ArtifactDamaged: The checksum of a file does not match.
+        InvalidInput: A model is a sum itself, or the models have different categories of a feature.
         ModelError: A file cannot be used.
     """
     scorer = job.training.scorer
@@ -90,10 +90,10 @@ def fit_sum(
     training: NamedDataset,
     validation: NamedDataset | None,
 ) -> TrainedSum:
-    """Add models up; their weights are fitted on the validation data unless the specification has them.
+    """Add models up; fit their weights on the validation data unless the specification has them.
 
     Raises:
-        InvalidInput: There is nothing to fit the weights on.
+        InvalidInput: There are no validation data to fit the weights on.
     """
     scorer, begun_at, fitted = spec.scorer, time.perf_counter(), None
     if isinstance(scorer, WeightedSum) and scorer.weights is None:
@@ -127,7 +127,7 @@ def fit_sum(
 
 
 def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
-    """Return the sum of a model and of the trees that were trained from its scores on."""
+    """Return the sum of a model and of the trees that were trained on its scores."""
     trees = Member("trees on its residuals", trained.content, trained.feature_names, 1.0)
     added = _sum_of([replace(base, weight=1.0), trees])
     return TrainedSum(

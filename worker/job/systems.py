@@ -29,9 +29,9 @@ class LoadedModel:
     """A model to score with.
 
     Attributes:
-        scorer: What scores.
-        feature_names: Its features in their order, by the names that its dataset gave them.
-        reference: Its name and version.
+        scorer: Scoring model.
+        feature_names: Names of its features in column order, as in its training data.
+        reference: Name and version.
     """
 
     scorer: ScoringModel
@@ -40,7 +40,7 @@ class LoadedModel:
 
     @property
     def used_features(self) -> tuple[str, ...]:
-        """Return the names of the features that decide scores."""
+        """Return the names of the features that change scores."""
         return tuple(self.feature_names[column] for column in self.scorer.used_features)
 
     @property
@@ -76,8 +76,8 @@ def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, thr
     except ScoreNotFinite as error:
         query = int(np.searchsorted(dataset.query_boundaries, error.row, side="right")) - 1
         document = str(dataset.document_ids[error.row])
-        named = f"document {document!r} of query {str(dataset.query_ids[query])!r}"
-        raise error.of(reference, named) from error
+        place = f"document {document!r} of query {str(dataset.query_ids[query])!r}"
+        raise error.of(reference, place) from error
 
 
 def heal_models(store: Store, content: bytes) -> list[str]:
@@ -92,7 +92,7 @@ def heal_models(store: Store, content: bytes) -> list[str]:
             store.verified.read_bytes(key, sha256)
         except ArtifactDamaged:
             store.artifacts.write_bytes(key, content)
-            store.verified.read_bytes(key, sha256)  # which takes the damage off the record
+            store.verified.read_bytes(key, sha256)  # clears the record of the damage
             healed.append(model.id)
     return healed
 
@@ -102,7 +102,7 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
 
     Raises:
         NotFound: There is no such model.
-        ArtifactDamaged: Its file is not the one that was stored.
+        ArtifactDamaged: The checksum of its file does not match.
         ModelError: Its file cannot be used.
     """
     with store.read() as tx:
@@ -119,11 +119,11 @@ class Ranked:
     """The scores of a system on a dataset.
 
     Attributes:
-        dataset: The queries, with the features that the model uses.
-        judgments: What the scores are measured by: the dataset, or its documents and those that the ranking
-            retrieved.
-        scores: (n_documents,) by the judgments; NaN where a document was not retrieved.
-        findings: What to know of the system on this dataset.
+        dataset: Queries, with the features that the model uses.
+        judgments: Judgments that the scores are measured by: the dataset, or its documents and those that the
+            ranking retrieved.
+        scores: (n_documents,) in the order of the judgments; NaN for a document that was not retrieved.
+        findings: Findings on the system for this dataset.
     """
 
     dataset: RankingDataset
@@ -133,7 +133,7 @@ class Ranked:
 
     @property
     def findings_json(self) -> list[Values] | None:
-        """Return the findings as they are stored, None where there are none."""
+        """Return the stored form of the findings, None where there are none."""
         return [finding.as_json() for finding in self.findings] or None
 
 

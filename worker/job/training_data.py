@@ -1,4 +1,4 @@
-"""Datasets and labels that a training job reads."""
+"""Load the datasets and labels of a training job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,9 +46,9 @@ def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -
     """Return a dataset with the label map of a job applied.
 
     Args:
-        measures: What measures it, and the labels to replace.
-        dataset: The dataset as it was judged.
-        loss: What trains on it, or None.
+        measures: Metrics, and the label map.
+        dataset: Dataset with its stored labels.
+        loss: Loss that trains on it, or None.
 
     Raises:
         InvalidInput: Loss or metrics cannot use the labels.
@@ -60,11 +60,11 @@ def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -
 
 @dataclass(frozen=True)
 class BaseModel:
-    """A model that a training goes on from.
+    """A model that a training continues.
 
     Attributes:
-        member: The model, with its file.
-        categories: The values of the features that are categories, by feature.
+        member: Model, with its file.
+        categories: Values of categorical features by name.
     """
 
     member: Member
@@ -72,21 +72,21 @@ class BaseModel:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return its features, by the names that its dataset gave them."""
+        """Return the names of its features, as in its training data."""
         return self.member.feature_names
 
     @property
     def is_forest(self) -> bool:
-        """Return whether trees can be put behind its own; other models become a part of a sum."""
+        """Return whether trees can be appended to it; other models become a part of a sum."""
         return isinstance(self.member.model, TreeModel)
 
 
 def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
-    """Load the model that a job goes on from, or None.
+    """Load the model that a job continues, or None.
 
     Raises:
         NotFound: There is no such model.
-        ArtifactDamaged: Its text is not the one that was stored.
+        ArtifactDamaged: The checksum of its file does not match.
     """
     if job.init_model is None:
         return None
@@ -105,14 +105,13 @@ class TrainingData:
     """The datasets of one training job.
 
     Attributes:
-        training: What the model learns from.
-        validation: What picks its best iteration, if anything.
-        test: What it is measured on in the end, if anything.
-        base: The model that the training goes on from, if any.
-        folds: The fold of each query to learn from, where each fold is held out once; there is no
-            `validation` then.
-        members: The models that the job adds up, if it does.
-        teacher_findings: What to know of the model that gave the training labels, where one did.
+        training: Training data.
+        validation: Data that select the best iteration, or None.
+        test: Test data, or None.
+        base: Model that the training continues, or None.
+        folds: Fold of each training query in a cross-validation, which has no `validation`.
+        members: Models of a sum, empty for other trainings.
+        teacher_findings: Findings on the model that gave the training labels, if any.
     """
 
     training: NamedDataset
@@ -127,17 +126,17 @@ class TrainingData:
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
         """Load and split the datasets of a job, with mapped labels.
 
-        Parts are held out by the labels as they were judged: another map of labels parts alike.
+        Parts are held out by the stored labels, so that the label map does not change them.
 
         Raises:
-            InvalidInput: The job chooses features that there are not, or categories that cannot be, parts
-                cannot be held out, or loss or metrics cannot use the labels.
+            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, or
+                loss or metrics cannot use the labels.
         """
         spec = job.training
 
         def loaded(dataset_id: str) -> NamedDataset:
-            found = load_dataset(run.store, run.caches, dataset_id)
-            return found.as_selection() if job.distribution is not None else found
+            dataset = load_dataset(run.store, run.caches, dataset_id)
+            return dataset.as_selection() if job.distribution is not None else dataset
 
         whole = loaded(job.dataset_id)
         training = _chosen(whole, job)
@@ -166,7 +165,7 @@ class TrainingData:
         def judged(part: NamedDataset, loss: Loss | None, measures: Measures = job.measures) -> NamedDataset:
             return part.judged(judged_for(measures, part.dataset, loss))
 
-        # Labels of a teacher are none of those that the map replaces.
+        # The label map does not apply to the labels of a teacher.
         given = replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         return cls(
             judged(training, spec.loss if spec.learns else None, given),
@@ -181,7 +180,7 @@ class TrainingData:
     def require_features(self) -> None:
         """Refuse a validation or test dataset that lacks most features.
 
-        Which features a model uses is known when it is trained. Until then, all are counted that vary.
+        The features that a model uses are known after its training. Until then, all that vary are counted.
 
         Raises:
             FeaturesAbsent: It lacks more than half of them.
@@ -233,10 +232,10 @@ class TrainingData:
         return replace(self, training=training, validation=validation, folds=None)
 
     def start(self, threads: int) -> Checkpoint | None:
-        """Return where the training begins, None where that is without a tree.
+        """Return the initial state of the training, None where it starts without trees.
 
         Raises:
-            InvalidInput: The model to go on from cannot be gone on from.
+            InvalidInput: The training cannot continue the model.
         """
         if self.base is None:
             return None
@@ -290,18 +289,18 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
         loaded.require_features()
     data = loaded.fitted()
     if job.distribution is not None:
-        return loaded, data  # each rank's shard is checked where it is to be
+        return loaded, data  # each rank checks the memory of its shard
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
-    # Each document of a fold is in the bins of all folds as well.
+    # The bins of a cross-validation hold the documents of all folds.
     need = memory_need(job.training, training, training if data.folds else validation)
     run.bounds.require_memory(need.total, f"This training takes about {need}")
     return loaded, data
 
 
 def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
-    """Return the training data with the features and categories of the model to go on from."""
-    there, wanted = training.dataset.feature_names, base.feature_names
-    lacking, added = sorted(set(wanted) - set(there)), sorted(set(there) - set(wanted))
+    """Return the training data with the features and categories of the model to continue."""
+    names, expected = training.dataset.feature_names, base.feature_names
+    lacking, added = sorted(set(expected) - set(names)), sorted(set(names) - set(expected))
     if lacking:
         raise InvalidInput.at(
             "/init_model", f"the training data lack features of {name}: {first_names(lacking)}"
@@ -312,7 +311,7 @@ def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDatas
             f"{name} does not have features of the training data: {first_names(added)};"
             ' list them in "features": {"leave_out": […]}',
         )
-    return training.fitted(wanted, base.categories)
+    return training.fitted(expected, base.categories)
 
 
 def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:

@@ -12,7 +12,7 @@ from worker.job.reporter import Reporter, Values
 
 
 class KeepsSnapshots(Protocol):
-    """Where a training is stored, so that it can go on later."""
+    """Storage of checkpoints, with which a training can be resumed."""
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""
@@ -26,8 +26,8 @@ class TrainingWatch:
 
     Args:
         reporter: Reporter of the job.
-        checkpoints: Where it goes on when it is interrupted; None where it starts again.
-        after_first: What can wait until the training is seen to have begun.
+        checkpoints: Storage of its checkpoints; None where an interrupted training restarts.
+        after_first: Work deferred until the first iteration is reported.
     """
 
     phase = "training"
@@ -53,17 +53,17 @@ class TrainingWatch:
         """Report an iteration, and store a checkpoint where one is due."""
         self._snapshot = snapshot
         with self.kept_on_stopping():
-            self._tell(report)
+            self._report(report)
         if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
 
     def on_batch(self, done: int, total: int) -> None:
-        """Report the batches of an epoch under way, done and in all."""
+        """Report the completed batches of the current epoch, and those in all."""
         with self.kept_on_stopping():
             self._reporter.report(progress={**self._progress, "batch": done, "batches": total})
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
-        """Return the iterations of the job done, and those in all."""
+        """Return the completed iterations of the job, and those in all."""
         return report.iteration, report.total
 
     def metrics(self, report: IterationReport) -> Values:
@@ -71,7 +71,7 @@ class TrainingWatch:
         return means(report)
 
     def curves(self, report: IterationReport) -> Values:
-        """Return the learning curves' values at the iteration by data, none where it is not measured."""
+        """Return the learning curves' values at the iteration by data, empty where it is not measured."""
         return {name: dict(metrics) for name, metrics in report.values.items()}
 
     @contextmanager
@@ -84,7 +84,7 @@ class TrainingWatch:
                 self._checkpoints.keep(self._snapshot)
             raise
 
-    def _tell(self, report: IterationReport) -> None:
+    def _report(self, report: IterationReport) -> None:
         self._reporter.counters.count_iteration()
         values = self.curves(report)
         iteration, total = self.counts(report)
@@ -120,7 +120,7 @@ class TrainingWatch:
         return {part: round(spent / iterations, 3) for part, spent in total.items()}
 
     def _eta_seconds(self, report: IterationReport) -> float | None:
-        # The first iteration also prepares the data, so it says nothing about those to come.
+        # Leave out the first iteration, which also prepares the data.
         if self._first is None or report.iteration == self._first:
             return None
         per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - self._first)

@@ -1,4 +1,4 @@
-"""Compile missing kernels before a worker forks its lanes, and tell how far that is."""
+"""Compile missing kernels before a worker forks its lanes, and report the progress."""
 
 import os
 import socket
@@ -21,12 +21,10 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFlag) -> None:
-    """Compile the kernels that the cache lacks, in processes that give their memory back.
+    """Compile the kernels that the cache lacks, in processes that end afterwards and free their memory.
 
-    Nothing is compiled where the settings leave it to the jobs.
-
-    Meanwhile the log, the health files and the database tell how far it is. The database has no connection
-    while lanes are forked.
+    Nothing is compiled where the settings leave it to the jobs. The log, the health files and the database
+    show the progress. The database has no connection while lanes are forked.
 
     Raises:
         KernelsNotReady: A kernel cannot be compiled.
@@ -42,11 +40,11 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
 
 
 class CompilationReport:
-    """Tells of the progress, each reader as often as it needs.
+    """Progress of the compilation in the log, the health files and the database.
 
     Args:
-        settings: The worker's settings.
-        lanes: The lanes that will be ready then.
+        settings: Settings of the worker.
+        lanes: Lanes that wait for the compilation.
     """
 
     def __init__(self, settings: WorkerSettings, lanes: Collection[str]) -> None:
@@ -55,7 +53,7 @@ class CompilationReport:
         self._logged_at = self._reported_at = -_LOG_SECONDS
 
     def __call__(self, progress: Progress) -> None:
-        """Log the progress, and report it where it can be asked for."""
+        """Log the progress, and write it to the health files and the database."""
         now = time.monotonic()
         if now - self._logged_at >= _LOG_SECONDS:
             self._logged_at = now
@@ -68,7 +66,7 @@ class CompilationReport:
             self._store(progress)
 
     def leave(self) -> None:
-        """Take the workers back that are about to report themselves."""
+        """Remove the entries of the lanes, which report themselves from now on."""
         self._store(None)
 
     def _store(self, progress: Progress | None) -> None:

@@ -1,4 +1,4 @@
-"""Lead experiments on: queue the trainings that they need, and the report when these have ended."""
+"""Advance experiments: queue the trainings that they need, and the report when these have ended."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ from core.store.repositories.projects import Labels
 from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
 
-# So many trainings of an experiment wait or run at a time; more would only lengthen the queue.
+# Most trainings of an experiment that are queued or run at a time; more would only lengthen the queue.
 MOST_ACTIVE = 32
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -30,7 +30,7 @@ Parts = Mapping[tuple[int, str, str], Dataset]
 
 
 def advance_all(store: Store) -> list[Job]:
-    """Lead all experiments on that have not ended; return the jobs that are queued now."""
+    """Advance all experiments that have not ended; return the queued jobs."""
     with store.read() as tx:
         active = tx.experiments.active()
     return [job for experiment_id in active for job in _advance_one(store, experiment_id)]
@@ -44,7 +44,7 @@ def _advance_one(store: Store, experiment_id: str) -> list[Job]:
         raise
     except RankeryError as error:
         _LOG.warning("experiment.failed", experiment_id=experiment_id, exc_info=True)
-        problem = {"title": "The experiment cannot go on", "detail": str(error)}
+        problem = {"title": "The experiment cannot continue", "detail": str(error)}
         with store.begin() as tx:
             experiment = tx.experiments.locked(experiment_id)
             tx.experiments.finish(experiment, ExperimentStatus.FAILED, problem=problem)
@@ -52,7 +52,7 @@ def _advance_one(store: Store, experiment_id: str) -> list[Job]:
 
 
 def advance(tx: Transaction, experiment_id: str) -> list[Job]:
-    """Queue whatever an experiment needs next; nothing where it waits for something.
+    """Queue the jobs that an experiment needs next; none while it waits for others.
 
     Raises:
         InvalidInput: The plan does not fit the datasets.
@@ -79,7 +79,7 @@ def advance(tx: Transaction, experiment_id: str) -> list[Job]:
 
 
 def _ready_datasets(tx: Transaction, experiment: Experiment) -> Parts | None:
-    """Return the datasets, None while one of them is being made."""
+    """Return the datasets, None while one of them is not ready."""
     rows = {
         (each["fold"], each["name"], each["part"]): tx.datasets.get(each["dataset_id"])
         for each in experiment.datasets
@@ -101,7 +101,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
         else list(planned.runs.values())
     )
     rows = _rows_of_runs(planned)
-    # Folds are of one size, so that one of them tells the time of all.
+    # Folds are of equal size, so that one of them is enough to measure the time.
     folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
     for fold in folds or [0]:
         for place, run in enumerate(runs):
@@ -122,12 +122,12 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
 
 
 def sharing_key(run: Run, parts: Mapping[str, Dataset]) -> str:
-    """Return the digest of what decides a model and of the contents that it is trained and measured on."""
+    """Return the digest of a training's specification and of the contents of its datasets."""
     return spec_digest(run.spec, {part: row.digest or row.id for part, row in sorted(parts.items())})
 
 
 def _rows_of_runs(planned: Plan) -> dict[str, str]:
-    """Return the first row of a table that each run belongs to."""
+    """Return the first row of a table by run."""
     rows: dict[str, str] = {}
     for cell in planned.cells:
         for digest in cell.runs:
@@ -160,7 +160,7 @@ def _training(
 
 
 def _model_name(experiment: Experiment) -> str:
-    """Return the name of the models of a paper, which each project has for itself."""
+    """Return the name of the models of a paper, which differs between projects."""
     return experiment.paper if experiment.project is None else f"{experiment.paper}.{experiment.project}"
 
 
@@ -187,18 +187,18 @@ def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
     return queued
 
 
-def _shared_job(tx: Transaction, wanted: TrainingState, project: str | None) -> str | None:
-    """Return a training of the same model that measures at least what is wanted, or None."""
-    spec = wanted.row.spec
-    for other in tx.experiments.shareable(wanted.row.sharing_key, project):
-        same_looks = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
-        if same_looks and set(spec["metrics"]) <= set(other.spec["metrics"]):
+def _shared_job(tx: Transaction, training: TrainingState, project: str | None) -> str | None:
+    """Return a training of the same model that measures at least the same metrics, or None."""
+    spec = training.row.spec
+    for other in tx.experiments.shareable(training.row.sharing_key, project):
+        same_diagnostics = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
+        if same_diagnostics and set(spec["metrics"]) <= set(other.spec["metrics"]):
             return other.job_id
     return None
 
 
 def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
-    """Queue the evaluations on the training data, which a training does not make itself."""
+    """Queue the evaluations on the training data, which trainings leave out."""
     queued = []
     for state in tx.experiments.trainings(experiment.id):
         row, training = state.row, state.job
@@ -223,11 +223,11 @@ def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
     return queued
 
 
-def _earlier_evaluation(tx: Transaction, wanted: TrainingState, project: str | None) -> str | None:
-    metrics = set(wanted.row.spec["metrics"])
-    for other in tx.experiments.shareable(wanted.row.sharing_key, project):
+def _earlier_evaluation(tx: Transaction, training: TrainingState, project: str | None) -> str | None:
+    metrics = set(training.row.spec["metrics"])
+    for other in tx.experiments.shareable(training.row.sharing_key, project):
         if (
-            other.job_id == wanted.row.job_id
+            other.job_id == training.row.job_id
             and other.evaluation_job_id
             and metrics <= set(other.spec["metrics"])
         ):

@@ -15,7 +15,7 @@ def configure_logging(settings: WorkerSettings) -> None:
     install_handler(settings.log_level, settings.log_format)
     # Celery warns root about pickle, which is never accepted here; containers do run as root.
     warnings.filterwarnings("ignore", category=SecurityWarning)
-    # They announce every step, task and message; a job's own lines say more.
+    # These libraries log every step, task and message.
     for name in (
         "aiobotocore",
         "alembic",

@@ -1,7 +1,7 @@
 """Accept only valid wake-up messages from the broker.
 
-Celery takes the form of a message for granted. One of another form would end the worker or block it, and come
-back when it has started again. So nothing but wake-ups as `core.store.WakeUps` sends them gets as far.
+Celery does not validate messages. A malformed one would end or block the worker, and be delivered again after
+its restart. So only wake-ups as `core.store.WakeUps` sends them are passed on to Celery.
 """
 
 import json
@@ -25,8 +25,8 @@ class QoS(redis.QoS):
         """Acknowledge a message.
 
         Raises:
-            ConnectionError: The broker is away. The message is under way no more: its place would stay taken,
-                and a lane that has one place would not even ask whether the broker is back.
+            ConnectionError: The broker is unavailable. The message is no longer counted as unacknowledged:
+                otherwise a lane with one prefetch slot would never poll the broker again.
         """
         try:
             super().ack(delivery_tag)  # type: ignore[no-untyped-call] # kombu has no types
@@ -43,7 +43,7 @@ class Channel(redis.Channel):
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call] # kombu has no types
-        except ValueError as error:  # what was in the queue is no JSON
+        except ValueError as error:  # the message is no JSON
             _LOG.warning("message.dropped", error=str(error))
             return None
 

@@ -1,4 +1,4 @@
-"""A pool process: forked from the worker, runs one job at a time."""
+"""Pool process, which is forked from the worker and runs one job at a time."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from worker.process.tasks import run_jobs
 from worker.settings import WorkerSettings
 
 _STOP_POLL_SECONDS = 0.1
-# On a machine that it shares with the API, a training leaves the processors to whoever waits for an answer.
+# On a machine shared with the API, requests have priority over trainings.
 _NICENESS = 10
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -27,10 +27,10 @@ class PoolProcess:
     """A pool process with its store and inherited stop flag.
 
     Args:
-        settings: The worker's settings.
+        settings: Settings of the worker.
         stop: Set when the worker shuts down.
-        worker: What jobs call this worker, followed by the pool process's own id.
-        lane: The jobs that it carries out.
+        worker: Worker name, to which the id of the pool process is added.
+        lane: Lane of the jobs.
     """
 
     def __init__(self, settings: WorkerSettings, stop: StopFlag, worker: str, lane: str) -> None:
@@ -45,8 +45,8 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        The kernels were compiled before the fork, and jobs load those that they use from the cache. What a
-        cache lacks that can only be read is compiled here and never in the parent: OpenMP does not survive a
+        The kernels were compiled before the fork, and jobs load those that they use from the cache. Kernels
+        that a read-only cache lacks are compiled here and never in the parent: OpenMP does not survive a
         fork.
         """
         die_with_parent(self._parent_pid)
@@ -60,16 +60,16 @@ class PoolProcess:
         _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:
-        """Run the waiting jobs; the body of the Celery task.
+        """Run the queued jobs; the body of the Celery task.
 
-        The job that a wake-up was sent for need not be the one whose turn it is.
+        The next job of the queue may be another one than the job that the wake-up was sent for.
         """
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
         run_jobs(self._store, self._settings, self._stop, self._process, self._kinds)
 
     def leave(self) -> None:
-        """Send what is recorded of the last jobs, when this process ends."""
+        """Send the spans of the last jobs when this process ends."""
         self._stop_tracing()
 
     @property
@@ -79,7 +79,7 @@ class PoolProcess:
 
 @contextmanager
 def _leaving_when(stop: StopFlag) -> Iterator[None]:
-    """Exit at once on shutdown while kernels are loaded, or compiled where they cannot be kept."""
+    """Exit immediately on shutdown while kernels are compiled."""
 
     def exit_if_set() -> None:
         if stop.is_set():

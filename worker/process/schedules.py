@@ -1,4 +1,4 @@
-"""Lead schedules on: queue the jobs that are due, and the promotions of what was trained."""
+"""Advance schedules: queue the jobs that are due, and the promotions of the trained models."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,12 +26,12 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None) -> list[Job]:
-    """Lead on all schedules that are due or have a run that has not ended; return the jobs queued now.
+    """Advance all schedules that are due or have a run that has not ended; return the queued jobs.
 
     Args:
-        store: The store.
-        most_active_jobs: The most jobs of a key that has no bound of its own.
-        now: The present moment, by the clock of this machine where left out.
+        store: Store.
+        most_active_jobs: Default of the most active jobs of a key.
+        now: Current time; None: that of this machine.
     """
     moment = now or utc_now()
     with store.read() as tx:
@@ -52,7 +52,7 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
         _LOG.warning("schedule.failed", schedule_id=schedule_id, exc_info=True)
         with suppress(NotFound), store.begin() as tx:  # it may be deleted by now
             _fail(tx, schedule_id, now, error)
-    except Exception:  # noqa: BLE001 - whatever it was, the other schedules and the sweep go on
+    except Exception:  # noqa: BLE001 - an error of one schedule must not stop the others and the sweep
         _LOG.exception("schedule.unexpected_error", schedule_id=schedule_id)
         with suppress(NotFound), store.begin() as tx:
             _break(tx, schedule_id, now)
@@ -62,13 +62,13 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
 def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
     """Follow the run of a schedule that has not ended, and begin another if one is due.
 
-    Run, job and promotion change in one transaction each time, under the lock of the schedule: whoever is
-    killed leaves a state from which the next sweep of any worker goes on.
+    Run, job and promotion change in one transaction, under the lock of the schedule. After a crash the next
+    sweep of any worker continues from the committed state.
 
     Raises:
-        InvalidInput: The job does not fit what there is now.
+        InvalidInput: The job does not fit the present datasets and models.
         JobQuotaExceeded: The key has too many jobs.
-        NotFound: The schedule, or something that it needs, is gone.
+        NotFound: The schedule, or a dataset or model that it needs, is gone.
         WrongState: The API key of the schedule was revoked or has expired.
     """
     schedule = tx.schedules.locked(schedule_id)
@@ -90,7 +90,7 @@ def _is_due(schedule: Schedule, now: datetime) -> bool:
 def _come_due(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun | None:
     """Record the run that is due and return it, None where it has been recorded or is skipped.
 
-    Due times that were missed have one run together, at the last of them.
+    Missed due times have one run together, at the last of them.
     """
     first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
     due_at = cron.latest(first, now)
@@ -133,8 +133,8 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
 
 
 def _labels(schedule: Schedule) -> Labels:
-    asked = schedule.job
-    return Labels(asked.get("name"), asked.get("notes"), asked.get("tags"), schedule.project)
+    request = schedule.job
+    return Labels(request.get("name"), request.get("notes"), request.get("tags"), schedule.project)
 
 
 def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
@@ -157,17 +157,17 @@ def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, 
             statistics,
             lambda reference: tx.models.resolve(reference).reference,
         )
-    # An alias means another version from time to time.
+    # An alias may point to another version by now.
     model = tx.models.resolve(schedule.job["model"])
     datasets = DriftJob.reference_datasets(
         schedule.job.get("dataset_id"), model.dataset_id, model.lineage, tx.datasets.exists
     )
-    named = {"model_id": model.id, "system": model.reference}
-    return DriftJob.from_json({**schedule.spec, **named, **datasets})
+    system = {"model_id": model.id, "system": model.reference}
+    return DriftJob.from_json({**schedule.spec, **system, **datasets})
 
 
 def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
-    """Begin a run that was asked for, or go on where its job stands now."""
+    """Start a requested run, or advance a started one by the state of its job."""
     if run.job_id is None:
         return _start(tx, schedule, run, most_active_jobs)
     job_id = run.promotion_job_id or run.job_id
@@ -207,7 +207,7 @@ def _conclude_training(
 def _promote(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, model: Model, alias: str, most_active_jobs: int
 ) -> list[Job]:
-    """Queue the job that moves the alias if its gate lets the model pass."""
+    """Queue the job that moves the alias if its gate admits the model."""
     reference = f"{model.name}@{alias}"
     row, gate = tx.aliases.find_locked(model.name, alias), tx.gates.find(model.name, alias)
     if gate is None:
@@ -247,7 +247,7 @@ def _reason(job: Job) -> str:
 
 @contextmanager
 def _as_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
-    """See what the API key of the schedule sees.
+    """Restrict the transaction to the objects that the API key of the schedule may read.
 
     Raises:
         WrongState: It was revoked or has expired.
@@ -268,17 +268,22 @@ def _end(
 ) -> None:
     tx.schedules.finish(run, status, detail)
     if status != RunStatus.SKIPPED:
-        told = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
+        fields = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
         made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
         kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
         tx.events.add(
-            kind, "schedule", schedule.id, {**told, **made}, project=schedule.project, key_id=schedule.key_id
+            kind,
+            "schedule",
+            schedule.id,
+            {**fields, **made},
+            project=schedule.project,
+            key_id=schedule.key_id,
         )
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 
 def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
-    """Record that a run met an unexpected error, and disable the schedule, which would meet it again."""
+    """Record the unexpected error of a run, and disable the schedule, which would fail again."""
     schedule = tx.schedules.locked(schedule_id)
     detail = (
         "An unexpected error ended it; the log of the worker has more. Correct the schedule and enable it."
@@ -293,7 +298,7 @@ def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
 
 
 def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError) -> None:
-    """Record that a run failed; whose key is gone is disabled."""
+    """Record that a run failed; disable a schedule whose API key has ended."""
     schedule = tx.schedules.locked(schedule_id)
     run = tx.schedules.active_run(schedule_id)
     if run is None and _is_due(schedule, now):

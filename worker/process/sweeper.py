@@ -1,6 +1,6 @@
-"""Sweeper: requeue the jobs of lost workers, lead experiments on, resend wake-ups, report liveness.
+"""Sweeper: requeue the jobs of lost workers, advance experiments, resend wake-ups, report liveness.
 
-A sweep also frees what was deleted, and what retention no longer keeps.
+A sweep also frees the artifacts of deleted and expired objects.
 """
 
 import math
@@ -22,13 +22,13 @@ from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
 
-# So many leases may go by before a worker that says nothing is taken to be gone.
+# Leases without a report after which a worker counts as gone.
 _SILENT_LEASES = 3
-# A living worker is heard of within so many heartbeats.
+# Heartbeats within which a live worker renews a lease.
 _WATCHED_HEARTBEATS = 2
 _EVENTS_SECONDS = 300.0  # between two searches for old events
 _EVENTS_AT_ONCE = 1_000
-# A sweep must not delay the heartbeats of this process by more.
+# Longest delay of this process's heartbeats by a sweep.
 _UPKEEP_SECONDS = 1.0
 _RETENTION_SECONDS = 3600.0
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -41,10 +41,10 @@ class Sweeper:
     would leave the child without it. For the same reason the store has connections only during a sweep.
 
     Args:
-        settings: The worker's settings.
-        worker: What jobs call this worker, before the id of a pool process.
-        lane: The jobs that it carries out.
-        clock: Returns seconds that never go back.
+        settings: Settings of the worker.
+        worker: Worker name, without the id of a pool process.
+        lane: Lane of the worker.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -68,22 +68,22 @@ class Sweeper:
         self._opened: Store | None = None
 
     def start(self, timer: Any) -> None:
-        """Sweep now and then regularly; called whenever the worker has connected to the broker."""
+        """Sweep immediately, then at intervals; called whenever the worker has connected to the broker."""
         self.sweep()
         timer.call_repeatedly(self._settings.sweep_seconds, self.sweep)
 
     def sweep(self) -> None:
-        """Sweep once. A failure is logged and left to the next sweep."""
+        """Sweep once; log a failure, which the next sweep repeats."""
         try:
             woken = self._settle()
-        except Exception as error:  # noqa: BLE001 - the next sweep tries again, whatever it was
+        except Exception as error:  # noqa: BLE001 - the next sweep tries again
             _LOG.exception("sweep.failed")
             self._health.write(WorkerHealth(f"the last sweep failed: {error}"))
             return
         self._health.write(WorkerHealth(READY))
         for job in woken:
             if not self._wake_ups.send(job.id, job.kind):
-                # The broker is away; all that waits is announced again when it is back.
+                # The broker is unavailable; the next sweep sends the wake-ups of all waiting jobs.
                 self._swept = False
                 return
 
@@ -102,9 +102,9 @@ class Sweeper:
 
     def _settle(self) -> list[Job]:
         now = utc_now()
-        # A new worker announces every waiting job: what was announced before may be lost with the broker.
+        # A new worker sends a wake-up for every waiting job: earlier ones may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
-        # The same one each time, for it keeps what it has made of every statement.
+        # Reused, because a store caches its compiled statements.
         store = self._opened = self._opened or Store.open(self._settings)
         try:
             with store.begin() as tx:
@@ -131,7 +131,7 @@ class Sweeper:
         return woken
 
     def _remove_events(self, store: Store, now: datetime) -> None:
-        """Remove old events, some at a time, now and then."""
+        """Remove old events, a batch at a time."""
         if time.monotonic() - self._removed_events_at < _EVENTS_SECONDS:
             return
         before = now - timedelta(days=self._settings.events_days)
@@ -141,7 +141,7 @@ class Sweeper:
             self._removed_events_at = time.monotonic()
 
     def _free(self, store: Store) -> None:
-        """Free some of what was deleted; a failure is left to the next sweep."""
+        """Free artifacts of deleted and expired objects; the next sweep repeats a failed one."""
         try:
             self._upkeep.run(store, _UPKEEP_SECONDS)
         except RankeryError:
@@ -166,7 +166,7 @@ class Sweeper:
         return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
     def _is_gone(self, job: Job) -> bool:
-        """Return whether a job's pool process has died, so that its lease need not expire."""
+        """Return whether a job's pool process has died, which ends its lease early."""
         worker, _, pid = (job.worker or "").rpartition("/")
         return worker == self._worker and not _is_alive(int(pid))
 

@@ -1,1 +1,1 @@
-"""One training on several processes: a driver, the ranks that it leads, and where they run."""
+"""Distributed trainings: a driver, its ranks, and their placement."""

@@ -21,10 +21,10 @@ def packed(array: npt.NDArray[Any] | None) -> dict[str, Any] | None:
 
 
 def unpacked(message: Mapping[str, Any] | None) -> Any:
-    """Return the array that `packed` was given, None for None."""
+    """Return the array of a message that `packed` returned, None for None."""
     if message is None:
         return None
-    # A copy, which can be written to and does not hold the message.
+    # A copy, which is writable and does not keep the message alive.
     return np.frombuffer(message["data"], message["dtype"]).reshape(message["shape"]).copy()
 
 
@@ -35,5 +35,5 @@ def packed_texts(texts: Texts) -> dict[str, Any]:
 
 
 def unpacked_texts(message: Mapping[str, Any]) -> Texts:
-    """Return the texts that `packed_texts` was given."""
+    """Return the texts of a message that `packed_texts` returned."""
     return Texts.of_buffers(unpacked(message["offsets"]), unpacked(message["data"]))

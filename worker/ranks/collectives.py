@@ -1,4 +1,4 @@
-"""LightGBM's exchange between ranks, carried by the connections of a training.
+"""LightGBM's collective operations between ranks, over the connections of a training.
 
 LightGBM calls two functions: one sums blocks and leaves each rank its own (`reduce-scatter`), one gathers the
 blocks of all ranks (`allgather`). See `LGBM_NetworkInitWithFunctions`. All sums here are of numbers on a
@@ -17,7 +17,7 @@ from lightgbm import basic
 from core.training.stopwatch import EXCHANGE, Stopwatch
 from core.types import Float64Array
 
-# By rank: what is sent to each of the others, and what came back from it.
+# Takes the bytes for each other rank, and returns the bytes from each of them.
 Swap = Callable[[Mapping[int, bytes]], Mapping[int, bytes]]
 
 _LIBRARY: Any = basic
@@ -33,13 +33,13 @@ _ALLGATHER = ctypes.CFUNCTYPE(None, _BYTES, _SIZE, _SIZES, _SIZES, ctypes.c_int,
 
 @dataclass
 class Traffic:
-    """What the exchange of a rank has cost so far.
+    """Traffic of a rank so far.
 
     Attributes:
-        sent_bytes: Bytes sent, those of connections themselves not counted.
-        summed_bytes: Those of them that were blocks of histograms.
-        rounds: Exchanges with all others.
-        waiting_seconds: Time from the beginning of an exchange to its end.
+        sent_bytes: Bytes sent, without the overhead of the connections.
+        summed_bytes: Bytes of histograms among them.
+        rounds: Number of exchanges with all other ranks.
+        waiting_seconds: Time within exchanges.
     """
 
     sent_bytes: int = 0
@@ -49,19 +49,18 @@ class Traffic:
 
 
 class Collectives:
-    """The exchange of one rank with the others.
+    """Collective operations of one rank.
 
-    LightGBM keeps the functions for the thread that `attach` was called in, so the booster lives there.
+    LightGBM registers the functions for the thread that calls `attach`, so the booster must run there.
 
     Args:
-        rank: Of this process.
-        n_ranks: In all.
-        swap: Sends bytes to every other rank and returns what they sent; it does not come back after a
-            failure.
+        rank: Rank of this process.
+        n_ranks: Number of ranks.
+        swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:
-        traffic: What it has cost.
-        stopwatch: Counts its time; may be exchanged for one that counts other parts as well.
+        traffic: Traffic so far.
+        stopwatch: Times the exchanges; may be replaced by one that times other parts as well.
     """
 
     def __init__(self, rank: int, n_ranks: int, swap: Swap) -> None:
@@ -71,7 +70,7 @@ class Collectives:
         self._others = [other for other in range(n_ranks) if other != rank]
         self.traffic = Traffic()
         self.stopwatch = Stopwatch()
-        # LightGBM holds the bare pointers.
+        # Kept alive here, since LightGBM holds bare pointers.
         self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALLGATHER(self._allgather)
 
     def attach(self) -> None:
@@ -85,8 +84,8 @@ class Collectives:
     def largest(self, values: Float64Array) -> Float64Array:
         """Return the largest of each value over all ranks."""
         own = values.tobytes()
-        found = self._exchange(dict.fromkeys(self._others, own))
-        parts = [np.frombuffer(part, np.float64) for part in found.values()]
+        received = self._exchange(dict.fromkeys(self._others, own))
+        parts = [np.frombuffer(part, np.float64) for part in received.values()]
         result: Float64Array = np.maximum.reduce([values, *parts])
         return result
 
@@ -105,11 +104,11 @@ class Collectives:
         reduce = _REDUCE(reducer[0])
         blocks = {other: ctypes.string_at(values + starts[other], sizes[other]) for other in self._others}
         own_size = sizes[self.rank]
-        own = ctypes.string_at(values + starts[self.rank], own_size)  # both may be the same memory
+        own = ctypes.string_at(values + starts[self.rank], own_size)  # `values` and `result` may overlap
         self.traffic.summed_bytes += sum(map(len, blocks.values()))
-        found = self._exchange(blocks)
+        received = self._exchange(blocks)
         ctypes.memmove(result, own, own_size)
-        for part in found.values():
+        for part in received.values():
             source = np.frombuffer(part, np.uint8)
             reduce(source.ctypes.data, result, type_size, own_size)
 
@@ -124,16 +123,16 @@ class Collectives:
         _result_size: int,
     ) -> None:
         own = ctypes.string_at(values, sizes[self.rank])
-        found = {self.rank: own, **self._exchange(dict.fromkeys(self._others, own))}
-        for rank, part in found.items():
+        received = {self.rank: own, **self._exchange(dict.fromkeys(self._others, own))}
+        for rank, part in received.items():
             ctypes.memmove(result + starts[rank], np.frombuffer(part, np.uint8).ctypes.data, sizes[rank])
 
     def _exchange(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
         began = time.perf_counter()
         with self.stopwatch.timing(EXCHANGE):
-            found = self._swap(blocks)
+            received = self._swap(blocks)
         traffic = self.traffic
         traffic.waiting_seconds += time.perf_counter() - began
         traffic.rounds += 1
         traffic.sent_bytes += sum(map(len, blocks.values()))
-        return found
+        return received

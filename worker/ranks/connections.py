@@ -1,4 +1,4 @@
-"""Connections between the processes of one training: Dask's TLS, each end proving which rank it is."""
+"""Connections between the processes of one training: Dask's TLS, and a proof of each end's rank."""
 
 import asyncio
 import concurrent.futures
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """The other end is no process of this training, or not the one that was expected."""
+    """The other end is not a process of this training, or not the expected rank."""
 
 
 class Connection:
@@ -44,7 +44,7 @@ class Connection:
 
     @property
     def peer_host(self) -> str:
-        """The address of the other end, without its port."""
+        """Address of the other end, without its port."""
         return self._comm.peer_address.rpartition("://")[2].rpartition(":")[0]
 
     async def send(self, message: Message) -> None:
@@ -65,16 +65,16 @@ class Connection:
         return message
 
     def abort(self) -> None:
-        """Close at once; to be called in the loop."""
+        """Close immediately; call in the event loop."""
         self._comm.abort()
 
 
 class Endpoint:
-    """All connections of one process, served by an event loop in a thread of its own.
+    """Connections of one process, served by an event loop in a separate thread.
 
     Args:
-        identity: The training.
-        rank: Which of its processes this is.
+        identity: Identity of the training.
+        rank: Rank of this process.
     """
 
     def __init__(self, identity: Identity, rank: int) -> None:
@@ -93,12 +93,12 @@ class Endpoint:
         on_connection: Callable[[Connection], Awaitable[None]],
         ports: Sequence[int] = ANY_PORT,
     ) -> str:
-        """Accept connections; returns the address to connect to.
+        """Accept connections; return the address to connect to.
 
         Args:
             host: Address of this machine at which the others reach it.
-            on_connection: Called in the loop with each connection whose other end has proved its rank.
-            ports: Tried one after the other; 0 is any that is free.
+            on_connection: Called in the event loop with each connection whose other end has proved its rank.
+            ports: Ports to try one after the other; 0 is any that is free.
 
         Raises:
             OSError: None of the ports is free.
@@ -130,7 +130,7 @@ class Endpoint:
 
         Raises:
             OSError: It cannot be reached.
-            Refused: Somebody else answers.
+            Refused: The other end is not that process.
         """
         arguments = self._security.get_connection_args("worker")
         comm = await connect(address, timeout=_CONNECT_SECONDS, deserialize=False, **arguments)
@@ -141,10 +141,10 @@ class Endpoint:
         return connection
 
     def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Do work in the loop and wait for it; to be called from other threads.
+        """Run a coroutine in the event loop and wait for it; call from other threads.
 
         Raises:
-            TimeoutError: It takes longer.
+            TimeoutError: It takes longer than `seconds`.
         """
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -154,11 +154,11 @@ class Endpoint:
             raise TimeoutError(f"no end after {seconds} s") from None
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do work in the loop without waiting for it."""
+        """Run a coroutine in the event loop without waiting for it."""
         asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def close(self) -> None:
-        """End all work and connections."""
+        """Cancel all coroutines and close all connections."""
 
         async def stop() -> None:
             if self._listener is not None:
@@ -177,22 +177,22 @@ class Endpoint:
         self.loop.close()
 
     async def _prove(self, comm: Comm) -> Connection:
-        """Show which rank this is, and see which one the other end is."""
+        """Prove the rank of this process, and verify that of the other end."""
         self._comms.append(comm)
         async with asyncio.timeout(_PROOF_SECONDS):
             nonce = new_nonce()
             await comm.write({"nonce": nonce})
-            asked = await comm.read()
-            proof = self._identity.proof(self._rank, asked["nonce"])
+            challenge = await comm.read()
+            proof = self._identity.proof(self._rank, challenge["nonce"])
             await comm.write({"rank": self._rank, "proof": proof})
-            shown = await comm.read()
-        if not self._identity.proves(shown["rank"], nonce, shown["proof"]):
+            response = await comm.read()
+        if not self._identity.proves(response["rank"], nonce, response["proof"]):
             raise Refused("it does not know the secret of the training")
-        return Connection(comm, shown["rank"])
+        return Connection(comm, response["rank"])
 
 
 def _is_free(host: str, port: int) -> bool:
-    """Tell whether a port can be listened at; 0 always can."""
+    """Return whether a port is free; 0 always is."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host.strip("[]"), port), family=family).close()

@@ -1,6 +1,6 @@
-"""Ranks as processes of a Dask worker, which starts them, watches them and kills them.
+"""Ranks as processes of a Dask worker, which starts, watches and kills them.
 
-All of it happens in the event loop of the Dask worker. A rank takes no thread of its pool, so that two
+The plugin runs in the event loop of the Dask worker. A rank takes no thread of the worker's pool, so that two
 trainings on the same Dask workers never wait for each other, nor for files that are read there.
 """
 
@@ -20,21 +20,21 @@ from worker.ranks.local_placement import RankSubprocess
 if TYPE_CHECKING:
     from distributed import Worker
 
-TOPIC = "rankery-ranks"  # of the Dask events that tell of ranks that have ended
+TOPIC = "rankery-ranks"  # of the Dask events about ended ranks
 _PLUGIN = "rankery-ranks"
 _PACKAGES = ("rankery-server", "lightgbm", "numpy")
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _END_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
 class HostReport:
-    """What a Dask worker tells of itself.
+    """State of a Dask worker.
 
     Attributes:
-        host: Address of its machine, at which other ranks reach the ranks that it starts.
-        n_ranks: Ranks that it runs now.
-        packages: Versions of the packages that decide the bytes of a model.
+        host: Address of its machine, at which other ranks reach its ranks.
+        n_ranks: Number of its running ranks.
+        packages: Versions of the packages on which the bytes of a model depend.
     """
 
     host: str
@@ -43,7 +43,7 @@ class HostReport:
 
 
 async def describe_host(dask_worker: "Worker") -> HostReport:
-    """Report what a driver must know before it starts ranks here; runs on a Dask worker."""
+    """Return the state of this Dask worker for a driver; runs on a Dask worker."""
     host = await _rank_host(dask_worker)
     return HostReport(get_address_host(dask_worker.address), len(host.ranks), packages())
 
@@ -52,10 +52,10 @@ async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") ->
     """Start a rank; runs on a Dask worker.
 
     Args:
-        key: A key of Dask with a value on this worker. The rank is killed when the value is gone: when the
-            driver's client releases it, or is lost by the scheduler.
-        invitation: The rank's. It is no dictionary, since Dask logs the arguments of a call that fails.
-        dask_worker: Where it runs.
+        key: Dask key of a value on this worker. The rank is killed when the value is deleted: when the
+            driver's client releases it or loses its connection.
+        invitation: Parameters of the rank; no dictionary, since Dask logs the arguments of failed calls.
+        dask_worker: Dask worker that runs this function.
 
     Raises:
         OSError: The process cannot be started.
@@ -65,13 +65,13 @@ async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") ->
 
 
 async def end_rank(key: str, dask_worker: "Worker") -> None:
-    """Kill a rank and wait until its process has gone; runs on a Dask worker."""
+    """Kill a rank and wait until its process has ended; runs on a Dask worker."""
     host = await _rank_host(dask_worker)
     await host.end(key)
 
 
 class RankHost(WorkerPlugin):
-    """The ranks of a Dask worker. They end with it: when it closes, and by the kernel when it is killed."""
+    """Ranks of a Dask worker. They end when it closes; the kernel kills them when it is killed."""
 
     name = _PLUGIN
 
@@ -79,7 +79,7 @@ class RankHost(WorkerPlugin):
         self.ranks: dict[str, RankSubprocess] = {}
 
     def setup(self, worker: "Worker") -> None:
-        """Begin to watch."""
+        """Start to watch the ranks."""
         self._worker = worker
         self._watching = asyncio.create_task(self._watch())
 
@@ -93,15 +93,15 @@ class RankHost(WorkerPlugin):
         self.ranks[key] = RankSubprocess(invitation)
 
     async def end(self, key: str) -> None:
-        """Kill a rank, whatever it does, and wait until it has gone."""
+        """Kill a rank and wait until it has ended."""
         rank = self.ranks.pop(key, None)
         if rank is not None:
             await asyncio.wait_for(asyncio.to_thread(rank.end), _END_SECONDS)
 
     async def _watch(self) -> None:
-        """Report ranks that have ended, and kill those that nobody wants any more."""
+        """Report ended ranks, and kill those whose key was released."""
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             for key, rank in list(self.ranks.items()):
                 if rank.has_ended():
                     del self.ranks[key]
@@ -118,15 +118,15 @@ class RankHost(WorkerPlugin):
 @cache
 def packages() -> dict[str, str]:
     """Return the versions of the packages on which the bytes of a model depend."""
-    found = {}
+    versions = {}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 async def _rank_host(dask_worker: "Worker") -> RankHost:
-    """Return the plugin of a Dask worker; the first driver that comes adds it."""
+    """Return the plugin of a Dask worker, which the first driver adds."""
     if _PLUGIN not in dask_worker.plugins:
         await dask_worker.plugin_add(RankHost(), name=_PLUGIN, catch_errors=False)
     return cast("RankHost", dask_worker.plugins[_PLUGIN])

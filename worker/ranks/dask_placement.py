@@ -1,9 +1,9 @@
 """Ranks as processes of Dask workers, at most one of a training on each.
 
-Ranks are no tasks of Dask: those of two trainings, each waiting for threads that the other holds, would
-never begin. `Client.run` starts them beside all tasks; see `worker.ranks.dask_host`. For each rank the client
-holds the future of a value on its Dask worker. The scheduler deletes the value when the client releases the
-future or is gone, and then the Dask worker kills the rank.
+Ranks are no Dask tasks: two trainings that wait for each other's threads would deadlock. `Client.run` starts
+them outside of the task queue; see `worker.ranks.dask_host`. For each rank the client holds the future of a
+value on its Dask worker. The scheduler deletes the value when the client releases the future or disconnects,
+and then the Dask worker kills the rank.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROOM_SECONDS = 10.0  # for Dask workers to join that start, or start again
+ROOM_SECONDS = 10.0  # timeout of starting Dask workers to join
 _ANSWER_SECONDS = 3.0
-_HURRIED_SECONDS = 0.5  # to answer a call, once another call of the same placement had no answer
+_HURRIED_SECONDS = 0.5  # timeout of a call after another one has timed out
 _PAUSE_SECONDS = 0.5
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -41,8 +41,8 @@ class _Host:
     """A Dask worker that can run a rank.
 
     Attributes:
-        address: Dask's name for it.
-        report: What it tells of itself.
+        address: Dask address.
+        report: State that it reported.
     """
 
     address: str
@@ -50,11 +50,11 @@ class _Host:
 
 
 class DaskPlacement:
-    """Starts ranks on the workers of a Dask cluster.
+    """Start ranks on the workers of a Dask cluster.
 
     Args:
-        client: The cluster's, open until the placement is closed.
-        room_seconds: How long to wait for enough Dask workers.
+        client: Client of the cluster, open until the placement is closed.
+        room_seconds: Timeout of waiting for enough Dask workers.
         driver_ports: Ports at which ranks may reach the driver.
     """
 
@@ -70,11 +70,11 @@ class DaskPlacement:
         self._hosts: list[_Host] = []
         self._ranks: dict[str, DaskRank] = {}
         self._answer_seconds = _ANSWER_SECONDS
-        # The address that reaches the scheduler is one that the machines of the cluster reach.
+        # The machines of the cluster reach the local address of the connection to the scheduler.
         self.driver_host = _bracketed(_local_host(client))
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return how many Dask workers can each run a rank; those with the fewest ranks are taken first.
+        """Return how many Dask workers can each run a rank; prefer those with the fewest ranks.
 
         Raises:
             ClusterUnavailable: There are too few after ten seconds, or the scheduler is lost.
@@ -82,7 +82,7 @@ class DaskPlacement:
         deadline = time.monotonic() + self._room_seconds
         while True:
             check()
-            hosts, refusals = self._look_for_hosts()
+            hosts, refusals = self._query_hosts()
             if len(hosts) >= at_least:
                 break
             if time.monotonic() > deadline:
@@ -93,7 +93,7 @@ class DaskPlacement:
                 )
             time.sleep(_PAUSE_SECONDS)
         self._hosts = sorted(hosts, key=lambda host: (host.report.n_ranks, host.address))[:at_most]
-        self._client.subscribe_topic(TOPIC, self._on_event)  # anew: the connection may be another one
+        self._client.subscribe_topic(TOPIC, self._on_event)  # again, since the client may have reconnected
         self._answer_seconds = _ANSWER_SECONDS
         return len(self._hosts)
 
@@ -116,24 +116,24 @@ class DaskPlacement:
         return started
 
     def close(self) -> None:
-        """Take no more events."""
+        """Unsubscribe from the events."""
         if self._client.status == "running":
             self._client.unsubscribe_topic(TOPIC)
 
     def ask_to_end(self, address: str, key: str) -> None:
-        """Have a Dask worker kill a rank; tolerate that it is gone, and the rank with it."""
+        """Let a Dask worker kill a rank; ignore a worker that is lost, since its ranks end with it."""
         if self._client.status != "running":
-            return  # a Dask worker that has lost the scheduler, or our client, kills its ranks
+            return  # a Dask worker kills its ranks when it loses the scheduler or this client
         try:
             self._call(self._run(address, end_rank, key))
         except TimeoutError:
             self._answer_seconds = _HURRIED_SECONDS
             _log.warning("rank.end_unanswered", dask_worker=address)
-        except Exception as error:  # noqa: BLE001 - of the Dask worker, or of the way to it
+        except Exception as error:  # noqa: BLE001 - an error of the Dask worker or of the connection
             _log.info("rank.end_failed", dask_worker=address, reason=str(error))
 
-    def _look_for_hosts(self) -> tuple[list[_Host], list[str]]:
-        """Ask all Dask workers; return those that can run a rank, and why others cannot.
+    def _query_hosts(self) -> tuple[list[_Host], list[str]]:
+        """Query all Dask workers; return those that can run a rank, and the reasons why others cannot.
 
         Raises:
             ClusterUnavailable: The scheduler is lost.
@@ -155,8 +155,8 @@ class DaskPlacement:
     async def _workers(self) -> Iterable[str]:
         if self._client.scheduler is None:
             raise ConnectionError("the client has been closed")
-        found: dict[str, int] = await self._client.scheduler.ncores()
-        return found
+        cores: dict[str, int] = await self._client.scheduler.ncores()
+        return cores
 
     async def _descriptions(self, addresses: Sequence[str]) -> list[Any]:
         calls = (asyncio.wait_for(self._run(each, describe_host), _ANSWER_SECONDS) for each in addresses)
@@ -174,10 +174,10 @@ class DaskPlacement:
         return answers[address]
 
     def _call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Do work in the client's event loop.
+        """Run a coroutine in the client's event loop.
 
         Raises:
-            TimeoutError: It takes too long.
+            TimeoutError: It takes longer than `seconds`.
         """
 
         async def timed() -> T:
@@ -187,7 +187,7 @@ class DaskPlacement:
         return result
 
     def _on_event(self, event: tuple[float, dict[str, Any]]) -> None:
-        """Note a rank that has ended by itself; ranks of other trainings are told here as well."""
+        """Mark a rank as ended; the events include ranks of other trainings."""
         rank = self._ranks.get(event[1]["key"])
         if rank is not None:
             rank.note_end()
@@ -197,9 +197,9 @@ class DaskRank:
     """A rank on a Dask worker.
 
     Args:
-        placement: What has started it.
-        address: Dask's name of the worker.
-        key: The key of the value that keeps it alive.
+        placement: Placement that started it.
+        address: Dask address of the worker.
+        key: Dask key of the value that keeps it alive.
     """
 
     def __init__(self, placement: DaskPlacement, address: str, key: str) -> None:
@@ -210,19 +210,19 @@ class DaskRank:
         self._ended = threading.Event()
 
     def hold(self, future: "Future[Any]") -> None:
-        """Hold the future without which the rank is killed."""
+        """Hold the future whose release kills the rank."""
         self._future = future
 
     def note_end(self) -> None:
-        """Take note that the process has ended."""
+        """Mark the process as ended."""
         self._ended.set()
 
     def has_ended(self) -> bool:
-        """Tell whether the process has ended, or is lost with its Dask worker or the scheduler."""
+        """Return whether the process has ended, or is lost with its Dask worker or the scheduler."""
         return self._ended.is_set() or (self._future is not None and self._future.status != "finished")
 
     def end(self) -> None:
-        """Kill the process and wait until it has gone, as far as its Dask worker answers."""
+        """Kill the process and wait until it has ended, unless its Dask worker does not answer."""
         if not self.has_ended():
             self._placement.ask_to_end(self._address, self._key)
         self._ended.set()
@@ -233,15 +233,15 @@ class DaskRank:
 
 
 def _refusal(answer: Any) -> str | None:
-    """Return why a Dask worker can run no rank, None where it can."""
+    """Return the reason why a Dask worker cannot run a rank, None where it can."""
     if isinstance(answer, TimeoutError):
         return "does not answer"
     if isinstance(answer, BaseException):
         return f"cannot: {str(answer) or type(answer).__name__}"
-    for name, wanted in packages().items():
-        found = answer.packages.get(name)
-        if found != wanted:
-            return f"has {name} {found or 'not at all'} and the driver {wanted}"
+    for name, required in packages().items():
+        installed = answer.packages.get(name)
+        if installed != required:
+            return f"has {name} {installed or 'not at all'} and the driver {required}"
     return None
 
 
@@ -259,5 +259,5 @@ def _local_host(client: "Client") -> str:
 
 
 def _bracketed(host: str) -> str:
-    """Return a host as it stands before a port."""
+    """Return a host in the form that precedes a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

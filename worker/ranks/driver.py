@@ -1,4 +1,4 @@
-"""A training on several ranks, led by the job that owns its lease, its checkpoints and its decisions."""
+"""Driver of a training on several ranks, which runs in the process that holds the job's lease."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,22 +24,22 @@ from worker.ranks.placement import Placement
 from worker.ranks.sharing import Sharing
 from worker.ranks.team import RankLost, Team
 
-_MOST_LOSSES = 3  # one after the other, without a tree between them
+_MOST_LOSSES = 3  # consecutive losses, without a tree between them
 _MEASURED = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
 _log = structlog.stdlib.get_logger(__name__)
 
 
 class DistributedTraining:
-    """Leads the ranks of one training; starts them anew from the last checkpoint when one is lost.
+    """Drive the ranks of one training; restart them from the last checkpoint when one is lost.
 
     Args:
-        run: The job.
-        spec: What to train.
-        distribution: How many ranks, and their threads.
-        data: The datasets, with the features of the training data.
-        placement: Where ranks run.
-        watch: Told of each iteration.
-        start: Where the training goes on, None from its beginning.
+        run: Job.
+        spec: Specification of the training.
+        distribution: Number of ranks, and their threads.
+        data: Datasets, with the features of the training data.
+        placement: Starts the ranks.
+        watch: Reports each iteration.
+        start: Checkpoint to resume from, or None.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class DistributedTraining:
         self._watch = watch
         self._state = start
         self._restarts = 0
-        self._told = start.iteration if start else 0
+        self._reported_iteration = start.iteration if start else 0
 
     def train(self) -> TrainedRanker:
-        """Train, however many ranks are lost on the way.
+        """Train; restart lost ranks.
 
         Raises:
-            RanksLost: Ranks are lost again and again before another tree is grown.
-            ClusterUnavailable: Not enough can be started.
+            RanksLost: Ranks are lost repeatedly before another tree is grown.
+            ClusterUnavailable: Too few ranks can be started.
             InvalidInput: The specification does not fit the data.
             LimitReached: A rank needs more memory than it may take.
         """
@@ -80,8 +80,8 @@ class DistributedTraining:
                 with self._team() as team:
                     return self._trained(team)
             except RankLost as lost:
-                losses = 1 if self._told > grown else losses + 1
-                grown = self._told
+                losses = 1 if self._reported_iteration > grown else losses + 1
+                grown = self._reported_iteration
                 self._restarts += 1
                 _log.warning("rank.lost", why=str(lost), restarts=self._restarts)
                 if losses > _MOST_LOSSES:
@@ -89,15 +89,15 @@ class DistributedTraining:
 
     @contextmanager
     def _team(self) -> Iterator[Team]:
-        run, asked = self._run, self._distribution
+        run, distribution = self._run, self._distribution
         most_ranks = self._sharing.most_ranks()
         run.reporter.phase("starting ranks")
-        n_ranks = self._placement.room(asked.least_ranks, most_ranks, run.lease.check)
+        n_ranks = self._placement.room(distribution.least_ranks, most_ranks, run.lease.check)
         team = Team(
             self._placement,
             Identity.new(run.id, run.lease.token),
             n_ranks,
-            asked.threads_per_rank,
+            distribution.threads_per_rank,
             run.settings.rank_silence_seconds,
             run.lease.check,
         )
@@ -112,16 +112,16 @@ class DistributedTraining:
         leader = Leader(team, partial(self._until_grown, team))
         while not history.is_complete and (answers := leader.grow(measures=history.is_measured_next)):
             report = history.add(means(self._spec, answers), slowest(answers))
-            self._tell(team)
+            self._report_ranks(team)
             self._report(report, partial(self._snapshot, leader, history))
         return self._result(history, leader)
 
     def _report(self, report: IterationReport, snapshot: Callable[[], Checkpoint]) -> None:
-        """Report an iteration that has not been reported before ranks were lost."""
-        if report.iteration <= self._told:
+        """Report an iteration that was not reported before a loss of ranks."""
+        if report.iteration <= self._reported_iteration:
             self._run.lease.check()
             return
-        self._told = report.iteration
+        self._reported_iteration = report.iteration
         self._watch.on_iteration(report, snapshot)
 
     def _snapshot(self, leader: Leader, history: History) -> Checkpoint:
@@ -138,15 +138,15 @@ class DistributedTraining:
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 
     def _until_grown(self, team: Team) -> None:
-        """Let a worker that stops finish the tree, after which there is a checkpoint to keep."""
+        """Let a stopping worker finish the tree, so that it keeps a checkpoint of it."""
         try:
             self._watch_over(team)
         except WorkerStopping:
             return
 
     def _watch_over(self, team: Team) -> None:
-        """Show the ranks, and end the training where the job is interrupted or one takes too much memory."""
-        self._tell(team)
+        """Report the ranks, and check for interruptions and for ranks that exceed the memory limit."""
+        self._report_ranks(team)
         self._run.lease.check()
         limit = self._run.bounds.memory_bytes
         for member in team.members:
@@ -158,8 +158,8 @@ class DistributedTraining:
                     f" rank is {limit / 2**20:,.0f} MiB.",
                 )
 
-    def _tell(self, team: Team) -> None:
-        """Show the ranks on the job's page."""
+    def _report_ranks(self, team: Team) -> None:
+        """Add the state of the ranks to the progress of the job."""
         self._run.reporter.progress_details = {
             "ranks": [
                 {

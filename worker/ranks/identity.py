@@ -18,13 +18,13 @@ _NONCE_BYTES = 16
 
 @dataclass(frozen=True, repr=False)
 class Identity:
-    """What every process of one attempt at a training knows, and nobody else.
+    """Credentials shared by the processes of one attempt at a training.
 
     Attributes:
-        job_id: The job.
-        token: The fencing number of the claim.
+        job_id: Job.
+        token: Fencing token of the claim.
         secret: Key of the proofs, in hexadecimal digits.
-        certificate: Self-signed certificate of all its processes, PEM.
+        certificate: Self-signed certificate of all processes, PEM.
         key: Private key of the certificate, PEM.
     """
 
@@ -36,7 +36,7 @@ class Identity:
 
     @classmethod
     def new(cls, job_id: str, token: int) -> "Identity":
-        """Make a certificate and a secret; a certificate takes a tenth of a second.
+        """Generate a certificate and a secret; a certificate takes a tenth of a second.
 
         Raises:
             ExtraMissing: A package of the extra `distributed` is missing.
@@ -51,11 +51,11 @@ class Identity:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Identity":
-        """Read what `as_json` returned."""
+        """Return the identity of a message that `as_json` returned."""
         return cls(**values)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a process that is to belong to the training."""
+        """Return the JSON form for another process of the training."""
         return asdict(self)
 
     def security(self) -> "Security":
@@ -70,12 +70,12 @@ class Identity:
         )
 
     def proof(self, rank: int, nonce: bytes) -> bytes:
-        """Return what a rank answers to a nonce of the other end."""
+        """Return the proof of a rank for a nonce of the other end."""
         message = f"{self.job_id}\n{self.token}\n{rank}\n".encode() + nonce
         return hmac.digest(bytes.fromhex(self.secret), message, hashlib.sha256)
 
     def proves(self, rank: int, nonce: bytes, proof: bytes) -> bool:
-        """Tell whether an answer to our nonce is that of a rank of this training."""
+        """Return whether a proof is valid for a nonce of this end and a rank of this training."""
         return hmac.compare_digest(self.proof(rank, nonce), proof)
 
 

@@ -1,4 +1,4 @@
-"""What a rank is told when it is started."""
+"""Parameters of a rank's process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from worker.ranks.identity import Identity
 
 @dataclass(frozen=True)
 class Invitation:
-    """A rank's place in a training.
+    """Parameters of one rank.
 
     Attributes:
-        identity: The training, with its secret and its certificate.
-        rank: The number of the rank, from 0.
+        identity: Credentials of the training.
+        rank: Number of the rank, from 0.
         driver: Address of the driver.
-        host: Address of the rank's own machine at which the other ranks reach it.
+        host: Address of the rank's machine at which the other ranks reach it.
         threads: Threads of the rank.
         silence_seconds: Silence of the driver after which the rank ends.
     """
@@ -28,10 +28,10 @@ class Invitation:
     silence_seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for the standard input of the rank's process."""
+        """Return the JSON form for the standard input of the rank's process."""
         return {**vars(self), "identity": self.identity.as_json()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Invitation":
-        """Read what `as_json` returned."""
+        """Return the invitation of a message that `as_json` returned."""
         return cls(**{**values, "identity": Identity.from_json(values["identity"])})

@@ -1,4 +1,4 @@
-"""Growing trees with a team of ranks."""
+"""Grow trees with a team of ranks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ Answers = list[dict[str, Any]]
 
 
 class Leader:
-    """A booster whose parts are in ranks; see `core.training.growth.Ended`.
+    """A booster distributed over ranks; see `core.training.growth.Ended`.
 
     Args:
-        team: The ranks, which have begun.
-        on_wait: Called while a tree grows; what it raises ends the training.
+        team: Started ranks.
+        on_wait: Called while a tree grows; may raise to end the training.
 
     Attributes:
-        is_exhausted: Whether nothing has gained anything at last.
+        is_exhausted: Whether the last tree had no split with a gain.
     """
 
     def __init__(self, team: Team, on_wait: Callable[[], None]) -> None:
@@ -31,17 +31,17 @@ class Leader:
         self.is_exhausted = False
 
     def grow(self, *, measures: bool) -> Answers | None:
-        """Grow a tree; returns the ranks' answers, None where none was grown.
+        """Grow a tree; return the ranks' answers, None where none was grown.
 
         Args:
-            measures: Whether loss and metrics are wanted.
+            measures: Whether to compute loss and metrics.
         """
         answers = self._team.ask({"do": "grow", "measures": measures}, on_wait=self._on_wait)
         self.is_exhausted = answers[0]["is_exhausted"]
         return answers if answers[0]["has_grown"] else None
 
     def state(self) -> tuple[str, dict[str, Float64Array]]:
-        """Return the trees so far, and the present scores by dataset; nothing interrupts that."""
+        """Return the trees so far, and the present scores by dataset; it cannot be interrupted."""
         answers = self._team.ask({"do": "state"}, on_wait=lambda: None)
         scores = {
             name: np.concatenate([unpacked(answer["scores"][name]) for answer in answers])
@@ -50,14 +50,14 @@ class Leader:
         return answers[0]["text"], scores
 
     def model_text(self, iterations: int) -> str:
-        """Return the model of the first iterations; no tree can be grown any more."""
+        """Return the model of the first iterations; no tree can be grown afterwards."""
         text: str = self._team.ask({"do": "model", "iterations": iterations})[0]["text"]
         return text
 
     def leaf_counts(self, model_text: str) -> Any:
         """Count the training documents in the leaves of a model; see `core.training.leaf_counts`.
 
-        The ranks have no boosters any more then.
+        The ranks free their boosters first.
         """
         return sum(
             unpacked(answer["counts"]) for answer in self._team.ask({"do": "leaf_counts", "text": model_text})
@@ -72,7 +72,7 @@ class Leader:
         return any(self._ended("has_gradient"))
 
     def decisive_bound(self) -> str | None:
-        """Return the hyperparameter whose bound alone prevents another tree; nothing may follow."""
+        """Return the hyperparameter whose bound alone prevents another tree; the last request of a team."""
         bound: str | None = self._ended("decisive_bound")[0]
         return bound
 
@@ -81,11 +81,11 @@ class Leader:
 
 
 def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float | None]]:
-    """Return the means over the queries of all ranks, as one process finds them.
+    """Return the means over the queries of all ranks, equal to those of one process.
 
     Args:
-        spec: What is trained.
-        answers: What `Leader.grow` returned.
+        spec: Specification of the training.
+        answers: Answers of `Leader.grow`.
     """
     return {
         name: {
@@ -98,11 +98,11 @@ def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float 
 
 def slowest(answers: Answers) -> dict[str, float]:
     """Return the milliseconds of the slowest rank, by part."""
-    found: dict[str, float] = {}
+    milliseconds: dict[str, float] = {}
     for answer in answers:
         for part, spent in answer["milliseconds"].items():
-            found[part] = max(found.get(part, 0.0), spent)
-    return found
+            milliseconds[part] = max(milliseconds.get(part, 0.0), spent)
+    return milliseconds
 
 
 def _mean(spec: TrainingSpec, metric: str, parts: Sequence[Float64Array]) -> float | None:

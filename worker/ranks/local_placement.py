@@ -12,7 +12,7 @@ from worker.ranks.invitation import Invitation
 
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"
-# Of these a rank has no use; it reads what its driver names, with the URLs that it is given.
+# Credentials withheld from ranks, which read the URLs that their driver signs.
 _WITHHELD = (
     *("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "RANKERY_ENCRYPTION_KEYS"),
     "PGPASSWORD",
@@ -21,10 +21,10 @@ _WITHHELD_PREFIXES = ("AWS_", "RANKERY_DASK_", "DASK_")
 
 
 class LocalPlacement:
-    """Starts ranks beside the driver.
+    """Start ranks on the machine of the driver.
 
     Args:
-        threads_per_rank: Threads of each.
+        threads_per_rank: Threads of each rank.
     """
 
     driver_host = _HOST
@@ -34,7 +34,7 @@ class LocalPlacement:
         self._threads = threads_per_rank
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return as many ranks as there are processors for, and never fewer than are asked for."""
+        """Return the number of ranks that the processors allow, but at least `at_least`."""
         check()
         return min(at_most, max(at_least, available_cpus() // self._threads))
 
@@ -43,14 +43,14 @@ class LocalPlacement:
         return RankSubprocess(invite(_HOST))
 
     def close(self) -> None:
-        """Do nothing: every rank is a child that was ended."""
+        """Do nothing: every rank is a child process that has ended."""
 
 
 class RankSubprocess:
     """A rank as a child of this process; it dies with the thread that starts it.
 
     Args:
-        invitation: Goes to its standard input, where no other process can read it.
+        invitation: Written to its standard input, which no other process can read.
     """
 
     def __init__(self, invitation: Invitation) -> None:
@@ -68,20 +68,20 @@ class RankSubprocess:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """Process id."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """How the process ended, None while it runs."""
+        """Exit code, None while it runs."""
         return self._process.poll()
 
     def has_ended(self) -> bool:
-        """Tell whether the process has ended."""
+        """Return whether the process has ended."""
         return self._process.poll() is not None
 
     def ended_within(self, seconds: float) -> bool:
-        """Wait for the process to end by itself; tells whether it has."""
+        """Wait for the process to end; return whether it has."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -89,13 +89,13 @@ class RankSubprocess:
         return True
 
     def end(self) -> None:
-        """Kill the process and wait until it has gone."""
+        """Kill the process and wait until it has ended."""
         self._process.kill()
         self._process.wait()
 
 
 def rank_environment(threads: int) -> dict[str, str]:
-    """Return the environment of a rank: without credentials, and with its number of threads."""
+    """Return the environment of a rank, without credentials and with its number of threads."""
     kept = {
         name: value
         for name, value in module_environment().items()
@@ -106,7 +106,7 @@ def rank_environment(threads: int) -> dict[str, str]:
         **kept,
         "OMP_NUM_THREADS": count,
         "OMP_WAIT_POLICY": "passive",
-        # So that memory which was needed once goes back to the system: a tenth of what a rank holds.
+        # Return freed memory to the system: a tenth of the memory of a rank.
         "ARROW_DEFAULT_MEMORY_POOL": "system",
         "MALLOC_MMAP_THRESHOLD_": str(2**22),
         "MALLOC_TRIM_THRESHOLD_": str(2**23),

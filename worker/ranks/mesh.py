@@ -1,4 +1,4 @@
-"""The connections of a rank with all others, over which they exchange blocks."""
+"""Connections of a rank with all others, over which they exchange blocks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from worker.ranks.connections import Connection, Endpoint, Refused
 
 
 class PeerLost(Exception):
-    """A rank cannot be reached any more.
+    """The connection to a rank is lost.
 
     Attributes:
-        peer: Its number.
+        peer: Number of the lost rank.
     """
 
     def __init__(self, peer: int) -> None:
@@ -19,11 +19,11 @@ class PeerLost(Exception):
 
 
 class Mesh:
-    """Connections with all other ranks; everything is to be called in the loop of the endpoint.
+    """Connections with all other ranks; call all methods in the event loop of the endpoint.
 
     Args:
-        endpoint: Of this rank.
-        rank: Its number.
+        endpoint: Endpoint of this rank.
+        rank: Number of this rank.
     """
 
     def __init__(self, endpoint: Endpoint, rank: int) -> None:
@@ -33,7 +33,7 @@ class Mesh:
         self._grown = asyncio.Event()
 
     async def accept(self, connection: Connection) -> None:
-        """Take a connection of a rank of a higher number in."""
+        """Add a connection of a rank of a higher number."""
         self._connections[connection.peer] = connection
         self._grown.set()
 
@@ -41,10 +41,10 @@ class Mesh:
         """Connect to all ranks of a lower number, and wait for those of a higher one.
 
         Args:
-            addresses: Of all ranks.
+            addresses: Addresses of all ranks.
 
         Raises:
-            PeerLost: One cannot be reached, or somebody else answers.
+            PeerLost: A rank cannot be reached, or another process answers.
         """
         for rank, address in addresses.items():
             if rank < self._rank:
@@ -57,12 +57,12 @@ class Mesh:
             await self._grown.wait()
 
     async def swap(self, blocks: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Send a block to each other rank and take one from it.
+        """Send a block to each other rank and receive one from it.
 
         Raises:
-            PeerLost: A rank is gone.
+            PeerLost: A connection is lost.
         """
-        found = {}
+        received = {}
         for peer, block in blocks.items():
             try:
                 await self._connections[peer].send({"block": block})
@@ -70,7 +70,7 @@ class Mesh:
                 raise PeerLost(peer) from error
         for peer in blocks:
             try:
-                found[peer] = (await self._connections[peer].receive())["block"]
+                received[peer] = (await self._connections[peer].receive())["block"]
             except OSError as error:
                 raise PeerLost(peer) from error
-        return found
+        return received

@@ -1,4 +1,4 @@
-"""The part of a dataset that one rank works on: its judgments, and where its features are stored."""
+"""Part of a dataset for one rank: judgments, and the address of the features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class Part:
     """Neighbouring queries of a dataset.
 
     Attributes:
-        url: The stored Parquet that holds the features.
+        url: URL of the stored Parquet file of the features.
         rows: (n_documents,) rows of the file.
-        columns: (n_features,) columns of the file's features, -1 for one that it does not have.
-        absent: The value of those.
+        columns: (n_features,) columns of the file's features, -1 for a missing one.
+        absent: Value of missing features.
         labels: (n_documents,) float32.
         query_boundaries: (n_queries + 1,) from 0.
         document_ids: (n_documents,).
@@ -50,10 +50,10 @@ class Part:
         """Cut a part out of a dataset.
 
         Args:
-            dataset: The whole.
-            features: Which rows and columns of the stored file are its features.
-            url: Of the file.
-            queries: Which queries.
+            dataset: Whole dataset.
+            features: Its features as rows and columns of the stored file.
+            url: URL of the file.
+            queries: Range of queries.
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
         rows = slice(first, last)
@@ -73,7 +73,7 @@ class Part:
         )
 
     def as_message(self) -> dict[str, Any]:
-        """Return it as part of a message."""
+        """Return the part as part of a message."""
         arrays = ("rows", "columns", "labels", "query_boundaries", "query_weights", "document_weights")
         return {
             "url": self.url,
@@ -86,7 +86,7 @@ class Part:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> "Part":
-        """Read what `as_message` returned."""
+        """Return the part of a message that `as_message` returned."""
         given: dict[str, Any] = {"document_ids": unpacked_texts(message["document_ids"])}
         plain = ("url", "absent", "first_query", "all_queries")
         arrays = message.keys() - {*plain, "document_ids"}
@@ -97,7 +97,7 @@ class Part:
         )
 
     def dataset(self, feature_names: tuple[str, ...], categories: Mapping[str, list[str]]) -> RankingDataset:
-        """Return the part as a dataset whose features are read from the file when they are asked for."""
+        """Return the part as a dataset whose features are read from the file on access."""
         features: Any = StoredFeatures(self.url, self.rows, self.columns, self.absent)
         return RankingDataset(
             features=features,
@@ -113,6 +113,6 @@ class Part:
 
 
 def sample_within(sample: Int32Array, first: int, last: int) -> Int64Array:
-    """Return the places, from 0, of those documents of a rising sample that lie in first:last."""
+    """Return the positions within first:last of the documents of an ascending sample, from 0."""
     begin, end = np.searchsorted(sample, [first, last])
     return sample[begin:end].astype(np.int64) - first

@@ -1,4 +1,4 @@
-"""Where the processes of ranks run."""
+"""Interface of placements, which start the processes of ranks."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -7,23 +7,23 @@ from worker.ranks.invitation import Invitation
 
 
 class StartedRank(Protocol):
-    """A rank's process, wherever it runs."""
+    """Process of a rank on any machine."""
 
     def has_ended(self) -> bool:
-        """Tell whether the process is known to have ended."""
+        """Return whether the process is known to have ended."""
         ...
 
     def end(self) -> None:
-        """Kill the process and wait until it has gone; nothing to do where it has ended."""
+        """Kill the process and wait until it has ended; do nothing if it has."""
         ...
 
 
 class Placement(Protocol):
-    """A way to start ranks, for one attempt at a training.
+    """Start ranks for one attempt at a training.
 
     Attributes:
         driver_host: Address of this machine at which ranks reach the driver.
-        driver_ports: Ports for it there, the first that is free; 0 is any.
+        driver_ports: Ports of the driver, of which the first free one is used; 0 is any.
     """
 
     driver_host: str
@@ -33,12 +33,12 @@ class Placement(Protocol):
         """Return how many ranks can be started now.
 
         Args:
-            at_least: Fewer are no use.
-            at_most: More are not wanted.
-            check: Called while it waits; what it raises ends the waiting.
+            at_least: Fewest ranks.
+            at_most: Most ranks.
+            check: Called while it waits; may raise to stop.
 
         Raises:
-            ClusterUnavailable: There is no room for so many in time.
+            ClusterUnavailable: Fewer than `at_least` can be started in time.
         """
         ...
 
@@ -46,11 +46,11 @@ class Placement(Protocol):
         """Start a rank.
 
         Args:
-            rank: Its number, below what `room` returned.
+            rank: Number of the rank, below the result of `room`.
             invite: Returns the invitation for the address of the machine that the rank runs on.
         """
         ...
 
     def close(self) -> None:
-        """Leave nothing behind; called once all ranks have been ended."""
+        """Release all resources; call after all ranks have ended."""
         ...

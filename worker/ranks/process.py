@@ -1,7 +1,6 @@
-"""The process of one rank.
+"""Process of one rank.
 
-It holds no state that could not be made again. Without its driver, or without one of the other ranks, it ends
-at once.
+Its state can be rebuilt from a checkpoint. It ends immediately when it loses its driver or another rank.
 """
 
 import asyncio
@@ -35,17 +34,17 @@ from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
-LEFT, LOST = 0, 3  # exit codes: the driver is gone, or another rank
-_BEATS = 5  # in the time of silence after which a process counts as lost
+LEFT, LOST = 0, 3  # exit codes: the driver is lost, another rank is lost
+_BEATS = 5  # heartbeats within the silence after which a process counts as lost
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 
 
 class RankProcess:
-    """A rank: answers the driver's requests, one after the other, in the thread that runs it.
+    """A rank, which answers the driver's requests one after the other in its main thread.
 
     Args:
-        invitation: The training, and where its driver is.
+        invitation: Parameters of the rank.
     """
 
     def __init__(self, invitation: Invitation) -> None:
@@ -95,12 +94,12 @@ class RankProcess:
             return {"reply": self._answers[request["do"]](request)}
         except InvalidInput as invalid:
             return {"invalid": [[problem.pointer, problem.detail] for problem in invalid.problems]}
-        except Exception as error:  # noqa: BLE001 - the driver tells it
+        except Exception as error:  # noqa: BLE001 - the driver reports it
             traceback.print_exc()
             return {"failed": f"{type(error).__name__}: {error}"}
 
     async def _listen(self) -> None:
-        """Take the driver's messages; end when it has gone or is silent."""
+        """Receive the driver's messages; end when it is lost or silent."""
         silence = self._invitation.silence_seconds
         with contextlib.suppress(OSError, TimeoutError):
             while True:
@@ -111,7 +110,7 @@ class RankProcess:
         os._exit(LEFT)
 
     async def _beat(self) -> None:
-        """Tell the driver, again and again, that the rank is alive and what it does."""
+        """Send heartbeats with the state of the rank to the driver."""
         pause = self._invitation.silence_seconds / _BEATS
         with contextlib.suppress(OSError):
             while True:
@@ -132,7 +131,7 @@ class RankProcess:
         }
 
     def _enter(self, stage: str) -> None:
-        """Note what the rank does, for the driver and for whoever looks at the list of processes."""
+        """Set the stage that the driver and the list of processes show."""
         self._stage = stage
         if sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_NAME, f"rank {self._rank} {stage}".encode()[:15], 0, 0, 0)
@@ -175,13 +174,13 @@ class RankProcess:
         return self._endpoint.run(self._or_leave(self._mesh.swap(blocks)))
 
     async def _or_leave(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work with the other ranks; end the process where one of them is lost."""
+        """Run a coroutine with the other ranks; end the process if one of them is lost."""
         try:
             return await work
         except PeerLost as lost:
             with contextlib.suppress(OSError):
                 await self._driver.send({"lost": lost.peer})
-                await asyncio.sleep(0.1)  # the message leaves with the loop
+                await asyncio.sleep(0.1)  # until the loop has sent the message
             os._exit(LOST)
 
     def _grow(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +231,7 @@ class RankProcess:
 
 
 def main() -> None:
-    """Read the invitation, and be a rank."""
+    """Read the invitation from the standard input and run the rank."""
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)

@@ -1,4 +1,4 @@
-"""What one rank computes: gradients of its own queries, its part of each tree, and its metrics."""
+"""Training of one rank's shard: gradients of its queries, its part of each tree, and its metrics."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,13 +26,13 @@ TRAIN = "train"
 
 
 class ShardTraining:
-    """The state of a rank, from its judgments to the last tree.
+    """State of a rank, from its judgments to the last tree.
 
     Args:
-        spec: What to train.
-        parts: Its queries by dataset, "train" and perhaps "validation".
+        spec: Specification of the training.
+        parts: Queries of the rank by dataset, "train" and perhaps "validation".
         feature_names: Names of the columns.
-        categories: Values of the features that are categories, by name.
+        categories: Values of categorical features by name.
         threads: Threads to use.
     """
 
@@ -57,11 +57,11 @@ class ShardTraining:
         return np.asarray(self._datasets[TRAIN].features[rows], np.float32)
 
     def put_into_bins(self, edges: bytes, on_progress: OnProgress) -> None:
-        """Read all features, a block after the other, into bins that all ranks share.
+        """Read all features, one block after the other, into bins that all ranks share.
 
         Args:
-            edges: The bins, see `core.training.shared_bins`.
-            on_progress: Told the documents read and those in all.
+            edges: Edges of the bins, see `core.training.shared_bins`.
+            on_progress: Called with the documents read and in all.
         """
         parameters = lightgbm_parameters(self._spec, self._datasets[TRAIN], self._threads)
         reference = edges_from_bytes(edges, parameters)
@@ -78,7 +78,7 @@ class ShardTraining:
             data.set_label(dataset.labels)
             self._binned[name] = data
             done += dataset.n_documents
-        return_memory()  # of what was read, a fifth of what the rank holds
+        return_memory()  # read buffers are a fifth of the memory of the rank
 
     def start(
         self,
@@ -88,14 +88,14 @@ class ShardTraining:
         grown: int,
         on_histograms: Callable[[], None],
     ) -> None:
-        """Prepare for the first tree, or go on where another training stopped.
+        """Prepare for the first tree, or resume another training.
 
         Args:
-            collectives: The exchange with the other ranks.
-            model_text: The trees so far, an empty text where there are none.
-            scores: Present scores by dataset; nothing where all are 0.
+            collectives: Collective operations with the other ranks.
+            model_text: Trees so far, or an empty text.
+            scores: Present scores by dataset; empty where all are 0.
             grown: Iterations of this training among the trees.
-            on_histograms: Called when the gradients of a tree are there and its histograms follow.
+            on_histograms: Called between the gradients of a tree and its histograms.
         """
         collectives.attach()
         part = self._parts[TRAIN]
@@ -103,7 +103,7 @@ class ShardTraining:
         history: list[Any] = [None] * grown
         resume = Checkpoint(model_text, scores, 0, -np.inf, history) if scores else None
         training, validation = self._datasets[TRAIN], self._datasets.get("validation")
-        # LightGBM takes the ranks' number from the parameters of the data as well.
+        # LightGBM reads the number of ranks from the parameters of the data, too.
         self._grower = Grower(
             self._spec, training, validation, self._threads, _Made(self._binned), resume, shard
         )
@@ -112,15 +112,15 @@ class ShardTraining:
 
     @property
     def datasets(self) -> list[RankingDataset]:
-        """Return the parts, the one to learn from first."""
+        """Return the parts, that of the training data first."""
         return list(self._datasets.values())
 
     @property
     def grower(self) -> Grower:
-        """Return the booster on its way.
+        """Return the booster.
 
         Raises:
-            RuntimeError: It has not been started.
+            RuntimeError: `start` has not been called.
         """
         if self._grower is None:
             raise RuntimeError("the rank has not been started")
@@ -128,13 +128,13 @@ class ShardTraining:
 
     def values(self) -> dict[str, dict[str, Float64Array]]:
         """Return loss and metrics of each query, (n_queries,), by dataset and name."""
-        grower, found = self.grower, {}
+        grower, values = self.grower, {}
         with grower.stopwatch.timing(METRICS):
             for name in self._datasets:
                 scores = grower.scores(name)
                 losses = {"loss": np.array(grower.losses(scores))} if name == TRAIN else {}
-                found[name] = losses | self._measures[name].by_query(scores)
-        return found
+                values[name] = losses | self._measures[name].by_query(scores)
+        return values
 
     def scores(self) -> dict[str, Float64Array]:
         """Return the present scores by dataset."""
@@ -143,7 +143,7 @@ class ShardTraining:
     def leaf_counts(self, model_text: str) -> Int64Array:
         """Count the training documents in each leaf of a model; see `core.training.leaf_counts`.
 
-        Features are read again; documents in bins and the booster make room for them.
+        Features are read again; the binned documents and the booster are freed first.
         """
         self._grower, self._binned = None, {}
         return_memory()
@@ -151,7 +151,7 @@ class ShardTraining:
 
 
 class _Place:
-    """The place of a shard in its training; see `core.training.grower.Shard`."""
+    """Position of a shard in its training; see `core.training.grower.Shard`."""
 
     def __init__(self, collectives: Collectives, part: Part, on_histograms: Callable[[], None]) -> None:
         self.n_ranks = collectives.n_ranks
@@ -161,13 +161,13 @@ class _Place:
         self._on_histograms = on_histograms
 
     def largest(self, values: Float64Array) -> Float64Array:
-        found = self._collectives.largest(values)
+        largest = self._collectives.largest(values)
         self._on_histograms()
-        return found
+        return largest
 
 
 class _Made:
-    """Bins that are there already."""
+    """Bins that are made already."""
 
     def __init__(self, binned: dict[str, lightgbm.Dataset]) -> None:
         self._binned = binned

@@ -1,4 +1,4 @@
-"""How a training is shared out among its ranks: their queries, their bins and their starting scores."""
+"""Distribute a training to its ranks: their queries, their bins and their initial scores."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,18 +26,18 @@ from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within
 from worker.ranks.team import Team
 
-_URL_SECONDS = 7 * 24 * 3600  # the longest that S3 signs for
-_SAMPLED_CELLS = 2**20  # 4 MB of features that a rank sends at a time
+_URL_SECONDS = 7 * 24 * 3600  # the longest that S3 allows for a signed URL
+_SAMPLED_CELLS = 2**20  # 4 MB of features in a message of a rank
 _MEMORY_SHARE = 0.85  # of a machine; the rest is for the system
 
 
 class Sharing:
-    """Hands out what ranks need before the first tree.
+    """Distribute the data that ranks need before the first tree.
 
     Args:
-        run: The job.
-        spec: What to train.
-        distribution: How many ranks are wanted.
+        run: Job.
+        spec: Specification of the training.
+        distribution: Number of ranks.
         datasets: "train", and perhaps "validation", with the features of the training data.
     """
 
@@ -55,12 +55,12 @@ class Sharing:
         self._edges: bytes | None = None
 
     def most_ranks(self) -> int:
-        """Return how many ranks have queries at most.
+        """Return the largest number of ranks that each have queries.
 
         Raises:
             InvalidInput: There are too few queries, or features that ranks cannot read.
         """
-        self._selections()  # before any process is started for nothing
+        self._selections()  # before any process is started
         least, queries = (
             self._distribution.least_ranks,
             min(named.dataset.n_queries for named in self._datasets.values()),
@@ -68,20 +68,20 @@ class Sharing:
         if queries < least:
             raise InvalidInput.at(
                 "/distribution/ranks/at_least",
-                f"each of {least} ranks needs a query of its own to learn from and to validate on, and there"
+                f"each of {least} ranks needs at least one query to learn from and to validate on, and there"
                 f" are {queries}",
             )
         return min(self._distribution.most_ranks, queries)
 
     def share_out(self, team: Team, on_wait: Callable[[], None]) -> None:
-        """Hand out the judgments, find the bins, and have all features read into them.
+        """Send the judgments, compute the bins, and let the ranks read all features into them.
 
         Args:
-            team: The ranks.
-            on_wait: Called while they read; what it raises ends that.
+            team: Ranks.
+            on_wait: Called while they read; may raise to stop.
 
         Raises:
-            LimitReached: A shard needs more memory than there is for it.
+            LimitReached: A shard needs more memory than its machine or the job's limit allows.
             RankLost: A rank is lost.
         """
         self._run.reporter.phase("sharing out")
@@ -105,11 +105,11 @@ class Sharing:
         team.ask({"do": "bins", "edges": self._edges}, on_wait=counting)
 
     def begin(self, team: Team, state: Checkpoint | None) -> None:
-        """Connect the ranks with each other, at the first tree or where a training stopped.
+        """Connect the ranks with each other, and start or resume the training.
 
         Args:
-            team: The ranks, with their documents in bins.
-            state: Where to go on, None from the beginning.
+            team: Ranks, with their binned documents.
+            state: Checkpoint to resume from, or None.
         """
         cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]
@@ -146,7 +146,7 @@ class Sharing:
         cuts: Mapping[str, Int64Array],
         selections: Mapping[str, tuple[SelectedFeatures, str]],
     ) -> Values:
-        """Return the request by which a rank gets its judgments."""
+        """Return the request that sends a rank its judgments."""
         training = self._datasets["train"].dataset
         parts = {}
         for name, named in self._datasets.items():
@@ -161,19 +161,19 @@ class Sharing:
         }
 
     def _found_edges(self, team: Team, boundaries: Int64Array) -> bytes:
-        """Find the bins from a sample of all documents, to which each rank gives its own."""
+        """Compute the edges of the bins from a sample of the documents of all ranks."""
         dataset = self._datasets["train"].dataset
         self._run.reporter.phase("sampling")
         binning = self._spec.hyperparameters.binning()
         sample = sampled_documents(dataset.n_documents, binning)
         n_rows = max(1, _SAMPLED_CELLS // max(dataset.n_features, 1))
-        wanted = [
+        rows_by_rank = [
             sample_within(sample, *boundaries[rank : rank + 2].tolist()) for rank in range(len(team.members))
         ]
         values = np.empty((len(sample), dataset.n_features), np.float32)
-        ends = np.cumsum([0, *map(len, wanted)])
-        for first in range(0, max(map(len, wanted)), n_rows):
-            blocks = [rows[first : first + n_rows] for rows in wanted]
+        ends = np.cumsum([0, *map(len, rows_by_rank)])
+        for first in range(0, max(map(len, rows_by_rank)), n_rows):
+            blocks = [rows[first : first + n_rows] for rows in rows_by_rank]
             answers = team.ask([{"do": "sample", "rows": packed(rows)} for rows in blocks])
             for begin, rows, answer in zip(ends[:-1] + first, blocks, answers, strict=True):
                 values[begin : begin + len(rows)] = unpacked(answer["values"])
@@ -182,7 +182,7 @@ class Sharing:
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 
     def _check_memory(self, team: Team, needs: list[dict[str, Any]]) -> None:
-        """Refuse a shard for which its machine or the job's limit has no room, before it is read."""
+        """Refuse a shard that exceeds the memory of its machine or of the job, before it is read."""
         limit = self._run.bounds.memory_bytes
         by_host: dict[str, int] = {}
         for member, need in zip(team.members, needs, strict=True):
@@ -198,17 +198,17 @@ class Sharing:
                 )
 
 
-def _stored_selection(store: Store, named: NamedDataset) -> tuple[SelectedFeatures, str]:
-    """Return which rows and columns of a stored file are the features of a dataset, and the file's URL.
+def _stored_selection(store: Store, dataset: NamedDataset) -> tuple[SelectedFeatures, str]:
+    """Return the features of a dataset as rows and columns of a stored file, and the file's URL.
 
     Raises:
-        InvalidInput: They are not those of the file, since the job has made others from them.
+        InvalidInput: The job has derived the features from those of the file.
     """
-    features = named.dataset.features
-    if named.data_key is None or not isinstance(features, SelectedFeatures):
+    features = dataset.dataset.features
+    if dataset.data_key is None or not isinstance(features, SelectedFeatures):
         raise InvalidInput.at(
             "/distribution",
             "ranks read features as they are stored, and this job gives categories other numbers; upload the"
             " data with the categories as texts, or train without distribution",
         )
-    return features, store.artifacts.readable_url(named.data_key, _URL_SECONDS)
+    return features, store.artifacts.readable_url(dataset.data_key, _URL_SECONDS)

@@ -1,4 +1,4 @@
-"""The ranks of one attempt, as the driver sees them: ask all of them, and notice when one is lost."""
+"""Ranks of one attempt: send requests to all of them, and detect a lost one."""
 
 import asyncio
 import contextlib
@@ -15,8 +15,8 @@ from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.invitation import Invitation
 from worker.ranks.placement import Placement, StartedRank
 
-_START_SECONDS = 60.0  # for a process to be started, to import what it needs, and to connect
-_LOOK_SECONDS = 0.1
+_START_SECONDS = 60.0  # timeout of starting a process, its imports and its connection
+_POLL_SECONDS = 0.1
 _BEATS = 5
 
 
@@ -24,7 +24,7 @@ class RankLost(Exception):
     """A rank has ended, is silent, or cannot be reached by another one.
 
     Attributes:
-        rank: Its number.
+        rank: Number of the lost rank.
     """
 
     def __init__(self, rank: int, host: str, why: str) -> None:
@@ -33,7 +33,7 @@ class RankLost(Exception):
 
 
 class RankFailed(RankeryError):
-    """A rank has met an error that it would meet again."""
+    """A rank failed with an error that a restart would repeat."""
 
 
 @dataclass
@@ -41,20 +41,20 @@ class Member:
     """One rank.
 
     Attributes:
-        rank: Its number.
-        process: Its process.
-        heard_at: When it was last heard of.
-        host: Name of its machine, empty until it is there.
+        rank: Number of the rank.
+        process: Process of the rank.
+        last_message_at: Time of its last message.
+        host: Name of its machine, empty until it connects.
         queries: Training queries of its shard.
-        documents: Those queries' documents.
-        address: Where the other ranks reach it.
-        condition: What it told of itself last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
-        connection: To it, None until it is there.
+        documents: Documents of those queries.
+        address: Address at which the other ranks reach it.
+        condition: State that it sent last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
+        connection: Connection to it, None until it connects.
     """
 
     rank: int
     process: StartedRank
-    heard_at: float
+    last_message_at: float
     host: str = ""
     address: str = ""
     queries: int = 0
@@ -64,15 +64,15 @@ class Member:
 
 
 class Team:
-    """Ranks that have been started together; a context that leaves no process behind.
+    """Ranks of one attempt; a context that starts and ends their processes.
 
     Args:
-        placement: Where they run.
-        identity: The training.
-        n_ranks: How many.
-        threads: Threads of each.
+        placement: Starts the ranks.
+        identity: Credentials of the training.
+        n_ranks: Number of ranks.
+        threads: Threads of each rank.
         silence_seconds: Silence after which a rank counts as lost.
-        on_wait: Called several times a second while the driver waits for ranks; what it raises ends that.
+        on_wait: Called several times a second while the driver waits for ranks; may raise to stop.
     """
 
     def __init__(
@@ -117,26 +117,26 @@ class Team:
     def ask(
         self, messages: Sequence[Message] | Message, *, on_wait: Callable[[], None] | None = None
     ) -> list[dict[str, Any]]:
-        """Send each rank its request and wait for all answers, which are returned by rank.
+        """Send each rank its request and wait for all answers; return them by rank.
 
         Args:
-            messages: One a rank, or one for all.
-            on_wait: Called instead of the team's own.
+            messages: One message for each rank, or one for all.
+            on_wait: Called instead of that of the team.
 
         Raises:
-            RankLost: A rank is lost, so that the team is of no use any more.
-            InvalidInput: A rank cannot do it with this specification.
-            RankFailed: A rank has met an error.
+            RankLost: A rank is lost; the team accepts no further requests.
+            InvalidInput: The specification does not fit the data of a rank.
+            RankFailed: A rank failed.
         """
         each = [messages] * len(self.members) if isinstance(messages, Mapping) else messages
         for member, message in zip(self.members, each, strict=True):
             self._send(member, message)
         answers: dict[int, dict[str, Any]] = {}
         while len(answers) < len(self.members):
-            self._look(on_wait or self._on_wait)
+            self._check_ranks(on_wait or self._on_wait)
             with contextlib.suppress(queue.Empty):
-                rank, heard = self._inbox.get(timeout=_LOOK_SECONDS)
-                if (answer := self._heard(self.members[rank], heard)) is not None:
+                rank, received = self._inbox.get(timeout=_POLL_SECONDS)
+                if (answer := self._process(self.members[rank], received)) is not None:
                     answers[rank] = answer
         return [answers[member.rank] for member in self.members]
 
@@ -147,7 +147,7 @@ class Team:
         return Member(rank, self._placement.start(rank, invite), time.monotonic())
 
     async def _accept(self, connection: Connection) -> None:
-        """Read what a rank sends, until it is gone."""
+        """Receive the messages of a rank until its connection is lost."""
         rank = connection.peer
         if not 0 <= rank < len(self.members) or self.members[rank].connection is not None:
             connection.abort()
@@ -156,12 +156,12 @@ class Team:
         with contextlib.suppress(OSError):
             while True:
                 message = await connection.receive()
-                self.members[rank].heard_at = time.monotonic()
+                self.members[rank].last_message_at = time.monotonic()
                 self._inbox.put((rank, message))
         self._inbox.put((rank, None))
 
     async def _beat(self) -> None:
-        """Let the ranks know that the driver is alive."""
+        """Send heartbeats to the ranks."""
         while True:
             for member in self.members:
                 if member.connection is not None:
@@ -170,7 +170,7 @@ class Team:
             await asyncio.sleep(self._silence_seconds / _BEATS)
 
     def _await_all(self) -> None:
-        """Wait until all ranks have come."""
+        """Wait until all ranks are connected."""
         deadline = time.monotonic() + _START_SECONDS
         while any(not member.address for member in self.members):
             self._on_wait()
@@ -178,8 +178,8 @@ class Team:
                 if not member.address and (member.process.has_ended() or time.monotonic() > deadline):
                     raise RankLost(member.rank, member.host, "did not start")
             with contextlib.suppress(queue.Empty):
-                rank, message = self._inbox.get(timeout=_LOOK_SECONDS)
-                self._heard(self.members[rank], message)
+                rank, message = self._inbox.get(timeout=_POLL_SECONDS)
+                self._process(self.members[rank], message)
 
     def _send(self, member: Member, message: Message) -> None:
         if member.connection is None:
@@ -189,16 +189,16 @@ class Team:
         except OSError:
             raise RankLost(member.rank, member.host, "has gone") from None
 
-    def _look(self, on_wait: Callable[[], None]) -> None:
+    def _check_ranks(self, on_wait: Callable[[], None]) -> None:
         on_wait()
         for member in self.members:
             if member.process.has_ended():
                 raise RankLost(member.rank, member.host, "has ended")
-            if time.monotonic() - member.heard_at > self._silence_seconds:
+            if time.monotonic() - member.last_message_at > self._silence_seconds:
                 raise RankLost(member.rank, member.host, f"was silent for {self._silence_seconds:g} s")
 
-    def _heard(self, member: Member, message: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Take a message of a rank in; returns the answer, if it is one."""
+    def _process(self, member: Member, message: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Process a message of a rank; return the answer, if it is one."""
         if message is None:
             raise RankLost(member.rank, member.host, "has gone")
         member.condition = message.get("condition", member.condition)

@@ -1,4 +1,4 @@
-"""Train trees on ranks, wherever they run."""
+"""Train trees on ranks of this machine or of a Dask cluster."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -28,18 +28,18 @@ def train_on_ranks(
     The model is the same on any number of ranks, byte for byte.
 
     Args:
-        run: The job.
-        spec: What to train.
-        distribution: How many ranks, and their threads.
-        data: The datasets, with the features of the training data.
-        watch: Told of each iteration.
-        start: Where the training goes on, None from its beginning.
+        run: Job.
+        spec: Specification of the training.
+        distribution: Number of ranks, and their threads.
+        data: Datasets, with the features of the training data.
+        watch: Reports each iteration.
+        start: Checkpoint to resume from, or None.
 
     Raises:
         InvalidInput: The specification does not fit the data.
-        RanksLost: Ranks were lost again and again.
+        RanksLost: Ranks were lost repeatedly.
         ClusterUnavailable: The Dask scheduler cannot be reached, or has too few workers.
-        LimitReached: A rank would need more memory than it may take.
+        LimitReached: A rank would exceed its memory limit.
     """
     with _placement(run.settings, distribution) as placement:
         return DistributedTraining(run, spec, distribution, data, placement, watch, start).train()
@@ -47,7 +47,7 @@ def train_on_ranks(
 
 @contextmanager
 def _placement(settings: WorkerSettings, distribution: Distribution) -> Iterator[Placement]:
-    """Place ranks on the Dask cluster of the settings, and on this machine where there is none."""
+    """Place ranks on the Dask cluster of the settings, or on this machine without one."""
     if settings.dask_scheduler is None:
         with closing(LocalPlacement(distribution.threads_per_rank)) as local:
             yield local

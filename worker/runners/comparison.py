@@ -23,12 +23,12 @@ from worker.job.training_data import load_judged
 
 
 def run_comparison(run: JobRun, spec: CompareJob) -> None:
-    """Rank a dataset by every system and compare all pairs; store the ranking that each model makes.
+    """Rank a dataset by every system and compare all pairs; store the ranking of each model.
 
     Raises:
         InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of those that a model uses.
+        FeaturesAbsent: The dataset lacks most features that a model uses.
     """
     run.reporter.phase("loading")
     dataset = load_judged(run, spec.dataset_id, spec.measures)
@@ -87,7 +87,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
 
 
 def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
-    """Return the queries that every ranking has; those of a test were in no fold."""
+    """Return the queries that every ranking has; test queries are in no fold."""
     ranked = set(dataset.query_ids)
     for system in spec.systems:
         if system.ranking_id is not None:

@@ -33,10 +33,10 @@ class _Refit:
     """A trial that was trained again on all queries but those held out.
 
     Attributes:
-        trial: The trial with its cross-validated value.
-        model: Its model.
-        evaluation: The evaluation on the held-out queries.
-        ranking_id: Their ranking.
+        trial: Trial with its cross-validated value.
+        model: Model of the second training.
+        evaluation: Evaluation on the held-out queries.
+        ranking_id: Ranking of the held-out queries.
     """
 
     trial: Value
@@ -48,7 +48,7 @@ class _Refit:
 def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
     """Compare winner and default on the held-out queries and write the sentence of the study.
 
-    An alias moves, or is handed to its gate, exactly when the job ends and the winner is better.
+    If the winner is better, the transaction that ends the job moves the alias or queues the job of its gate.
 
     Raises:
         InvalidInput: A refit was not measured on the held-out queries.
@@ -62,9 +62,9 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
     if winner.trial.number == 0:
         mean = (default.evaluation.summaries.get(job.metric) or {}).get("mean")
         others = counts["succeeded"] + counts["pruned"] - 1
-        found = nothing_found(job.metric, default.trial, mean, others)
+        conclusion = nothing_found(job.metric, default.trial, mean, others)
         with run.succeeding({"study_id": study.id}) as tx:
-            tx.studies.conclude(study.id, found.as_json(None))
+            tx.studies.conclude(study.id, conclusion.as_json(None))
         return
     _conclude(run, job, study, winner, default)
 
@@ -81,7 +81,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
         threads=run.threads,
     )
     pair: Pair = compared.pairs[0]
-    found = conclude(metric, winner.trial, default.trial, pair.metrics[metric])
+    conclusion = conclude(metric, winner.trial, default.trial, pair.metrics[metric])
     comparison_id = new_id("cmp_")
     with run.artifacts.writing(comparison_key(comparison_id)) as file:
         pq.write_table(values_table(query_ids, {metric: values}), file)
@@ -91,7 +91,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
         run.artifacts.writing(comparison_segments_key(comparison_id)) as file,
     ):
         file.write(stored.read())
-    result = {"study_id": study.id, "comparison_id": comparison_id, "verdict": found.verdict}
+    result = {"study_id": study.id, "comparison_id": comparison_id, "verdict": conclusion.verdict}
     with run.succeeding(result) as tx:
         tx.comparisons.add(
             comparison_id,
@@ -105,8 +105,8 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
             seed=study.spec["seed"],
             pairs=[pair.as_json(query_ids)],
         )
-        promoted = _promote(run, tx, study, winner.model, found)
-        tx.studies.conclude(study.id, {**found.as_json(comparison_id), "promoted": promoted})
+        promoted = _promote(run, tx, study, winner.model, conclusion)
+        tx.studies.conclude(study.id, {**conclusion.as_json(comparison_id), "promoted": promoted})
 
 
 def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _Refit:
@@ -141,10 +141,10 @@ def _system(refit: _Refit) -> Values:
     }
 
 
-def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, found: Conclusion) -> str | None:
+def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, conclusion: Conclusion) -> str | None:
     """Point the study's alias at a winner that is better, or let the gate of the alias decide."""
     name, alias = study.model_name, study.spec.get("alias")
-    if alias is None or found.verdict != "better":
+    if alias is None or conclusion.verdict != "better":
         return None
     row: Any = tx.aliases.find_locked(name, alias)
     gate = tx.gates.find(name, alias)

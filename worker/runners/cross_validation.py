@@ -1,4 +1,4 @@
-"""Train once for each fold of the queries, and measure each fold by the model that has not seen it."""
+"""Train once for each fold of the queries, and measure each fold by the model that held it out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,10 +24,10 @@ def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | Non
     """Hold each fold of a job out once; no model is kept.
 
     Args:
-        run: The job. Progress, learning curves and checkpoints are its own.
-        job: What to train; its validation are folds.
-        after_fold: Called after each fold with its position, from 0, and the folds so far. Whatever it raises
-            ends the job. It is called again for the folds that an earlier attempt of the job has done.
+        run: Job, for progress, learning curves and checkpoints.
+        job: Specification, whose validation are folds.
+        after_fold: Called after each fold with its position, from 0, and the folds so far; may raise to end
+            the job. It is called again for the folds of an earlier attempt of the job.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -40,13 +40,13 @@ def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | Non
 
 
 class FoldedTraining:
-    """The trainings of a cross-validation, on one binned dataset.
+    """Trainings of a cross-validation, on one binned dataset.
 
     Args:
-        run: The job.
-        job: What to train.
-        data: Its datasets, with the features of the training data.
-        after_first: What can wait until the first training is seen to have begun.
+        run: Job.
+        job: Specification.
+        data: Datasets of the job, with the features of the training data.
+        after_first: Work deferred until the first iteration is reported.
         refits: Whether a training on all folds follows; scores of the documents are kept then.
 
     Raises:
@@ -67,17 +67,17 @@ class FoldedTraining:
         self._run, self._job, self._data, self._assignment = run, job, data, data.folds
         self._after_first: Callable[[], None] | None = after_first
         self._metrics = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
-        asked = job.training.iterations
-        total = asked * (data.folds.n_folds + refits)
+        iterations = job.training.iterations
+        total = iterations * (data.folds.n_folds + refits)
         n_documents = data.training.dataset.n_documents if refits else None
         self._so_far = CrossValidation.begun(data.folds, job.measures.metrics, n_documents)
         checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
-        self._checkpoints = _FoldCheckpoints(checkpoints, asked, total, checkpoint_reader(job.training))
+        self._checkpoints = _FoldCheckpoints(checkpoints, iterations, total, checkpoint_reader(job.training))
         self._checkpoint: TrainingCheckpoint | None = None
         self._bins = FoldBins(run, job.training, data)
 
     def cross_validate(self, after_fold: AfterFold | None = None) -> CrossValidation:
-        """Train and measure the folds that no earlier attempt has done; see `cross_validate`."""
+        """Train and measure the folds that no earlier attempt has completed; see `cross_validate`."""
         self._so_far, self._checkpoint = self._checkpoints.load(self._so_far)
         for number in range(len(self._so_far.folds)):
             if after_fold is not None:
@@ -91,10 +91,10 @@ class FoldedTraining:
         return self._so_far
 
     def refit(self) -> tuple[TrainedModel, TrainingWatch]:
-        """Train on the queries of all folds, as many iterations as were best on the median fold.
+        """Train on the queries of all folds, for the median of the folds' best iterations.
 
         Returns:
-            The model, and the watch of its training, which is still to be finished.
+            The model, and the watch of its training, whose `finish` is still to be called.
         """
         iterations = self._so_far.best_iteration
         spec = replace(self._job.training.with_iterations(iterations), early_stopping=None)
@@ -110,7 +110,7 @@ class FoldedTraining:
         held_out = data.validation.dataset
         watch = self._watch(f"training fold {number + 1} of {count}", name)
         rows = self._assignment.documents(self._data.training.dataset.query_boundaries, number)
-        # What diagnostics say of the loss is looked at while the model itself is trained.
+        # Diagnostics of the loss are computed in the training of the final model.
         spec = replace(self._job.training, diagnostics=None)
         ranker = fit_model(self._run, spec, data, watch, self._resumed(), self._bins.of(*rows))
         with watch.kept_on_stopping():
@@ -137,17 +137,17 @@ class FoldedTraining:
         )
 
     def _resumed(self) -> TrainingCheckpoint | None:
-        """Return where an earlier attempt left the training that is next, once."""
-        found, self._checkpoint = self._checkpoint, None
-        return found
+        """Return the checkpoint of an earlier attempt at the next training, the first time only."""
+        resumed, self._checkpoint = self._checkpoint, None
+        return resumed
 
 
 class _FoldCheckpoints:
-    """Checkpoints of a training with the folds before it.
+    """Checkpoints of a training together with the completed folds.
 
     Args:
-        checkpoints: Those of the job.
-        iterations: Iterations of one fold at most.
+        checkpoints: Checkpoints of the job.
+        iterations: Most iterations of one fold.
         total: Iterations of all trainings of the job.
         reader: Reads the checkpoint of one training.
     """
@@ -163,31 +163,31 @@ class _FoldCheckpoints:
 
     @property
     def done(self) -> int:
-        """Return the iterations of the folds that are done; one that stopped early counts in full."""
+        """Return the iterations of the completed folds; one that stopped early counts in full."""
         return self._iterations * len(self._so_far.folds) if self._so_far else 0
 
     def load(self, begun: CrossValidation) -> tuple[CrossValidation, TrainingCheckpoint | None]:
-        """Return the folds that an earlier attempt has done, and where it left the next training."""
+        """Return the completed folds of an earlier attempt, and its checkpoint of the next training."""
 
         def parse(content: bytes) -> tuple[CrossValidation, TrainingCheckpoint | None]:
             folds, training = CrossValidation.from_bytes(content, begun.assignment)
             return folds, None if training is None else self._reader(training)
 
-        found = self._checkpoints.read(parse) or (begun, None)
-        self._so_far = found[0]
-        return found
+        resumed = self._checkpoints.read(parse) or (begun, None)
+        self._so_far = resumed[0]
+        return resumed
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""
         return self._checkpoints.is_due()
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Store the checkpoint of the training under way, with the folds before it."""
+        """Store the checkpoint of the current training, with the completed folds."""
         checkpoint = snapshot()
         self._write(checkpoint.to_bytes(), self.done + checkpoint.iteration)
 
     def keep_folds(self, so_far: CrossValidation) -> None:
-        """Store the folds done, between two trainings."""
+        """Store the completed folds, between two trainings."""
         self._so_far = so_far
         self._write(None, self.done)
 
@@ -201,13 +201,13 @@ class _FoldWatch(TrainingWatch):
 
     Args:
         reporter: Reporter of the job.
-        checkpoints: Those of the cross-validation.
-        keeps: Whether the training can go on from a checkpoint.
-        after_first: What can wait until the training is seen to have begun.
-        phase: What the training is for.
-        fold: Name of the fold that is held out, None where none is.
-        so_far: The folds before.
-        metrics: The metrics by spelling.
+        checkpoints: Checkpoints of the cross-validation.
+        keeps: Whether the training can be resumed from a checkpoint.
+        after_first: Work deferred until the first iteration is reported.
+        phase: Phase of the job.
+        fold: Name of the held-out fold, None in the training on all folds.
+        so_far: Completed folds.
+        metrics: Metrics by spelling.
     """
 
     def __init__(
@@ -230,11 +230,11 @@ class _FoldWatch(TrainingWatch):
         self._means = so_far.metrics(metrics)
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
-        """Return the iterations of all trainings of the job done, and those in all."""
+        """Return the completed iterations of all trainings of the job, and those in all."""
         return self._counted.done + report.iteration, self._counted.total
 
     def metrics(self, report: IterationReport) -> Values:
-        """Return the latest means by data: of the folds before together, and of each fold."""
+        """Return the latest means by data: over the completed folds, and of each fold."""
         latest = means(report)
         own = {} if self._fold is None else {fold_label(self._fold): latest.get("validation", {})}
         return latest | self._means | own if latest else {}

@@ -25,7 +25,7 @@ _ORDER = {"drift": 0, "shift": 1, "none": 2}
 
 
 def run_drift(run: JobRun, spec: DriftJob) -> None:
-    """Compare score samples with the training data, and with the samples before; store the report.
+    """Compare samples of requests with the training data and with earlier samples; store the report.
 
     Raises:
         NotFound: The model, its training data or its name is gone.
@@ -40,18 +40,18 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     window = Window(row.name, until - days, until)
     sampled = _read(run, spec, model, window)
     before = Window(row.name, until - 2 * days, until - days)
-    # Features and scores on other data, and both of the time before.
+    # Features and scores of other data, and both of the previous window.
     families = 2 + spec.compare_with_previous
     run.reporter.phase("comparing with the training data")
     comparisons = [_with_training(run, spec, model, sampled, families)]
     if spec.compare_with_previous:
         run.reporter.phase("comparing with the time before")
         earlier = _read(run, spec, model, before)
-        found = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
+        comparison = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
         reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}
-        features, scores = found.columns[:-1], found.columns[-1:]
+        features, scores = comparison.columns[:-1], comparison.columns[-1:]
         comparisons.append(
-            _shown("previous", reference, earlier.sample, sampled, found.verdict, features, scores)
+            _shown("previous", reference, earlier.sample, sampled, comparison.verdict, features, scores)
         )
     verdict, drifted, sentence = _summary(comparisons, sampled, spec)
     report_id = new_id(DRIFT_REPORT)
@@ -78,9 +78,9 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
             project=job.project,
         )
         if verdict == "drift":
-            told = {"model": row.reference, "model_id": model_id, "sentence": sentence, "features": drifted}
+            fields = {"model": row.reference, "model_id": model_id, "sentence": sentence, "features": drifted}
             tx.events.add(
-                DRIFT_FOUND, "drift-report", report_id, told, project=job.project, key_id=run.key_id
+                DRIFT_FOUND, "drift-report", report_id, fields, project=job.project, key_id=run.key_id
             )
 
 
@@ -99,14 +99,16 @@ def _with_training(
         scored = _sample_of(run, spec, model, spec.scored_dataset_id)
     of_scores = _compare(spec, scored, sampled.sample, model, (False, True), families)
     verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
-    named = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
-    shown = _shown("training", named, reference, sampled, verdict, of_features.columns, of_scores.columns)
+    reference_ids = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
+    comparison = _shown(
+        "training", reference_ids, reference, sampled, verdict, of_features.columns, of_scores.columns
+    )
     if of_scores.verdict == "too_few" and of_features.verdict != "too_few":
-        shown["sentence"] += (
+        comparison["sentence"] += (
             f" Scores are not compared: {spec.scored_dataset_id}, which validated the model, has"
             f" {scored.n_queries} queries of at least {LEAST_QUERIES}; name another by dataset_id."
         )
-    return shown
+    return comparison
 
 
 def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
@@ -175,13 +177,13 @@ def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) ->
     """Return the verdict of a report, the columns that drifted, and a sentence."""
     columns: list[dict[str, Any]] = [
         each
-        for found in comparisons
-        for each in (*found["features"], *([found["scores"]] if found["scores"] else []))
+        for comparison in comparisons
+        for each in (*comparison["features"], *([comparison["scores"]] if comparison["scores"] else []))
     ]
     drifted = [each for each in columns if each["verdict"] == "drift"]
     names = list(dict.fromkeys(each["name"] for each in sorted(drifted, key=lambda each: -each["psi"])))
     if names:
-        against = [found["with"] for found in comparisons if found["verdict"] == "drift"]
+        against = [comparison["with"] for comparison in comparisons if comparison["verdict"] == "drift"]
         words = {"training": "the training data", "previous": "the time before"}
         sentence = f"Drift from {' and '.join(words[each] for each in against)}: {first_names(names)}."
         return "drift", names, sentence

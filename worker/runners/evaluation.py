@@ -11,12 +11,12 @@ from worker.job.training_data import load_judged
 
 
 def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
-    """Rank a dataset; store each query's metrics, what they say together, and the ranking of a model.
+    """Rank a dataset; store the metrics of each query, their summaries, and the ranking of a model.
 
     Raises:
         InvalidInput: The metrics cannot use the labels.
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of those that the model uses.
+        FeaturesAbsent: The dataset lacks most features that the model uses.
     """
     dataset_id, system = spec.dataset_id, spec.system
     run.reporter.phase("loading")
@@ -35,16 +35,16 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
 
 
 def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] | None:
-    asked = spec.diagnostics
-    if asked is None:
+    diagnostics = spec.diagnostics
+    if diagnostics is None:
         return None
     run.reporter.phase("diagnosing")
     values = diagnose(
-        asked.loss,
+        diagnostics.loss,
         ranked.scores,
         ranked.dataset.labels,
         ranked.dataset.query_boundaries,
-        cutoff=asked.cutoff,
+        cutoff=diagnostics.cutoff,
         seed=spec.measures.seed,
     )
-    return {**asked.to_json(), "values": values}
+    return {**diagnostics.to_json(), "values": values}

@@ -23,11 +23,11 @@ _VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradi
 def run_report(run: JobRun, spec: ReportJob) -> None:
     """Write the report of an experiment, or the estimate of a dry run.
 
-    The experiment ends exactly when the job with the last report does.
+    The transaction that ends the job of the last report ends the experiment, too.
 
     Raises:
         NotFound: The experiment is gone.
-        ArtifactDamaged: Stored values are not those that were written.
+        ArtifactDamaged: The checksum of stored values does not match.
     """
     run.reporter.phase("loading")
     with run.store.read() as tx:
@@ -91,24 +91,24 @@ def _report(
 
 
 def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:
-    """Take the times of a plan when its trainings have ended, which would disturb them."""
+    """Measure the epochs of a plan after its trainings, which would disturb the measurement."""
     from core.experiments.epoch_times import epoch_milliseconds
 
-    found: dict[EpochTiming, float] = {}
+    milliseconds: dict[EpochTiming, float] = {}
     for timing in planned.timings:
-        if not found:
+        if not milliseconds:
             run.reporter.phase("timing")
         run.lease.check()
-        found[timing] = epoch_milliseconds(timing)
-    return found
+        milliseconds[timing] = epoch_milliseconds(timing)
+    return milliseconds
 
 
 def _failures(states: Sequence[TrainingState]) -> list[str]:
-    """Return a sentence for each training that has ended without a result."""
-    told = []
+    """Return a sentence for each training that ended without a result."""
+    sentences = []
     for state in states:
         failure = failure_of(state) if state.has_ended else None
         if failure is not None:
             method = state.row.spec["tags"].get("method")
-            told.append(f"The training {state.row.job_id} of {method} has no result, {failure}.")
-    return told
+            sentences.append(f"The training {state.row.job_id} of {method} has no result, {failure}.")
+    return sentences

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from core.training.networks import NetworkCheckpoint
 
 CheckpointReader = Callable[[bytes], TrainingCheckpoint]
-_BATCH_SECONDS = 1.0  # from one report within an epoch to the next
+_BATCH_SECONDS = 1.0  # between two reports within an epoch
 
 
 def checkpoint_reader(spec: TrainingSpec) -> CheckpointReader:
-    """Return what reads the checkpoints of a training."""
+    """Return the parser of the checkpoints of a training."""
     if not spec.scorer.is_network:
         return Checkpoint.from_bytes
     from core.training.networks import NetworkCheckpoint
@@ -49,13 +49,13 @@ def fit_model(
     """Train a model of a job.
 
     Args:
-        run: The job.
-        spec: What to train.
-        data: The datasets, with the features of the training data.
-        watch: Told of each iteration.
-        resume: Where an earlier attempt was, or None.
-        bins: The documents in bins, where several trainings of trees share them.
-        distribution: The ranks that train trees together, or None for this process alone.
+        run: Job.
+        spec: Specification of the training.
+        data: Datasets, with the features of the training data.
+        watch: Reports each iteration.
+        resume: Checkpoint of an earlier attempt, or None.
+        bins: Binned documents that several trainings of trees share, or None.
+        distribution: Ranks that train trees together, or None for this process alone.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -90,7 +90,7 @@ def fit_model(
 
 
 class FoldBins:
-    """The features of all folds, in bins that are made once where trees are trained."""
+    """Features of all folds, binned once for all trainings of trees."""
 
     def __init__(self, run: JobRun, spec: TrainingSpec, data: TrainingData) -> None:
         self._all: lightgbm.Dataset | None = None
@@ -105,8 +105,8 @@ class FoldBins:
         """Return the bins of a training, None for a network.
 
         Args:
-            training: (n_documents,) rising rows to train on, all where left out.
-            validation: (n_documents,) rising rows to validate on, none where left out.
+            training: (n_documents,) ascending rows to train on; None: all.
+            validation: (n_documents,) ascending rows to validate on; None: no validation.
         """
         return None if self._all is None else SharedBins(self._all, training, validation)
 
@@ -119,7 +119,7 @@ def _fit_network(
     watch: TrainingWatch,
     resume: TrainingCheckpoint | None,
 ) -> TrainedModel:
-    from core.training.networks import train_network  # JAX takes a second, which trees need not wait for
+    from core.training.networks import train_network  # JAX takes a second to import
 
     run.reporter.phase("preparing inputs")
     return train_network(
@@ -140,20 +140,20 @@ def _check(run: JobRun, watch: TrainingWatch) -> None:
 
 
 def _binning(run: JobRun) -> OnProgress:
-    """Return what reports how far the binning is, and in the end that the training begins."""
+    """Return a callback that reports the progress of the binning, and at its end the next phase."""
     count = counting_percent(run.reporter, "binning")
 
     def report(done: int, total: int) -> None:
         if done < total:
             count(done, total)
         else:
-            run.reporter.phase("training", reset_count=True)  # where it was, if it goes on from a checkpoint
+            run.reporter.phase("training", reset_count=True)  # shows the count of a checkpoint
 
     return report
 
 
 def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
-    """Return what reports the batches of long epochs."""
+    """Return a callback that reports the batches of long epochs."""
     begun = False
     reported_at = time.monotonic()
 

@@ -17,12 +17,12 @@ from worker.job.sources import opened_source
 def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     """Read or generate a dataset, compute its statistics and findings, store it and remove the upload.
 
-    A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
-    what was read now takes its place for all datasets of this content. A dataset that cannot be read becomes
-    invalid with the job's problem when the job fails. Its upload is kept where a column may be ignored.
+    Content that is already stored is shared and not read again. If its stored copy is damaged, the new one
+    replaces it for all datasets of this content. A dataset that cannot be read becomes invalid, with the
+    problem of the failed job. Its upload is kept where a column may be ignored.
 
     Raises:
-        DatasetError: With the line and column of what cannot be understood.
+        DatasetError: The data cannot be read; the error has line and column.
     """
     dataset_id = spec.dataset_id
     run.artifacts.delete_on_end(upload_folder(dataset_id))
@@ -47,7 +47,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
 
 
 def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
-    """Return the `data_key` of the stored content when its bytes are damaged, so that it is read anew."""
+    """Return the `data_key` of the stored content if its bytes are damaged, else None."""
     with run.store.read() as tx:
         stored = tx.datasets.ready_with(digest, dataset_id)
     if stored is None or stored.data_key is None:
@@ -61,7 +61,7 @@ def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
 
 
 class _Unknown(Exception):
-    """Nothing is stored under the digest, so the transaction that would have ended the job is undone."""
+    """Nothing is stored under the digest: roll the transaction back that ends the job."""
 
 
 def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
@@ -105,7 +105,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         )
         if ready.data_key != data_key:
             tx.digests.forget(data_folder(data_key))
-    if ready.data_key != data_key:  # the same content became ready meanwhile
+    if ready.data_key != data_key:  # another job has stored the same content meanwhile
         run.artifacts.remove(data_folder(data_key))
     if damaged_key is not None:
         run.artifacts.remove(data_folder(damaged_key))

@@ -21,7 +21,7 @@ from worker.job.run import JobRun
 from worker.job.systems import fit_findings, load_model
 from worker.job.training_data import judged_for
 
-MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
+MOST_IMPORTANT = 10  # features whose partial dependence is computed when none are named
 
 
 def run_inspection(run: JobRun, spec: InspectJob) -> None:
@@ -30,7 +30,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     Raises:
         InvalidInput: The metric cannot use the labels.
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of those that the model uses.
+        FeaturesAbsent: The dataset lacks most features that the model uses.
     """
     asked, held, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
     model_id = str(spec.system.model_id)
@@ -38,8 +38,8 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     model = load_model(run.store, model_id)
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    found = fit_findings(spec, spec.system.name, model, loaded)
-    findings = [finding.as_json() for finding in found] or None
+    of_fit = fit_findings(spec, spec.system.name, model, loaded)
+    findings = [finding.as_json() for finding in of_fit] or None
     run.reporter.report(findings=findings)
     dataset = model.fit(judged_for(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")
@@ -82,12 +82,12 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
 
 
 def _followed(
-    asked: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
+    requested: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
 ) -> list[int]:
-    if asked is None:
-        # What no tree looks at has no error to speak of, and nothing to draw.
+    if requested is None:
+        # Leave out features that no tree uses.
         return [each.feature for each in importance if each.mean != 0.0][:MOST_IMPORTANT]
-    return [names.index(name) for name in asked]
+    return [names.index(name) for name in requested]
 
 
 def _baseline(spec: InspectJob, summary: Summary) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from worker.job.systems import heal_models
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     """Validate an uploaded model, store it as the next version of its name, and remove the upload.
 
-    It is LightGBM's text, or the file of a linear scorer or a network.
-    An export of an earlier model has the feature names of that one: LightGBM's text cannot hold every name.
-    Models of the same content whose stored copies are damaged get theirs back.
+    The file is LightGBM's text, or that of a linear scorer or a network. An export of a stored model gets the
+    feature names of that model: LightGBM's text cannot hold every name. Damaged copies of models of the same
+    content are replaced.
 
     Raises:
-        ArtifactDamaged: It was damaged since it was sent.
-        ModelError: It cannot be used; nothing of it is kept.
+        ArtifactDamaged: The checksum of the upload does not match.
+        ModelError: The model cannot be used.
     """
     run.artifacts.delete_on_end(model_upload_folder(spec.upload_id))
     run.reporter.phase("checking")
@@ -32,7 +32,7 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         found = try_model(run, path)
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != spec.sha256:
-        raise ArtifactDamaged(key, "it is not what was sent; import the model again")
+        raise ArtifactDamaged(key, "its checksum does not match the upload; import the model again")
     run.reporter.phase("storing")
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
@@ -57,5 +57,5 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
 
 
 def _known_names(tx: Transaction, sha256: str) -> list[str] | None:
-    """Return the features of the first model that has this file, None where there is none."""
+    """Return the feature names of the first model with this file, None where there is none."""
     return next((model.feature_names for model in tx.models.of_text(sha256)), None)

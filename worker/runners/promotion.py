@@ -15,7 +15,7 @@ from worker.job.training_data import load_judged
 def run_promotion(run: JobRun, spec: PromoteJob) -> None:
     """Compare the challenger with the current version and move the alias if the gate passes.
 
-    The alias moves, or the refusal is on record, exactly when the job ends.
+    The transaction that ends the job moves the alias or records the refusal.
 
     Raises:
         InvalidInput: The metric cannot use the labels.
@@ -27,7 +27,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
     except FeaturesAbsent as absent:
         decision, findings = GateDecision(False, absent.problems[0].detail, None, []), []
     stored = spec.to_json()
-    told = {name: stored[name] for name in ("rule", "dataset_id", "contract")}
+    request = {name: stored[name] for name in ("rule", "dataset_id", "contract")}
     promotion = Promotion(
         name=spec.model_name,
         alias=spec.alias,
@@ -35,7 +35,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         challenger_id=str(spec.challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
-        report={**decision.as_json(), **told, "findings": findings},
+        report={**decision.as_json(), **request, "findings": findings},
     )
     if decision.admitted:
         result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
@@ -84,5 +84,5 @@ def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
         threads=run.threads,
     )
     findings = [finding.as_json() for finding in (*before.findings, *after.findings, *beside)]
-    run.report(findings=findings or None)
+    run.reporter.report(findings=findings or None)
     return decision, findings

@@ -8,11 +8,11 @@ from worker.job.systems import rank_by
 
 
 def run_ranking(run: JobRun, spec: RankJob) -> None:
-    """Score a dataset with a model and store the order of every query's documents.
+    """Score a dataset with a model and store the ranking of every query's documents.
 
     Raises:
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of those that the model uses.
+        FeaturesAbsent: The dataset lacks most features that the model uses.
     """
     run.reporter.phase("loading")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset

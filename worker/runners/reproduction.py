@@ -9,19 +9,19 @@ from core.store.artifacts.keys import model_key
 from worker.job.lineage import differences, lineage_of
 from worker.job.run import JobRun
 from worker.job.systems import heal_models
-from worker.runners.training import trained_as_asked
+from worker.runners.training import trained_by
 
 
 def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
     """Repeat a training and compare the bytes; no model is stored.
 
-    A stored copy that is damaged or gone is replaced when the same bytes came out.
+    A damaged or missing copy of the model is replaced if the bytes are equal.
 
     Raises:
         InvalidInput: The specification does not fit the data any more.
         DatasetError: The datasets do not fit together any more.
     """
-    with trained_as_asked(run, spec) as trained:
+    with trained_by(run, spec) as trained:
         _compare(run, spec, trained.ranker.content)
 
 

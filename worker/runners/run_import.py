@@ -1,4 +1,4 @@
-"""Run jobs that import a TREC run."""
+"""Run jobs that import TREC runs."""
 
 from core.data.trec import join_run, read_run
 from core.doctor.agreement import unjudged_findings
@@ -19,8 +19,8 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     Queries that the dataset does not have are left out.
 
     Raises:
-        RunError: With the line of what cannot be understood.
-        InvalidInput: It shares no query with the dataset, or cannot be joined with it.
+        RunError: The run cannot be read; the error has the line.
+        InvalidInput: The run shares no query with the dataset, or cannot be joined with it.
     """
     run.artifacts.delete_on_end(run_folder(spec.upload_id))
     run.reporter.phase("reading")

@@ -57,7 +57,7 @@ def run_training(run: JobRun, job: TrainJob) -> None:
         InvalidInput: The specification does not fit the data.
         DatasetError: The datasets do not fit together.
     """
-    with trained_as_asked(run, job) as trained:
+    with trained_by(run, job) as trained:
         _store(run, job, trained)
 
 
@@ -66,11 +66,11 @@ class Trained:
     """The result of a training.
 
     Attributes:
-        loaded: The datasets as they are.
-        data: The datasets with the features of the training data.
-        ranker: The model.
-        findings: What is known of the datasets and the training.
-        cross_validation: The folds that were held out before, or None.
+        loaded: Datasets as stored.
+        data: Datasets with the features of the training data.
+        ranker: Model.
+        findings: Findings on the datasets and the training.
+        cross_validation: Cross-validation before the final training, or None.
     """
 
     loaded: TrainingData
@@ -81,15 +81,15 @@ class Trained:
 
     @cached_property
     def model(self) -> ScoringModel:
-        """Return the model, to score with."""
+        """Return the model in the form that scores."""
         return read_model(self.ranker.content)
 
 
 @contextmanager
-def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
-    """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
+def trained_by(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
+    """Train by the specification of a job, and report as that job.
 
-    Where the worker stops while something is done with the model, the next attempt finds all iterations done.
+    If the worker stops within the block, a checkpoint of all iterations is kept for the next attempt.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -194,7 +194,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
 
 
 def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
-    """Return what a model is as it is stored, None for trees."""
+    """Return the stored description of a scorer, None for trees."""
     if isinstance(trained.model, Sum):
         members = trained.model.members
         return {
@@ -223,9 +223,9 @@ def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
 
 
 def _metrics_at_best(ranker: TrainedModel) -> dict[str, Any]:
-    """Return the means at the last measured iteration that was the best when it was made."""
+    """Return the means at the best measured iteration."""
     best = [means(report) for report in ranker.history if report.iteration == report.best_iteration]
-    return next((found for found in reversed(best) if found), {})
+    return next((measured for measured in reversed(best) if measured), {})
 
 
 def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Values | None:
@@ -242,7 +242,7 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
 
 
 def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
-    """Store how the models of the folds rank the queries that they have not seen."""
+    """Store the rankings of the held-out queries by the models of the folds."""
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
     dataset = trained.data.training.dataset
@@ -260,10 +260,10 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     told = [finding.as_json() for finding in findings]
     _report_of_test(run, trained, told)
     if absent.are_most and not job.allows_absent_features:
-        return None  # the model is not to blame, and hours of training are not thrown away
+        return None  # the test data is at fault, so the model is kept
     run.reporter.phase("scoring")
     test = trained.data.test.dataset
-    # The job has reported these already, of the training data.
+    # The comparison with the training data has reported these already.
     unseen = unseen_category_findings(
         trained.loaded.test.dataset, test.categories, "of the test data", "the model"
     )
@@ -277,4 +277,4 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
 def _report_of_test(run: JobRun, trained: Trained, findings: list[Values]) -> None:
     """Report what the test data show of the model, beside what is known of the training."""
     if findings:
-        run.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])
+        run.reporter.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])

@@ -26,24 +26,24 @@ from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.runners.cross_validation import cross_validate
-from worker.runners.training import trained_as_asked
+from worker.runners.training import trained_by
 
 _RESAMPLES = 1_000
-# So many points of a curve are enough to draw it and to find a median.
+# Points of a stored curve, enough to draw it and to find a median.
 _CURVE_POINTS = 100
 
 
 class TrialPruned(Exception):
-    """The trial is not worth going on with."""
+    """The pruner stopped the trial."""
 
 
 def run_trial(run: JobRun, job: TrialJob) -> None:
-    """Ask for parameters, validate a training with them, and record what it found.
+    """Sample parameters, validate a training with them, and record the result.
 
     The trial ends in the transaction that ends its job, which queues the next one.
 
     Raises:
-        InvalidInput: The parameters do not go together, or do not fit the data.
+        InvalidInput: The parameters are inconsistent, or do not fit the data.
         JobCancelled: The study was cancelled.
     """
     run.reporter.phase("asking")
@@ -69,10 +69,10 @@ class AskedTrial:
     """A trial with its parameters.
 
     Attributes:
-        study: Its study.
-        number: Its number.
-        job: The training to validate.
-        curves: Those of the first fold of earlier trials that ended well, where the pruner needs them.
+        study: Study.
+        number: Number of the trial in the study.
+        job: Specification of its training.
+        curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
     """
 
     study: Study
@@ -87,16 +87,16 @@ class AskedTrial:
 
     @property
     def pruner(self) -> str:
-        """Its pruner; the default runs to its end, for it is compared with in the end."""
+        """Pruner; the trial of the defaults has none, since the conclusion compares with it."""
         return str(self.study.spec["pruner"]) if self.number else "none"
 
 
 @dataclass(frozen=True)
 class _Validated:
-    """What is known of a trial so far.
+    """Results of the completed folds of a trial.
 
     Attributes:
-        folds: `[{"fold", "value", "best_iteration"}]` of those that are finished.
+        folds: `[{"fold", "value", "best_iteration"}]` of the completed folds.
         values: float64 (n_queries,) of the objective, NaN where not tested yet or undefined.
         best_iteration: Median over the folds.
     """
@@ -107,8 +107,8 @@ class _Validated:
 
 
 def ask(run: JobRun, job: TrialJob) -> AskedTrial:
-    """Let the sampler choose, under the lock of the study; a repeated attempt keeps what was chosen."""
-    import optuna  # noqa: F401 - takes a second, which nobody is to wait for behind the lock
+    """Sample parameters under the lock of the study; a repeated attempt keeps its parameters."""
+    import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
     with run.store.begin() as tx:
         tx.jobs.stop_requested(run.id, run.lease.token)  # raises where the lease is lost
@@ -170,7 +170,7 @@ class _Watch:
         """Record the curve of the first fold, and prune below the median.
 
         Raises:
-            TrialPruned: It is below the median of earlier trials.
+            TrialPruned: The trial is below the median of earlier trials.
         """
         if not self._in_first_fold:
             return
@@ -187,10 +187,10 @@ class _Watch:
                 raise TrialPruned
 
     def after_fold(self, so_far: _Validated, *, is_last: bool) -> None:
-        """Record the folds so far, and prune by Wilcoxon's test.
+        """Record the completed folds, and prune by Wilcoxon's test.
 
         Raises:
-            TrialPruned: Its queries are worse than those of the best trial.
+            TrialPruned: The trial is worse than the best one on its queries.
         """
         self._in_first_fold = False
         self.validated = so_far
@@ -202,13 +202,13 @@ class _Watch:
             raise TrialPruned
 
     def result(self, status: str) -> TrialResult:
-        """Return what to record."""
+        """Return the result to record."""
         found = self.validated
         curve = sorted(self._curve.items())
         curve = curve[:: max(1, -(-len(curve) // _CURVE_POINTS))]
         points = [[float(iteration), value] for iteration, value in curve]
         if found is None:
-            # It was stopped within the first fold.
+            # Pruned within the first fold.
             best = max if self._asked.spec.higher_is_better else min
             value = best(self._curve.values()) if self._curve else None
             return TrialResult(status, value, [], None, points, None)
@@ -224,7 +224,7 @@ class _Watch:
         return TrialResult(status, summary.mean, found.folds, interval, points, found.best_iteration)
 
     def _best_values(self) -> Float64Array | None:
-        """Return the values of the best trial that has ended, None where none has or they are gone."""
+        """Return the values of the best completed trial, None where there are none."""
         run, study_id = self._run, self._asked.study.id
         with run.store.read() as tx:
             number = tx.studies.get(study_id).best_number
@@ -246,7 +246,7 @@ def _validate(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:
 
 def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
     """Validate on one hold-out."""
-    with trained_as_asked(run, asked.job) as trained:
+    with trained_by(run, asked.job) as trained:
         if trained.data.validation is None:
             raise ValueError("a trial has validation data")
         run.reporter.phase("evaluating")
