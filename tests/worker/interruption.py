@@ -29,7 +29,7 @@ def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Leas
         report(reporter, **news)
         if not is_reached and reached(news.get("progress") or {}):
             is_reached = True
-            then(reporter._lease)
+            then(reporter.lease)
 
     monkeypatch.setattr(Reporter, "report", reporting)
 

@@ -28,6 +28,7 @@ from core.store.sources.scratch import PartialFile, scratch_folder
 from worker.job.digests import upload_digest
 from worker.job.folder_files import FolderFiles, Progress, options_json
 from worker.job.limits import LimitReached
+from worker.job.reporter import Reporter
 from worker.job.run import JobRun
 
 _LONGEST_NAME = 200
@@ -120,7 +121,7 @@ class AddressFiles:
                 self._path(number).parent.mkdir(exist_ok=True)
                 target = PartialFile(self._path(number))
                 taken_bytes = sum(downloaded.size_bytes for _, downloaded in downloads)
-                progress = _DownloadProgress(self._run, number, len(files), taken_bytes)
+                progress = _DownloadProgress(self._run.reporter, number, len(files), taken_bytes)
                 downloads.append((file, download(file, target, limits.without(taken_bytes), progress.report)))
         return downloads
 
@@ -143,15 +144,15 @@ class AddressFiles:
             for file, downloaded in files
         ]
         with self._run.store.begin() as tx:
-            tx.jobs.renew(self._run.id, self._run.lease.token, self._run.settings.lease_seconds)
+            self._run.lease.renew_within(tx)
             tx.datasets.record_download(self._row.id, read)
 
 
 class _DownloadProgress:
     """Report the bytes of all files as the progress of the job."""
 
-    def __init__(self, run: JobRun, number: int, n_files: int, before_bytes: int) -> None:
-        self._run = run
+    def __init__(self, reporter: Reporter, number: int, n_files: int, before_bytes: int) -> None:
+        self._reporter = reporter
         self._files = {} if n_files == 1 else {"file": number + 1, "files": n_files}
         self._before_bytes = before_bytes
         self._started_at = time.monotonic()
@@ -168,7 +169,7 @@ class _DownloadProgress:
         left_seconds = None
         if total_bytes is not None and is_last and fresh > 0:
             left_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / fresh, 1)
-        self._run.reporter.report(
+        self._reporter.report(
             progress={
                 "phase": "downloading",
                 "iteration": self._before_bytes + done_bytes,

@@ -30,6 +30,7 @@ class Reporter:
         interval_seconds: Shortest time between two writes of progress.
 
     Attributes:
+        lease: Lease of the job.
         checkpoint: Checkpoint of an earlier attempt, as `core.store.Jobs.keep_checkpoint` takes it, or None.
         phases: Phases of this attempt, with their times and memory.
         counters: Counts that the job adds to the service's totals.
@@ -45,7 +46,7 @@ class Reporter:
         counters: JobCounters,
         interval_seconds: float,
     ) -> None:
-        self._lease = lease
+        self.lease = lease
         self.checkpoint = checkpoint
         self.phases = phases
         self.counters = counters
@@ -110,7 +111,7 @@ class Reporter:
         self._findings = self._findings if findings is None else findings
         self._iterations.extend(iterations)
         self._milliseconds.update(milliseconds)
-        self._lease.check()
+        self.lease.check()
         if self.on_iterations is not None and iterations:
             self.on_iterations(iterations)
         if immediately or time.monotonic() - self._reported_at >= self._interval_seconds:
@@ -129,13 +130,13 @@ class Reporter:
             LeaseLost: The job was given to another worker.
             WorkerStopping: The worker is shutting down.
         """
-        self._lease.check()
-        with self._lease.store.begin() as tx:
+        self.lease.check()
+        with self.lease.store.begin() as tx:
             self.record(tx)
-            self._lease.renew_within(tx)
+            self.lease.renew_within(tx)
         self._clear_recorded()
         self._reported_at = time.monotonic()
-        self._lease.check()
+        self.lease.check()
 
     def finish(self) -> None:
         """End the last phase; the next `record` writes the job as finished."""
@@ -149,8 +150,8 @@ class Reporter:
             LeaseLost: The job was given to another worker.
         """
         tx.jobs.record(
-            self._lease.job_id,
-            self._lease.token,
+            self.lease.job_id,
+            self.lease.token,
             progress=self._progress and {**self._progress, **self.progress_details},
             metrics=self._metrics,
             findings=self._findings,
@@ -166,9 +167,9 @@ class Reporter:
         Raises:
             LeaseLost: The job was given to another worker.
         """
-        with self._lease.store.begin() as tx:
+        with self.lease.store.begin() as tx:
             self.record(tx)
-            tx.jobs.keep_checkpoint(self._lease.job_id, self._lease.token, checkpoint)
+            tx.jobs.keep_checkpoint(self.lease.job_id, self.lease.token, checkpoint)
         self._clear_recorded()
 
     def discard_checkpoint(self) -> None:
@@ -178,8 +179,8 @@ class Reporter:
             LeaseLost: The job was given to another worker.
         """
         self._progress = self.checkpoint = None
-        with self._lease.store.begin() as tx:
-            tx.jobs.drop_checkpoint(self._lease.job_id, self._lease.token)
+        with self.lease.store.begin() as tx:
+            tx.jobs.drop_checkpoint(self.lease.job_id, self.lease.token)
 
     def _checkpoint_progress(self) -> Values | None:
         """Return the progress that a resumed job shows until its first report."""

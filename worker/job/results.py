@@ -64,7 +64,7 @@ class StoredEvaluation:
     def add(
         self,
         tx: Transaction,
-        run: JobRun,
+        job_id: str,
         system: System,
         dataset_id: str,
         diagnostics: dict[str, Any] | None = None,
@@ -72,7 +72,7 @@ class StoredEvaluation:
         """Add the row."""
         tx.evaluations.add(
             self.id,
-            job_id=run.id,
+            job_id=job_id,
             system=system,
             dataset_id=dataset_id,
             diagnostics=diagnostics,
@@ -96,11 +96,11 @@ class StoredRanking:
     documents: int
     findings: list[Values] | None = None
 
-    def add(self, tx: Transaction, run: JobRun, system: System, dataset_id: str) -> None:
+    def add(self, tx: Transaction, job_id: str, system: System, dataset_id: str) -> None:
         """Add the row."""
         tx.rankings.add(
             self.id,
-            job_id=run.id,
+            job_id=job_id,
             system=system,
             dataset_id=dataset_id,
             queries=self.queries,

@@ -9,6 +9,7 @@ from core.errors import InvalidInput, ModelError
 from core.jobs.boosting import BoostingJob
 from core.names import first_names
 from core.scorers import Member, Sum, WeightedSum, write_sum
+from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, TrainedModel, TrainingSpec
 from core.training.findings import Growth
@@ -44,7 +45,7 @@ class TrainedSum:
         return self.best_iteration
 
 
-def load_members(run: JobRun, job: BoostingJob) -> tuple[Member, ...]:
+def load_members(store: Store, job: BoostingJob) -> tuple[Member, ...]:
     """Load the models of a sum, none for other trainings.
 
     Raises:
@@ -57,11 +58,11 @@ def load_members(run: JobRun, job: BoostingJob) -> tuple[Member, ...]:
     if not isinstance(scorer, WeightedSum):
         return ()
     weights = scorer.weights or (1.0,) * len(scorer.models)
-    with run.store.read() as tx:
+    with store.read() as tx:
         rows = [tx.models.resolve(reference) for reference in scorer.models]
     members = []
     for row, weight in zip(rows, weights, strict=True):
-        content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
+        content = store.verified.read_bytes(model_key(row.id), row.sha256)
         members.append(Member(row.reference, content, tuple(row.feature_names), weight, row.precision))
     _sum_of(members)
     return tuple(members)

@@ -20,7 +20,9 @@ from core.jobs.measures import Measures
 from core.losses import Loss
 from core.names import first_names
 from core.scorers import Member, TreeModel
+from core.store import Store
 from core.store.artifacts.keys import model_key
+from core.store.artifacts.local_cache import LocalCache
 from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
 from core.training.memory import memory_need
@@ -81,7 +83,7 @@ class BaseModel:
         return isinstance(self.member.model, TreeModel)
 
 
-def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
+def load_base(store: Store, job: BoostingJob) -> BaseModel | None:
     """Load the model that a job continues, or None.
 
     Raises:
@@ -90,9 +92,9 @@ def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
     """
     if job.init_model is None:
         return None
-    with run.store.read() as tx:
+    with store.read() as tx:
         row = tx.models.resolve(job.init_model)
-    content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
+    content = store.verified.read_bytes(model_key(row.id), row.sha256)
     member = Member(row.reference, content, tuple(row.feature_names), 1.0, row.precision)
     try:
         return BaseModel(member, member.categories)
@@ -156,9 +158,9 @@ class TrainingData:
         if job.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
-        members = load_members(run, job)
+        members = load_members(run.store, job)
         training = fitted_to_members(members, training)
-        base = load_base(run, job)
+        base = load_base(run.store, job)
         if base is not None:
             training = _fitted_to(base, training, str(job.init_model))
 
@@ -253,10 +255,10 @@ class TrainingData:
         except ModelError as error:
             raise InvalidInput.at("/init_model", str(error)) from error
 
-    def kept_bins(self, run: JobRun) -> KeptBins:
+    def kept_bins(self, cache: LocalCache) -> KeptBins:
         """Return the cache entry of the binned datasets."""
         validation = self.validation.features if self.validation else None
-        return KeptBins(run.caches.binned, self.training.features, validation)
+        return KeptBins(cache, self.training.features, validation)
 
     def findings(self, threads: int) -> list[Values]:
         """Check the datasets against each other."""

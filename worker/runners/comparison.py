@@ -68,7 +68,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     with run.succeeding({"comparison_id": comparison_id}) as tx:
         for system, stored in made:
             if stored is not None:
-                stored.add(tx, run, system, spec.dataset_id)
+                stored.add(tx, run.id, system, spec.dataset_id)
         tx.comparisons.add(
             comparison_id,
             job_id=run.id,

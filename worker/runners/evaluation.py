@@ -29,9 +29,9 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     run.reporter.report(metrics={"test": evaluation.means}, findings=evaluation.columns["findings"])
     result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
     with run.succeeding(result) as tx:
-        evaluation.add(tx, run, system, dataset_id, diagnostics)
+        evaluation.add(tx, run.id, system, dataset_id, diagnostics)
         if ranking:
-            ranking.add(tx, run, system, dataset_id)
+            ranking.add(tx, run.id, system, dataset_id)
 
 
 def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] | None:

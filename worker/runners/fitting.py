@@ -81,7 +81,7 @@ def fit_model(
         validation,
         on_iteration=watch.on_iteration,
         threads=run.threads,
-        kept_bins=data.kept_bins(run) if bins is None else None,
+        kept_bins=data.kept_bins(run.caches.binned) if bins is None else None,
         resume=start,
         on_binning=on_binning,
         bins=bins,
@@ -97,7 +97,9 @@ class FoldBins:
         if not spec.scorer.is_network:
             run.reporter.phase("binning")
             count = counting_percent(run.reporter, "binning")
-            self._all = bin_features(spec, data.training.dataset, run.threads, data.kept_bins(run), count)
+            self._all = bin_features(
+                spec, data.training.dataset, run.threads, data.kept_bins(run.caches.binned), count
+            )
 
     def of(
         self, training: Int64Array | None = None, validation: Int64Array | None = None

@@ -21,4 +21,4 @@ def run_ranking(run: JobRun, spec: RankJob) -> None:
     ranking = store_ranking(run, ranked)
     run.reporter.report(findings=ranked.findings_json)
     with run.succeeding({"ranking_id": ranking.id}) as tx:
-        ranking.add(tx, run, spec.system, spec.dataset_id)
+        ranking.add(tx, run.id, spec.system, spec.dataset_id)

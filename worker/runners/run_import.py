@@ -37,4 +37,4 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )
     with run.succeeding({"ranking_id": ranking.id}) as tx:
-        ranking.add(tx, run, System(spec.name), spec.dataset_id)
+        ranking.add(tx, run.id, System(spec.name), spec.dataset_id)

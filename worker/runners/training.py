@@ -186,11 +186,11 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             validation=validation,
         )
         if by_folds is not None:
-            by_folds.add(tx, run, System(f"{model.reference} by folds"), job.dataset_id)
+            by_folds.add(tx, run.id, System(f"{model.reference} by folds"), job.dataset_id)
         if judged:
             system = System(model.reference, model_id)
-            judged.evaluation.add(tx, run, system, job.tested_on)
-            judged.ranking.add(tx, run, system, job.tested_on)
+            judged.evaluation.add(tx, run.id, system, job.tested_on)
+            judged.ranking.add(tx, run.id, system, job.tested_on)
 
 
 def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
