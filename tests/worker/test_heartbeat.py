@@ -1,4 +1,4 @@
-"""The thread beside a running job."""
+"""The heartbeat thread of a running job."""
 
 import gc
 import os
@@ -28,7 +28,7 @@ Claim = Callable[..., JobRun]
 
 
 def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
-    """Return what comes in the job's way."""
+    """Return the interruption of a job."""
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:
         try:
@@ -36,7 +36,7 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
         except (RankeryError, WorkerStopping, LimitReached) as error:
             return error
         time.sleep(0.01)
-    raise AssertionError("nothing came in the job's way")
+    raise AssertionError("the job was not interrupted")
 
 
 @pytest.mark.long
@@ -53,7 +53,7 @@ def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim
 
 
 def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) -> None:
-    """A long phase that reports nothing learns of a cancel from the heartbeat."""
+    """The heartbeat interrupts a long phase without reports."""
     run = claim_job()
     with store.begin() as tx:
         tx.jobs.request_cancel(run.id)
@@ -61,16 +61,16 @@ def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) ->
         assert isinstance(interruption(run), JobCancelled)
 
 
-def test_a_shutdown_is_told_to_the_job(claim_job: Claim) -> None:
-    """The job can keep a checkpoint before it is handed back."""
+def test_a_shutdown_interrupts_the_job(claim_job: Claim) -> None:
+    """The job can keep a checkpoint before it returns to the queue."""
     run, stop = claim_job(), StopFlag()
     stop.set()
     with Heartbeat(run, stop, 0.05, record_outcome):
         assert isinstance(interruption(run), WorkerStopping)
 
 
-def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) -> None:
-    """Whoever lost the lease learns of it while it works."""
+def test_a_lost_lease_interrupts_the_job(store: Store, claim_job: Claim) -> None:
+    """A worker that lost the lease stops the job while it runs."""
     run = claim_job()
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 3)
@@ -87,8 +87,8 @@ def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) ->
     ],
 )
 def test_a_limit_interrupts_the_job(claim_job: Claim, limits: dict[str, Any], title: str) -> None:
-    """Time and memory are looked at while the job works; what it holds already does not count."""
-    gc.collect()  # what earlier tests left must not be given back meanwhile
+    """Time and memory are checked while the job runs; memory from before the job does not count."""
+    gc.collect()  # memory of earlier tests must not be freed meanwhile
     run = claim_job(limits=limits)
     with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         held = np.ones(2**25)
@@ -122,10 +122,10 @@ with Heartbeat(run, StopFlag(), 0.05, record_outcome):
 
 
 @pytest.mark.long
-def test_a_job_that_does_not_listen_ends_with_its_process(
+def test_an_ignored_interruption_ends_the_process(
     store: Store, places: dict[str, Any], queue_job: Callable[..., str]
 ) -> None:
-    """What does not stop within its grace is settled all the same, and its process is gone."""
+    """The outcome of a job that does not stop within its grace period is recorded, and its process ends."""
     job_id = queue_job()
     environment = os.environ | {"PYTHONPATH": str(Path(worker.__file__).parents[1])}
     command = [sys.executable, "-c", DEAF, repr({name: str(value) for name, value in places.items()})]

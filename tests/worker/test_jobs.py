@@ -1,4 +1,4 @@
-"""A claimed job: reports, interruptions and endings."""
+"""A claimed job: reports, interruptions and outcomes."""
 
 import time
 from collections.abc import Callable
@@ -98,8 +98,8 @@ def test_a_lost_lease_undoes_the_result(store: Store, claim_job: Claim) -> None:
         assert tx.jobs.get(run.id).status == "running"
 
 
-def test_the_heartbeat_notices_what_happened(store: Store, claim_job: Claim) -> None:
-    """A job that was given to another worker is told so by the next look and the next renewal."""
+def test_the_heartbeat_notices_a_lost_lease(store: Store, claim_job: Claim) -> None:
+    """The next renewal and the next poll of a cancellation both raise."""
     run = claim_job()
     run.lease.renew()
     run.lease.poll_cancellation()
@@ -121,7 +121,7 @@ def test_the_first_interruption_counts(claim_job: Claim) -> None:
 
 
 def test_an_interruption_is_ignored_for_a_while_only(claim_job: Claim) -> None:
-    """What the job has not heard within its grace is said again, to the heartbeat; what it heard is not."""
+    """The heartbeat gets an interruption that the job has not raised within its grace period."""
     run = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
     stopping = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
     run.lease.interrupt(JobCancelled(run.id))
@@ -149,8 +149,8 @@ def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -
         run.reporter.flush()
 
 
-def test_what_may_pass_is_tried_again(store: Store, settings: WorkerSettings, claim_job: Claim) -> None:
-    """A storage that is away costs an attempt; after the last one the job fails with what was wrong."""
+def test_a_transient_error_is_retried(store: Store, settings: WorkerSettings, claim_job: Claim) -> None:
+    """An unavailable storage costs an attempt; after the last one the job fails with the problem."""
     problem = {"title": "Storage unavailable", "detail": "away"}
     run = claim_job(attempts=2)
     assert run.retry_later(problem) == "put_off"
@@ -166,7 +166,7 @@ def test_what_may_pass_is_tried_again(store: Store, settings: WorkerSettings, cl
 
 
 def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:
-    """What was stored for a result that will not be leaves no bytes behind."""
+    """No artifact of an unfinished result remains."""
     run = claim_job()
     with run.artifacts.writing("models/mdl_x/model.txt") as file:
         file.write(b"tree")
@@ -176,8 +176,8 @@ def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: 
 
 
 @pytest.mark.parametrize("ending", ["succeed", "fail", "cancel"])
-def test_what_a_job_consumes_goes_with_its_end(store: Store, claim_job: Claim, ending: str) -> None:
-    """However it ends, but not before: until then another worker may have to begin again."""
+def test_registered_artifacts_are_deleted_with_the_end(store: Store, claim_job: Claim, ending: str) -> None:
+    """Whatever the outcome, but not before: until then another worker may need them."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
     run.artifacts.delete_on_end("datasets/ds_x")
@@ -193,8 +193,8 @@ def test_what_a_job_consumes_goes_with_its_end(store: Store, claim_job: Claim, e
     assert not store.artifacts.exists("datasets/ds_x")
 
 
-def test_what_a_lost_job_consumes_stays(store: Store, claim_job: Claim) -> None:
-    """It belongs to whoever has the job now."""
+def test_registered_artifacts_of_a_lost_job_stay(store: Store, claim_job: Claim) -> None:
+    """They belong to the worker that has the job now."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
     run.artifacts.delete_on_end("datasets/ds_x")
@@ -205,8 +205,8 @@ def test_what_a_lost_job_consumes_stays(store: Store, claim_job: Claim) -> None:
     assert store.artifacts.exists("datasets/ds_x/upload")
 
 
-def test_a_report_can_be_written_at_once(store: Store, claim_job: Claim) -> None:
-    """Some news are worth it, however short the last ones are ago."""
+def test_a_report_can_be_written_immediately(store: Store, claim_job: Claim) -> None:
+    """Whenever the last report was written."""
     run = claim_job(report_seconds=3600.0)
     run.reporter.flush()
     run.reporter.report(progress={"iteration": 1}, findings=[{"code": "shared-queries"}], immediately=True)
@@ -218,7 +218,7 @@ def test_a_report_can_be_written_at_once(store: Store, claim_job: Claim) -> None
 
 
 def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job: Claim) -> None:
-    """A training shows its last iteration while it stores the model; percents of another thing mislead."""
+    """A training shows its last iteration while it stores the model; other counts are reset."""
     run = claim_job()
     run.reporter.report(progress={"phase": "reading", "iteration": 100, "total": 100, "eta_seconds": 0.0})
     for afresh, iteration in ((False, 100), (True, 0)):

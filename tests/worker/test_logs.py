@@ -1,4 +1,4 @@
-"""What a worker's log says of a job."""
+"""Log lines of a job."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def lines(settings: WorkerSettings) -> Iterator[Lines]:
 def test_a_job_is_a_line_when_it_starts_and_one_when_it_ends(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str], lines: Lines
 ) -> None:
-    """Both say which job, attempt and worker it is; the last one how long it took."""
+    """Both have the job, attempt and worker; the last one has the duration."""
     queue_job("ingest", dataset_id="ds_gone")
     run = JobRun.claim_next(store, settings, {"ingest"}, "w1")
     assert run is not None
@@ -54,7 +54,7 @@ def test_a_job_is_a_line_when_it_starts_and_one_when_it_ends(
     assert told[1]["duration_seconds"] >= 0
 
 
-def test_a_job_that_goes_on_says_from_where(
+def test_a_resumed_job_logs_its_iteration(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
     """A claim with a checkpoint is not a start."""
@@ -72,7 +72,7 @@ def test_a_job_that_goes_on_says_from_where(
 def test_lines_of_the_heartbeat_are_the_jobs(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
-    """What the thread beside a job logs carries the job's id, too."""
+    """Log lines of the heartbeat thread have the id of the job, too."""
     run = claim_job("train")
     with (
         structlog.contextvars.bound_contextvars(job_id=run.id),

@@ -1,4 +1,4 @@
-"""The task: claims, dispatch and how errors become endings."""
+"""The task: claims, dispatch and the outcomes of errors."""
 
 import logging
 import time
@@ -110,7 +110,7 @@ def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
     assert ending["status"] == "failed"
 
 
-def test_a_job_that_is_put_off_is_not_tried_again_at_once(
+def test_a_transient_error_is_retried_after_a_pause(
     store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that is full for some seconds does not use up all attempts; the pause grows with each."""
@@ -134,7 +134,7 @@ def test_a_job_that_is_put_off_is_not_tried_again_at_once(
 def test_a_shutdown_ends_the_pause(
     store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that waits for its store to come back leaves at once all the same."""
+    """A worker that waits for its store stops immediately."""
     stop = StopFlag()
 
     def find_the_disk_full(_: JobRun, spec: JobSpec) -> None:

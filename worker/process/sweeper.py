@@ -75,7 +75,7 @@ class Sweeper:
     def sweep(self) -> None:
         """Sweep once; log a failure, which the next sweep repeats."""
         try:
-            woken = self._settle()
+            woken = self._sweep()
         except Exception as error:  # noqa: BLE001 - the next sweep tries again
             _LOG.exception("sweep.failed")
             self._health.write(WorkerHealth(f"the last sweep failed: {error}"))
@@ -100,7 +100,7 @@ class Sweeper:
         finally:
             self._opened.close()
 
-    def _settle(self) -> list[Job]:
+    def _sweep(self) -> list[Job]:
         now = utc_now()
         # A new worker sends a wake-up for every waiting job: earlier ones may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
@@ -108,17 +108,17 @@ class Sweeper:
         store = self._opened = self._opened or Store.open(self._settings)
         try:
             with store.begin() as tx:
-                settled = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
-                for process, job_ids in settled.by_process.items():
+                taken_back = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
+                for process, job_ids in taken_back.by_process.items():
                     tx.events.process_lost(process, job_ids)
             self._report(store)
             experiments.advance_all(store)
             schedules.advance_all(store, self._settings.max_active_jobs)
             with store.begin() as tx:
                 woken = tx.jobs.to_wake(now, older_than_seconds)
-            for job_id in settled.requeued:
+            for job_id in taken_back.requeued:
                 _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
-            for job in settled.ended:
+            for job in taken_back.ended:
                 _LOG.warning(
                     f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
                 )
