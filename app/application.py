@@ -47,27 +47,30 @@ from app.http.logs import configure_logging
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
+from app.http.services import Services, register
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
 from app.labels import routes as labels
 from app.lifecycle import routes as lifecycle
 from app.lifecycle import trash_routes
 from app.lifecycle.measured_storage import StorageMeasurements
+from app.lifecycle.references import ModelReferences
 from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
+from app.models.stored_models import StoredModels
 from app.monitoring import project_routes, settings_routes
 from app.monitoring import routes as monitoring
 from app.monitoring.metrics import Metrics
-from app.monitoring.readiness import Readiness
 from app.schedules import routes as schedules
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
-from app.scoring.explanations import Explanations, StoredModels
+from app.scoring.explanations import Explanations
 from app.scoring.kernels import ScoringKernels
+from app.scoring.readiness import Readiness
 from app.scoring.sample_uploads import SampleUploads
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
-from app.services import Services
+from app.scoring.services import ScoringServices
 from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
@@ -159,7 +162,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
-        served = ServedModels(store, settings.model_cache_bytes, kernels)
+        references = ModelReferences()
+        served = ServedModels(store, settings.model_cache_bytes, kernels, references)
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(reencrypt_secrets, store, cipher)
@@ -171,23 +175,22 @@ def create_app(settings: ApiSettings) -> FastAPI:
             metrics = Metrics(store, served, _version())
             feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
             deliverer = Deliverer(store, feed, cipher, settings, _version())
-            application.state.services = Services(
-                settings=settings,
-                store=store,
-                wake_ups=wake_ups,
-                models=served,
-                stored_models=stored_models,
-                explanations=Explanations(stored_models),
-                samples=samples,
-                response_cache=ResponseCache(),
-                expensive=ExpensiveReads(settings.expensive_reads_per_caller),
-                authenticator=authenticator,
-                metrics=metrics,
-                readiness=Readiness(store, wake_ups, kernels, served),
-                storage=StorageMeasurements(store, RetentionPolicy.of(settings)),
-                events=feed,
-                cipher=cipher,
-                deliverer=deliverer,
+            register(
+                application,
+                Services(settings, store, wake_ups),
+                ResponseCache(),
+                ExpensiveReads(settings.expensive_reads_per_caller),
+                metrics.requests,
+                authenticator,
+                feed,
+                cipher,
+                deliverer,
+                references,
+                StorageMeasurements(store, RetentionPolicy.of(settings)),
+                stored_models,
+                ScoringServices(settings, served, Explanations(stored_models), samples),
+                Readiness(store, wake_ups, kernels, served),
+                metrics,
             )
             async with running(feed.run(), deliverer.run()):
                 yield

@@ -13,6 +13,7 @@ from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import address_of
 from app.http.caller import ANYBODY, READ, SCORE, caller_in, caller_of
 from app.http.middleware import HttpMiddleware
+from app.http.services import Services, registered
 from app.http.thread_pools import AUDIT, NOTES, ThreadPool
 from core.errors import StoreUnavailable
 
@@ -87,7 +88,7 @@ class AuditMiddleware(HttpMiddleware):
 
 def _add_entry(scope: Scope, status: int) -> None:
     address = address_of(scope)
-    with scope["app"].state.services.store.begin() as tx:
+    with registered(scope["app"], Services).store.begin() as tx:
         tx.audit.add(
             method=scope["method"],
             # As it was sent, percent-encoded: of printable characters alone.

@@ -1,12 +1,14 @@
 """Identify callers by their credentials, and refuse an open network without keys."""
 
 import time
+from typing import Annotated
 
 from app.auth import refusals
 from app.auth.credentials import Credential
 from app.auth.key_cache import ApiKeyCache
 from app.auth.rate_limit import Buckets
 from app.http.caller import Caller
+from app.http.services import injected
 from app.http.thread_pools import LOOKUPS, STRANGERS
 from core.loopback import is_loopback
 
@@ -55,6 +57,9 @@ class Authenticator:
         if wait_seconds := self._wrong_keys.take(address, time.monotonic()):
             raise refusals.too_many_wrong_keys(wait_seconds)
         raise refusals.unauthenticated(refusals.BAD_KEY)
+
+
+UseAuthenticator = Annotated[Authenticator, injected(Authenticator)]
 
 
 class OpenNetwork(Exception):

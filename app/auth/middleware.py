@@ -17,6 +17,7 @@ from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
 from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, let_in
 from app.http.middleware import HttpMiddleware
 from app.http.problems import KINDS, http_problem, problem
+from app.http.services import registered
 from app.http.thread_pools import NOTES
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
@@ -42,7 +43,7 @@ class AuthMiddleware(HttpMiddleware):
         if scope["path"] in HEALTH:
             await self.app(scope, receive, send)
             return
-        authenticator: Authenticator = scope["app"].state.services.authenticator
+        authenticator = registered(scope["app"], Authenticator)
         answer = await self._refusal(Request(scope), authenticator)
         with limited_to(caller_in(scope).projects):
             await (answer or self.app)(scope, receive, send)

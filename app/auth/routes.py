@@ -6,12 +6,13 @@ from typing import Annotated, Any
 from fastapi import Body, Query
 from starlette.responses import Response
 
+from app.auth.authenticator import UseAuthenticator
 from app.auth.schemas import AuditPage, Key, KeyPage, KeyRequest, NewKey
 from app.http.caller import UseCaller
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
-from app.services import UseServices
+from app.http.services import UseServices
 
 audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 
@@ -61,6 +62,7 @@ _EXAMPLES: Any = {
 def create_key(
     body: Annotated[KeyRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
+    authenticator: UseAuthenticator,
     caller: UseCaller,
     response: Response,
 ) -> NewKey:
@@ -72,7 +74,7 @@ def create_key(
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
-    services.authenticator.key_cache.key_made()
+    authenticator.key_cache.key_made()
     response.headers["Cache-Control"] = "no-store"
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 
@@ -88,11 +90,11 @@ def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -
 @keys_router.delete(
     "/{key_id}", summary="Revoke a key", status_code=HTTPStatus.NO_CONTENT, responses=problems(404)
 )
-def revoke_key(key_id: str, services: UseServices) -> None:
+def revoke_key(key_id: str, services: UseServices, authenticator: UseAuthenticator) -> None:
     """Revoke an API key within a second and end its browser sessions.
 
     Its jobs go on. Revoking it again changes nothing.
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)
-    services.authenticator.key_cache.key_revoked(key_id)
+    authenticator.key_cache.key_revoked(key_id)

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
 from app.auth import refusals
+from app.auth.authenticator import Authenticator, UseAuthenticator
 from app.auth.credentials import Credential, clear_session, session_of, set_session
 from app.auth.refusals import Refusal
 from app.auth.scopes import SIGN_IN, SIGN_OUT
@@ -19,7 +20,7 @@ from app.http.bodies import too_large
 from app.http.caller import READ, Caller, caller_of, let_in
 from app.http.root_path import root_path_of
 from app.http.route import Router
-from app.services import Services, UseServices
+from app.http.services import Services, UseServices
 
 router = Router(include_in_schema=False)
 
@@ -29,21 +30,21 @@ _MAX_FIELDS = 8
 
 @router.get(SIGN_IN)
 async def sign_in_page(
-    request: Request, services: UseServices, wanted: Annotated[str, Query(alias="next")] = "/"
+    request: Request, authenticator: UseAuthenticator, wanted: Annotated[str, Query(alias="next")] = "/"
 ) -> Response:
     """Show the sign-in form if a key is needed."""
-    if not await services.authenticator.keys_exist():
+    if not await authenticator.keys_exist():
         return _go_to(wanted)
     return _form(request, wanted)
 
 
 @router.post(SIGN_IN)
-async def sign_in(request: Request, services: UseServices) -> Response:
+async def sign_in(request: Request, services: UseServices, authenticator: UseAuthenticator) -> Response:
     """Start a session for a key with the read scope."""
     fields = await _fields(request)
     wanted = fields.get("next", "/")
     try:
-        caller = await services.authenticator.identify(
+        caller = await authenticator.identify(
             Credential.of_key(fields.get("key", "").strip()), caller_of(request.scope)
         )
         if not caller.may(READ):
@@ -51,16 +52,16 @@ async def sign_in(request: Request, services: UseServices) -> Response:
     except Refusal as refusal:
         return _form(request, wanted, refusal)
     let_in(request.scope, caller)
-    return await run_in_threadpool(_begin_session, request, services, caller, wanted)
+    return await run_in_threadpool(_begin_session, request, services, authenticator, caller, wanted)
 
 
 @router.post(SIGN_OUT)
-async def sign_out(request: Request, services: UseServices) -> Response:
+async def sign_out(request: Request, services: UseServices, authenticator: UseAuthenticator) -> Response:
     """End the browser's session, if there is one."""
     if session := session_of(request):
         with suppress(Refusal):
-            let_in(request.scope, await services.authenticator.identify(session, caller_of(request.scope)))
-            await run_in_threadpool(_end_session, services, session)
+            let_in(request.scope, await authenticator.identify(session, caller_of(request.scope)))
+            await run_in_threadpool(_end_session, services, authenticator, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
     clear_session(answer, path=_cookie_path(request), https=request.url.scheme == "https")
     return answer
@@ -81,7 +82,9 @@ def own_address(wanted: str) -> str:
     return wanted if plain and own and not leads_back else "/"
 
 
-def _begin_session(request: Request, services: Services, caller: Caller, wanted: str) -> Response:
+def _begin_session(
+    request: Request, services: Services, authenticator: Authenticator, caller: Caller, wanted: str
+) -> Response:
     lifetime = timedelta(hours=services.settings.session_hours)
     earlier = session_of(request)
     with services.store.begin() as tx:
@@ -89,7 +92,7 @@ def _begin_session(request: Request, services: Services, caller: Caller, wanted:
             tx.sessions.end(earlier.sha256)
         token = tx.sessions.begin(str(caller.key_id), lifetime)
     if earlier is not None:
-        services.authenticator.key_cache.session_ended(earlier)
+        authenticator.key_cache.session_ended(earlier)
     answer = _go_to(wanted)
     https = request.url.scheme == "https"
     set_session(answer, token, lifetime, path=_cookie_path(request), https=https)
@@ -100,10 +103,10 @@ def _cookie_path(request: Request) -> str:
     return root_path_of(request.scope) or "/"
 
 
-def _end_session(services: Services, session: Credential) -> None:
+def _end_session(services: Services, authenticator: Authenticator, session: Credential) -> None:
     with services.store.begin() as tx:
         tx.sessions.end(session.sha256)
-    services.authenticator.key_cache.session_ended(session)
+    authenticator.key_cache.session_ended(session)
 
 
 def _go_to(wanted: str) -> Response:

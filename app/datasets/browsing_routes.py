@@ -13,7 +13,7 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.path_parameters import any_text
 from app.http.route import QUERY_ID, JsonRoute, Router
 from app.http.schemas import Cursor, Limit
-from app.services import UseServices
+from app.http.services import UseServices
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 

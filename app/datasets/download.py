@@ -13,7 +13,7 @@ from app.http.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.ranges import RANGE_PARAMETERS, RangedFile, select
 from app.http.route import JsonRoute, Router
-from app.services import UseServices
+from app.http.services import UseServices
 from core.data.letor_writer import letor_blocks
 from core.data.named_parquet import NamedFile, named_file, named_parquet
 from core.store import Store

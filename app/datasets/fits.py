@@ -3,18 +3,20 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.datasets.schemas import DatasetFit, PartName
-from app.services import Services
 from core.data.fitting import AbsentFeatures
 from core.errors import ArtifactDamaged, ModelError, NotFound
 from core.names import first_names
+from core.scorers import read_model
 from core.store import Dataset, Model, Ranking, Store, Transaction
-from core.store.artifacts.keys import features_key
+from core.store.artifacts.keys import features_key, model_key
+from core.types import Precision
 
 _CONTENTS_KEPT = 256
+_MODELS_KEPT = 256
 _PARTS: tuple[PartName, ...] = ("test", "validation", "train")
 _RANKING = "rnk_"
 
@@ -36,20 +38,20 @@ class _MeasuredModel:
     tested_on: str | None
 
     @classmethod
-    def of(cls, services: Services, tx: Transaction, model: Model) -> "_MeasuredModel":
+    def of(cls, store: Store, tx: Transaction, model: Model) -> "_MeasuredModel":
         lineage = (model.lineage or {}).get("datasets") or {}
         datasets = {part: dataset["id"] for part, dataset in lineage.items()}
         evaluated = [evaluation.dataset_id for evaluation in tx.evaluations.of_model(model.id)]
         elsewhere = (dataset_id for dataset_id in reversed(evaluated) if dataset_id != model.dataset_id)
         tested_on = datasets.get("test") or next(elsewhere, None)
-        return cls(model.reference, _used_features(services, model), datasets, tested_on)
+        return cls(model.reference, _used_features(store, model), datasets, tested_on)
 
 
 class DatasetFits:
     """The systems that datasets are looked at for: models and rankings.
 
     Args:
-        services: Where the texts of models are.
+        store: Where the files of models are.
         tx: Where models and rankings are on record.
         references: References of models and ids of rankings, at least one.
 
@@ -57,15 +59,15 @@ class DatasetFits:
         NotFound: One of them means nothing.
     """
 
-    def __init__(self, services: Services, tx: Transaction, references: Sequence[str]) -> None:
-        self._store = services.store
+    def __init__(self, store: Store, tx: Transaction, references: Sequence[str]) -> None:
+        self._store = store
         self._rankings: list[Ranking] = []
         self._models: list[_MeasuredModel] = []
         for reference in dict.fromkeys(references):
             if reference.startswith(_RANKING):
                 self._rankings.append(tx.rankings.get(reference))
             else:
-                self._models.append(_MeasuredModel.of(services, tx, tx.models.resolve(reference)))
+                self._models.append(_MeasuredModel.of(store, tx, tx.models.resolve(reference)))
 
     def default_id(self, tx: Transaction) -> str | None:
         """Return the dataset that most of the systems were tested on, if all can be measured on it."""
@@ -141,13 +143,19 @@ def _unmeasurable(dataset: Dataset) -> str | None:
     return "has no labels" if missing and missing == statistics.get("documents") else None
 
 
-def _used_features(services: Services, model: Model) -> tuple[str, ...]:
+def _used_features(store: Store, model: Model) -> tuple[str, ...]:
     """Return the features that decide scores, or all of them where the model cannot be read."""
     try:
-        columns: Iterable[int] = services.stored_models.of(model.id).used_features
+        columns = _used_columns(store, model.id, model.sha256, model.precision)
     except (ArtifactDamaged, ModelError, NotFound):
         return tuple(model.feature_names)
     return tuple(model.feature_names[column] for column in columns)
+
+
+@functools.lru_cache(_MODELS_KEPT)
+def _used_columns(store: Store, model_id: str, sha256: str, precision: Precision) -> tuple[int, ...]:
+    scorer = read_model(store.verified.read_bytes(model_key(model_id), sha256), precision)
+    return scorer.used_features
 
 
 @functools.lru_cache(_CONTENTS_KEPT)

@@ -15,7 +15,7 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
-from app.services import UseServices
+from app.http.services import UseServices
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)

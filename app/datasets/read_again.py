@@ -15,7 +15,7 @@ from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import RequestModel
-from app.services import UseServices
+from app.http.services import UseServices
 from core.errors import WrongState
 from core.store.artifacts.keys import upload_key
 

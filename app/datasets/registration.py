@@ -5,7 +5,7 @@ from starlette.responses import Response
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.uploads import DatasetUpload, Places
 from app.http.idempotency import IdempotentRequest
-from app.services import Services
+from app.http.services import Services
 
 
 def register_upload(

@@ -17,7 +17,7 @@ from app.http.lists import Direction, Fields, Prefix, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
-from app.services import UseServices
+from app.http.services import UseServices
 from core.errors import InvalidInput
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
@@ -73,7 +73,7 @@ def list_datasets(
         )
         shown = DatasetPage.model_validate(page)
         if measured:
-            fits = DatasetFits(services, tx, measured)
+            fits = DatasetFits(services.store, tx, measured)
             names = tx.datasets.feature_names_of([dataset.id for dataset in page.items])
             for item, dataset in zip(shown.items, page.items, strict=True):
                 item.fit = fits.of(dataset, names[dataset.id])

@@ -24,8 +24,8 @@ from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
+from app.http.services import Services, UseServices
 from app.http.uploads import ReceivedUpload, receiving
-from app.services import Services, UseServices
 from app.uploads.finished import StoredUploads
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.data.folders import PARTS

@@ -16,7 +16,7 @@ from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
-from app.services import UseServices
+from app.http.services import UseServices
 from core.data.synthetic import GAINS_2006, ISTELLA_X_DOCUMENTS
 from core.errors import InputProblem, InvalidInput
 

@@ -16,8 +16,8 @@ from app.http.labels import PROJECT_PART
 from app.http.openapi import UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
+from app.http.services import UseServices
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
-from app.services import UseServices
 from app.uploads.finished import StoredUploads
 from core.data.options import FORMATS
 

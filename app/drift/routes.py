@@ -9,7 +9,7 @@ from app.http.labels import WantedProject
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit, ModelReference
-from app.services import UseServices
+from app.http.services import UseServices
 
 router = Router(prefix="/v1/drift-reports", tags=["results"], route_class=JsonRoute)
 

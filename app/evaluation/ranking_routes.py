@@ -21,9 +21,9 @@ from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.services import UseServices
 from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
-from app.services import UseServices
 from core.data.trec import write_run
 from core.errors import NotFound
 from core.jobs.folders import run_folder

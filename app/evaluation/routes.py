@@ -50,9 +50,9 @@ from app.http.lists import (
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
+from app.http.services import UseServices
 from app.jobs.requests import MOST_JOBS_AT_ONCE
 from app.jobs.requests.fields import MetricName
-from app.services import UseServices
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 
 Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]

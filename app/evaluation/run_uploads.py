@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
+from app.http.services import Services
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.jobs.submission.checks import require_ready
-from app.services import Services
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import run_folder
 from core.jobs.import_run import ImportRunJob

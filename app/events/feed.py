@@ -5,10 +5,12 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import structlog
 
 from app.events.schemas import Event
+from app.http.services import injected
 from app.http.thread_pools import EVENTS
 from core.errors import RankeryError
 from core.store import Store
@@ -202,6 +204,9 @@ class EventFeed:
         self._recent.clear()
         self._complete_after = self._revision = None
         self.changes = 0
+
+
+UseFeed = Annotated[EventFeed, injected(EventFeed)]
 
 
 def _encoded(event: Event) -> FeedEvent:

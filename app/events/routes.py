@@ -7,14 +7,16 @@ from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from app.auth.admission import is_admitted
+from app.auth.authenticator import UseAuthenticator
+from app.events.feed import UseFeed
 from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
 from app.events.stream import MEDIA_TYPE, EventStream, Selection
 from app.http.caller import caller_of
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.services import UseServices
 from app.http.thread_pools import EVENTS
-from app.services import UseServices
 from core.store.repositories.events import MAX_ID
 
 router = Router(prefix="/v1/events", tags=["events"], route_class=JsonRoute)
@@ -69,6 +71,8 @@ LastEventId = Annotated[
 async def list_events(
     request: Request,
     services: UseServices,
+    feed: UseFeed,
+    authenticator: UseAuthenticator,
     after: After = None,
     kinds: Kinds = [],  # noqa: B006 - FastAPI copies it
     object_id: ObjectId = None,
@@ -90,12 +94,12 @@ async def list_events(
     """
     if MEDIA_TYPE in request.headers.get("Accept", ""):
         return EventStream(
-            services.events,
+            feed,
             services.store,
             Selection(frozenset(kinds), object_id, changes),
             after if last_event_id is None else last_event_id,
             caller_of(request.scope),
-            lambda: is_admitted(request, services.authenticator),
+            lambda: is_admitted(request, authenticator),
         )
 
     def read() -> EventPage:

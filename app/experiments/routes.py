@@ -33,7 +33,7 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Limit
-from app.services import Services, UseServices
+from app.http.services import Services, UseServices
 from core.errors import NotFound, WrongState
 from core.experiments import PAPERS, papers
 from core.experiments.render import to_csv, to_latex, to_markdown

@@ -7,13 +7,15 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
+from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.http.caller import caller_of
+from app.http.services import registered
 from app.http.thread_pools import EXPENSIVE, ThreadPool
 from core.store.visibility import projects
 
@@ -123,6 +125,13 @@ class CallersReads:
         return await self.reads.answer(self.caller, question, work, pool)
 
 
+async def _reads_of_caller(request: Request) -> CallersReads:
+    return CallersReads(registered(request.app, ExpensiveReads), caller_of(request.scope))
+
+
+UseExpensive = Annotated[CallersReads, Depends(_reads_of_caller)]
+
+
 class Download(StreamingResponse):
     """A streamed file download, limited per caller.
 
@@ -155,6 +164,6 @@ class Download(StreamingResponse):
         Raises:
             HTTPException: 429 where too much is under way for the caller.
         """
-        reads: ExpensiveReads = scope["app"].state.services.expensive
+        reads = registered(scope["app"], ExpensiveReads)
         with self._source or contextlib.nullcontext(), reads.slot(caller_of(scope)):
             await super().__call__(scope, receive, send)

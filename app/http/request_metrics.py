@@ -8,6 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from app.http.middleware import HttpMiddleware
+from app.http.services import registered
 
 # All paths that lead nowhere, and requests that were refused before their path was looked at.
 UNMATCHED = "unmatched"
@@ -58,7 +59,7 @@ class RequestMetrics(HttpMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
-        instruments: RequestInstruments = scope["app"].state.services.metrics.requests
+        instruments = registered(scope["app"], RequestInstruments)
         status, is_stream = _CLIENT_LEFT, False
 
         async def send_counted(message: Message) -> None:

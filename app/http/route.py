@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import compile_path, get_name
 
 from app.http.bodies import JsonRequest
-from app.http.caching import conditional
+from app.http.caching import ResponseCache, conditional
 from app.http.openapi import operation_id
-from app.services import services_of
+from app.http.services import registered, services_of
 from app.settings import ApiSettings
 from core.store.visibility import projects
 
@@ -130,23 +130,22 @@ class PolledRoute(JsonRoute):
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Compute the response if the cached one may be stale."""
-        services = services_of(request)
+        store, cache = services_of(request).store, registered(request.app, ResponseCache)
         address = (request.scope["path"], request.scope["query_string"], projects())
 
         async def find() -> tuple[str, bytes | None]:
-            store = services.store
             revision = (
                 store.revision() if store.notifies_immediately else await run_in_threadpool(store.revision)
             )
-            return revision, services.response_cache.find(address, revision)
+            return revision, cache.find(address, revision)
 
         _, known = await find()
         if known is None:
-            async with services.response_cache.lock:
+            async with cache.lock:
                 revision, known = await find()
                 if known is None:
                     response = await handle(request)
                     if response.status_code == HTTPStatus.OK:
-                        services.response_cache.keep(address, revision, bytes(response.body))
+                        cache.keep(address, revision, bytes(response.body))
                     return response
         return Response(known, media_type="application/json")

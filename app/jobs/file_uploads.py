@@ -10,9 +10,9 @@ from starlette.responses import Response
 from app.http.caller import caller_in
 from app.http.idempotency import IdempotentRequest
 from app.http.responses import accepted
+from app.http.services import Services
 from app.http.uploads import ReceivedFile, ReceivedUpload, receive_upload, receiving, refuse_declared_size
 from app.jobs.schemas import Job
-from app.services import Services
 from app.uploads.finished import StoredUploads
 from core.errors import InputProblem
 from core.store import Job as JobRow

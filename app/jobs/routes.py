@@ -14,6 +14,7 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Id, Limit
+from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
 from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
 from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
@@ -31,7 +32,6 @@ from app.jobs.schemas import (
     JobWithAttempts,
 )
 from app.jobs.submission import submit, submit_all
-from app.services import UseServices
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)

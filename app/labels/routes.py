@@ -6,9 +6,10 @@ from fastapi import Body
 
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import JsonRoute, Router
+from app.http.services import Services, UseServices
 from app.labels.schemas import Labelled, LabelRequest
 from app.lifecycle.filters import JobFilter, ModelFilter
-from app.services import Services, UseServices
+from app.lifecycle.references import UseReferences
 from core.store.labelling import LabelChanges, label_objects
 from core.store.trash.kinds import JOB, KINDS, MODEL
 
@@ -55,6 +56,7 @@ def label_models(
         ),
     ],
     services: UseServices,
+    references: UseReferences,
 ) -> Labelled:
     """Change tags and the project of the models of some ids, references or a filter; as for jobs.
 
@@ -62,7 +64,7 @@ def label_models(
     """
     labelled = _label(services, MODEL, body)
     if labelled.moved_names and not body.dry_run:
-        services.models.invalidate_references()
+        references.invalidate()
     return labelled
 
 

@@ -7,9 +7,10 @@ from fastapi import Request
 
 from app.http.addresses import address_of
 from app.http.caller import caller_in
+from app.http.services import registered, services_of
 from app.lifecycle.filters import DeleteRequest
+from app.lifecycle.references import ModelReferences
 from app.lifecycle.schemas import Deletion
-from app.services import Services, services_of
 from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
 from core.store.lifecycle.sizes import FolderSizes
@@ -69,7 +70,7 @@ def delete_one(
         raise NotFound(kind, object_id)
     for refused in deletion.refused:
         raise StillNeeded(kind, object_id, refused.holders, _way_out(refused))
-    _deleted(services, deletion.counts)
+    _deleted(request, deletion.counts)
     return Deletion.of(deletion, dry_run=False)
 
 
@@ -83,14 +84,14 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
         sizes = FolderSizes(store.artifacts)
         return Deletion.of(preview(store, KINDS[kind], object_ids, manner, set(), sizes), dry_run=True)
     deletion = delete_objects(store, KINDS[kind], object_ids, manner, actor_of(request))
-    _deleted(services, deletion.counts)
+    _deleted(request, deletion.counts)
     return Deletion.of(deletion, dry_run=False)
 
 
-def _deleted(services: Services, counts: Iterable[str]) -> None:
+def _deleted(request: Request, counts: Iterable[str]) -> None:
     """Let no model be scored that a reference meant before it was deleted."""
     if KINDS[MODEL].plural in counts:
-        services.models.invalidate_references()
+        registered(request.app, ModelReferences).invalidate()
 
 
 def _way_out(refused: Refused) -> str:

@@ -2,7 +2,9 @@
 
 import threading
 import time
+from typing import Annotated
 
+from app.http.services import injected
 from core.store import Store
 from core.store.lifecycle.retention import RetentionPolicy
 from core.store.lifecycle.storage import Storage, measure_storage
@@ -34,3 +36,6 @@ class StorageMeasurements:
             if refresh or self._latest is None or time.monotonic() - self._latest[0] > SECONDS:
                 self._latest = time.monotonic(), measure_storage(self._store, self._policy)
             return self._latest[1]
+
+
+UseStorage = Annotated[StorageMeasurements, injected(StorageMeasurements)]

@@ -6,6 +6,7 @@ from fastapi import Body, Path, Query, Request
 
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import JsonRoute, Router
+from app.http.services import UseServices
 from app.lifecycle.deleting import actor_of, delete_many, delete_one
 from app.lifecycle.filters import (
     ComparisonFilter,
@@ -19,7 +20,6 @@ from app.lifecycle.filters import (
     StudyFilter,
 )
 from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
-from app.services import UseServices
 from core.errors import NotFound, StillNeeded
 from core.store.trash.kinds import (
     COMPARISON,

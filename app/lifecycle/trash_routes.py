@@ -7,10 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import Body, HTTPException, Query, Request
 
+from app.http.expensive_reads import UseExpensive
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
+from app.http.services import UseServices
 from app.lifecycle.deleting import actor_of
+from app.lifecycle.measured_storage import UseStorage
+from app.lifecycle.references import UseReferences
 from app.lifecycle.schemas import (
     Deletion,
     EmptyTrashRequest,
@@ -21,7 +25,6 @@ from app.lifecycle.schemas import (
     TrashedObject,
     TrashPage,
 )
-from app.services import UseExpensive, UseServices
 from core.errors import InvalidInput
 from core.store import Store
 from core.store.clock import utc_now
@@ -72,12 +75,13 @@ def restore_objects(
     body: Annotated[RestoreRequest, Body(openapi_examples=_RESTORE_EXAMPLES)],
     request: Request,
     services: UseServices,
+    references: UseReferences,
 ) -> Restored:
     """Take objects out of the trash, with what went with them and what they need, such as a model's job."""
     with services.store.begin() as tx:
         plan = tx.trash.restore(body.ids)
         actor_of(request, RESTORED).record(tx, plan)
-    services.models.invalidate_references()
+    references.invalidate()
     return Restored(restored=dict(plan.counts), missing=plan.missing)
 
 
@@ -98,6 +102,7 @@ def empty(
 @router.get("/storage", summary="Show what is stored", responses={**NOT_MODIFIED, **problems(403, 422)})
 async def get_storage(
     services: UseServices,
+    storage: UseStorage,
     expensive: UseExpensive,
     refresh: Annotated[bool, Query(description="Measure now, instead of at most once a minute")] = False,
 ) -> Storage:
@@ -107,9 +112,7 @@ async def get_storage(
     """
     if projects() is not None:
         raise HTTPException(HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see all bytes")
-    measured = await expensive.answer(
-        ("storage", refresh), lambda: services.storage.measured(refresh=refresh)
-    )
+    measured = await expensive.answer(("storage", refresh), lambda: storage.measured(refresh=refresh))
     return Storage.of(measured, services.settings.trash_days)
 
 

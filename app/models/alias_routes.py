@@ -12,11 +12,12 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
+from app.http.services import UseServices
 from app.jobs.schemas import Job
+from app.lifecycle.references import UseReferences
 from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
 from app.models.promotion import gate_rule, promotion
 from app.models.schemas import Model
-from app.services import UseServices
 from core.store import ModelAlias, Transaction
 from core.store.repositories.projects import Labels
 
@@ -56,6 +57,7 @@ def set_alias(
     alias: AliasName,
     body: Annotated[AliasRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
+    references: UseReferences,
     caller: UseCaller,
 ) -> Model | Response:
     """Point `name@alias` at a version; all processes follow within a second.
@@ -79,16 +81,18 @@ def set_alias(
     if job is not None:
         services.submitted(job)
         return queued
-    services.models.invalidate_references()
+    references.invalidate()
     return model
 
 
 @router.delete("/{alias}", summary="Remove an alias", status_code=204, responses=problems(404))
-def remove_alias(name: Name, alias: AliasName, services: UseServices, caller: UseCaller) -> None:
+def remove_alias(
+    name: Name, alias: AliasName, services: UseServices, references: UseReferences, caller: UseCaller
+) -> None:
     """Remove an alias; its history and its gate stay."""
     with services.store.begin() as tx:
         tx.aliases.remove(name, alias, caller.key_id)
-    services.models.invalidate_references()
+    references.invalidate()
 
 
 @router.get(
@@ -110,6 +114,7 @@ def roll_back_alias(
     name: Name,
     alias: AliasName,
     services: UseServices,
+    references: UseReferences,
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Model | Response:
@@ -121,7 +126,7 @@ def roll_back_alias(
     with idempotency.begin(services.store) as tx:
         model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
         idempotency.keep(tx, JSONResponse(model.model_dump(mode="json")))
-    services.models.invalidate_references()
+    references.invalidate()
     return model
 
 

@@ -8,10 +8,11 @@ from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from app.http.expensive_reads import CallersReads
+from app.http.expensive_reads import CallersReads, UseExpensive
 from app.http.low_priority import LOW_PRIORITY
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
+from app.http.services import Services, UseServices
 from app.http.thread_pools import EXPORTS
 from app.models.export_schemas import (
     ExportFormat,
@@ -24,7 +25,6 @@ from app.models.export_schemas import (
 )
 from app.models.exports import ExportedFile, made_archive, made_file, made_parity, model_of
 from app.models.routes import Reference
-from app.services import Services, UseExpensive, UseServices
 from core.export import FORMATS
 from core.export.options import OPTIONS
 from core.store import Model, Store, StoreSettings

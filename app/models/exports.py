@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.datasets.browsing import DatasetFiles
+from app.http.services import Services
 from app.models.export_schemas import ExportParity, ExportQuery, ParityQuery
-from app.services import Services
 from core.data import RankingDataset
 from core.data.fitting import AbsentFeatures, fit_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState

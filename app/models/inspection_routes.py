@@ -5,14 +5,16 @@ from typing import Annotated
 from fastapi import Path, Query
 from fastapi.concurrency import run_in_threadpool
 
+from app.http.expensive_reads import UseExpensive
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
+from app.http.services import UseServices
 from app.models.exports import model_of
 from app.models.inspection_schemas import Inspection, InspectionPage, ModelImportance, ModelTree
 from app.models.routes import Reference
+from app.models.stored_models import UseStoredModels
 from app.models.trees import InspectedModel
-from app.services import UseExpensive, UseServices
 from core.inspection import MOST_DEPTH
 
 router = Router(prefix="/v1", route_class=JsonRoute)
@@ -53,7 +55,9 @@ def list_inspections(
     tags=["models"],
     responses={**NOT_MODIFIED, **problems(404, 409)},
 )
-async def get_importance(ref: Reference, services: UseServices, expensive: UseExpensive) -> ModelImportance:
+async def get_importance(
+    ref: Reference, services: UseServices, stored_models: UseStoredModels, expensive: UseExpensive
+) -> ModelImportance:
     """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
 
     Gains are of the training data and favour features with many values; an inspection measures on others.
@@ -61,7 +65,7 @@ async def get_importance(ref: Reference, services: UseServices, expensive: UseEx
     """
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
-        ("importance", model.id), lambda: InspectedModel(services, model).importance()
+        ("importance", model.id), lambda: InspectedModel(stored_models, model).importance()
     )
 
 
@@ -75,6 +79,7 @@ async def get_tree(
     ref: Reference,
     index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Which tree, from 0", examples=[0])],
     services: UseServices,
+    stored_models: UseStoredModels,
     expensive: UseExpensive,
     root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
     depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
@@ -83,5 +88,5 @@ async def get_tree(
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
         ("tree", model.id, index, root, depth),
-        lambda: InspectedModel(services, model).tree(index, root, depth),
+        lambda: InspectedModel(stored_models, model).tree(index, root, depth),
     )

@@ -22,9 +22,11 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, probl
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.services import UseServices
 from app.jobs.file_uploads import receive_file
 from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
+from app.lifecycle.references import UseReferences
 from app.models.reproduction import reproduction
 from app.models.schemas import (
     LatestVersion,
@@ -45,7 +47,6 @@ from app.models.uploads import (
     ModelUpload,
     register_model,
 )
-from app.services import UseServices
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
@@ -192,6 +193,7 @@ def change_model(
     ref: Reference,
     body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
     services: UseServices,
+    references: UseReferences,
 ) -> Model:
     """Change the title, the description and the named tags of a version, and the project of its name.
 
@@ -208,7 +210,7 @@ def change_model(
             tx.projects.move_name(model.name, body.project)
         aliases = tx.models.aliases_of([model.id])
     if "project" in body.model_fields_set:
-        services.models.invalidate_references()
+        references.invalidate()
     return Model.of(model, aliases[model.id])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.models.inspection_schemas import FeatureImportance, ModelImportance, ModelTree
-from app.services import Services
+from app.models.stored_models import StoredModels
 from core.errors import WrongState
 from core.inspection import split_importance, tree_nodes
 from core.scorers import TreeModel
@@ -23,10 +23,10 @@ class InspectedModel:
         WrongState: It has no trees.
     """
 
-    def __init__(self, services: Services, model: Model) -> None:
+    def __init__(self, stored_models: StoredModels, model: Model) -> None:
         self._model = model
         self._names = tuple(self._model.feature_names)
-        scorer = services.stored_models.of(model.id)
+        scorer = stored_models.of(model.id)
         if not isinstance(scorer, TreeModel):
             raise WrongState("model", model.reference, f"of the kind {scorer.kind}", _NO_TREES)
         self._text = scorer.text

@@ -14,10 +14,10 @@ from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import MAX_PARAGRAPHS, PARAGRAPHS, PROJECT_PART
 from app.http.pointers import input_problems
+from app.http.services import Services
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.models.schemas import ImportedModel
-from app.services import Services
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob

@@ -3,6 +3,7 @@
 import platform
 import time
 from collections.abc import Iterator
+from typing import Annotated
 
 import structlog
 from prometheus_client import (
@@ -18,6 +19,7 @@ from prometheus_client.metrics_core import Metric
 
 from app.http.probes import Probe
 from app.http.request_metrics import RequestInstruments
+from app.http.services import injected
 from app.monitoring.database_metrics import DatabaseCollector, DatabaseSnapshot
 from app.scoring.served_models import ServedModels
 from core.errors import RankeryError
@@ -74,6 +76,9 @@ class Metrics:
         except (RankeryError, TimeoutError):
             _log.warning("metrics.database_away", exc_info=True)
             return None
+
+
+UseMetrics = Annotated[Metrics, injected(Metrics)]
 
 
 class _Process:

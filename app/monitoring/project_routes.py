@@ -6,7 +6,7 @@ from app.http.labels import ProjectName
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import PolledRoute, Router
 from app.http.schemas import ResponseModel
-from app.services import UseServices
+from app.http.services import UseServices
 from core.store.visibility import projects
 
 router = Router(prefix="/v1/projects", tags=["overview"], route_class=PolledRoute)

@@ -13,7 +13,8 @@ from app.http.openapi import NOT_MODIFIED, Responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
-from app.monitoring.readiness import Findings, Purpose
+from app.http.services import UseServices
+from app.monitoring.metrics import UseMetrics
 from app.monitoring.schemas import (
     AliasedModel,
     AliasedModels,
@@ -23,7 +24,7 @@ from app.monitoring.schemas import (
     WorkerAtWork,
     WorkerList,
 )
-from app.services import UseServices
+from app.scoring.readiness import Findings, Purpose, UseReadiness
 from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
 from core.store.visibility import narrowed_to
@@ -111,7 +112,7 @@ async def healthz() -> Health:
     "/readyz", summary="Is the service ready", response_model=Ready, responses=_readiness_responses()
 )
 async def readyz(
-    services: UseServices,
+    readiness: UseReadiness,
     purpose: Annotated[
         Purpose | None,
         Query(
@@ -126,10 +127,10 @@ async def readyz(
     Scoring needs a database and a storage that can be read, or models in memory, and the compiled kernels.
     Jobs need a database that takes writes, the storage, the broker, and workers of every lane.
     """
-    return readiness(await services.readiness.check(purpose))
+    return readiness_response(await readiness.check(purpose))
 
 
-def readiness(found: Findings) -> Response:
+def readiness_response(found: Findings) -> Response:
     """Answer 200 when nothing that is needed is wrong, else the problem that names what is down."""
     down = found.down
     if down:
@@ -142,9 +143,9 @@ metrics_router = Router(include_in_schema=False)
 
 
 @metrics_router.get("/metrics")
-async def metrics(request: Request, services: UseServices) -> Response:
+async def metrics(request: Request, metrics: UseMetrics) -> Response:
     """Return the Prometheus metrics, as text or OpenMetrics."""
-    content, content_type = await services.metrics.exposition(request.headers.get("accept", ""))
+    content, content_type = await metrics.exposition(request.headers.get("accept", ""))
     return Response(content, headers={"content-type": content_type, "cache-control": "no-store"})
 
 

@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
-from app.services import UseServices
+from app.http.services import UseServices
 from app.settings import ApiSettings
 
 router = Router(prefix="/v1/settings", tags=["overview"], route_class=JsonRoute)

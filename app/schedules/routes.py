@@ -13,6 +13,7 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Limit
+from app.http.services import UseServices
 from app.schedules.schemas import (
     CHANGE_EXAMPLES,
     REQUEST_EXAMPLES,
@@ -26,7 +27,6 @@ from app.schedules.schemas import (
     ScheduleRunPage,
 )
 from app.schedules.submission import asked_job, check_promotion, job_spec
-from app.services import UseServices
 from core.errors import InvalidInput
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from app.http.bodies import JsonRequest
 from app.http.problems import OUT_OF_MEMORY, kind_of
 from app.http.route import DeferredRoute, Handle, Router
+from app.http.services import services_of
 from app.scoring.inference_schemas import (
     ANSWER_EXAMPLE,
     REQUEST_BODY,
@@ -26,10 +27,11 @@ from app.scoring.inference_schemas import (
     failures,
 )
 from app.scoring.limits import scoring_request
+from app.scoring.readiness import UseReadiness
+from app.scoring.services import ScoringServices, UseScoringServices, scoring_services_of
 from app.scoring.tensors import BINARY_DATA, HEAD_BYTES, INPUT, OUTPUT, GeneralInference, QuickInference
 from app.scoring.threads import BRIEF_TEXT_BYTES
 from app.scoring.walk import read, score
-from app.services import Services, UseServices, services_of
 from core.errors import InvalidInput, RankeryError
 from core.types import Precision
 
@@ -78,7 +80,7 @@ class InferRoute(InferenceRoute):
         reference = ":".join(
             request.path_params[name] for name in ("name", "version") if name in request.path_params
         )
-        return await _infer(services_of(request), reference, await request.body(), None)
+        return await _infer(scoring_services_of(request), reference, await request.body(), None)
 
 
 router = Router(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
@@ -107,9 +109,9 @@ async def get_live() -> Live:
 
 
 @router.get("/health/ready", summary="Is the server ready", responses=failures(503))
-async def get_ready(services: UseServices) -> ServerReady:
+async def get_ready(readiness: UseReadiness) -> ServerReady:
     """Check that models can be scored, as `/readyz?for=scoring` does."""
-    if not await services.readiness.can_score():
+    if not await readiness.can_score():
         raise HTTPException(
             HTTPStatus.SERVICE_UNAVAILABLE, "a part that scoring needs does not work; see /readyz?for=scoring"
         )
@@ -117,19 +119,19 @@ async def get_ready(services: UseServices) -> ServerReady:
 
 
 @router.get("/models/{name}", summary="Describe a model", responses=failures(404, 503))
-async def get_model_metadata(name: Name, services: UseServices) -> ModelMetadata:
+async def get_model_metadata(name: Name, services: UseScoringServices) -> ModelMetadata:
     """Return the input and output tensors of a model."""
     return await _metadata(services, name)
 
 
 @router.get("/models/{name}/versions/{version}", summary="Describe a version", responses=failures(404, 503))
-async def get_version_metadata(name: Name, version: Version, services: UseServices) -> ModelMetadata:
+async def get_version_metadata(name: Name, version: Version, services: UseScoringServices) -> ModelMetadata:
     """Return the input and output tensors of a model version."""
     return await _metadata(services, _reference(name, version))
 
 
 @router.get("/models/{name}/ready", summary="Is a model ready", responses=failures(404, 503))
-async def get_model_ready(name: Name, services: UseServices) -> ModelReady:
+async def get_model_ready(name: Name, services: UseScoringServices) -> ModelReady:
     """Load the model into memory if needed."""
     model = await services.models.get(name)
     return ModelReady(name=model.name, ready=True)
@@ -138,7 +140,7 @@ async def get_model_ready(name: Name, services: UseServices) -> ModelReady:
 @router.get(
     "/models/{name}/versions/{version}/ready", summary="Is a version ready", responses=failures(404, 503)
 )
-async def get_version_ready(name: Name, version: Version, services: UseServices) -> ModelReady:
+async def get_version_ready(name: Name, version: Version, services: UseScoringServices) -> ModelReady:
     """Load the model version into memory if needed."""
     model = await services.models.get(_reference(name, version))
     return ModelReady(name=model.name, ready=True)
@@ -157,7 +159,7 @@ HeadBytes = Annotated[
 
 @infer_router.post("/models/{name}/infer", summary="Score documents", **_INFERENCE)
 async def infer(
-    name: Name, request: Request, services: UseServices, head_bytes: HeadBytes = None
+    name: Name, request: Request, services: UseScoringServices, head_bytes: HeadBytes = None
 ) -> Response:
     """Score documents given as one tensor of all features, or as one tensor a feature."""
     return await _infer(services, name, await request.body(), head_bytes)
@@ -167,13 +169,15 @@ async def infer(
     "/models/{name}/versions/{version}/infer", summary="Score documents by a version", **_INFERENCE
 )
 async def infer_by_version(
-    name: Name, version: Version, request: Request, services: UseServices, head_bytes: HeadBytes = None
+    name: Name, version: Version, request: Request, services: UseScoringServices, head_bytes: HeadBytes = None
 ) -> Response:
     """Score documents with one version of a model."""
     return await _infer(services, _reference(name, version), await request.body(), head_bytes)
 
 
-async def _infer(services: Services, reference: str, content: bytes, head_bytes: int | None) -> Response:
+async def _infer(
+    services: ScoringServices, reference: str, content: bytes, head_bytes: int | None
+) -> Response:
     model = await services.models.get(reference)
     if len(content) <= BRIEF_TEXT_BYTES:
         quick = await read(QuickInference(content, head_bytes), model, services.settings)
@@ -183,7 +187,7 @@ async def _infer(services: Services, reference: str, content: bytes, head_bytes:
     return await score(model, inference, services.samples)
 
 
-async def _metadata(services: Services, reference: str) -> ModelMetadata:
+async def _metadata(services: ScoringServices, reference: str) -> ModelMetadata:
     model = await services.models.get(reference)
     return ModelMetadata(
         name=model.name,

@@ -19,9 +19,9 @@ from app.scoring.limits import check_candidates, check_explained, check_explanat
 from app.scoring.quick_candidates import quick_readers
 from app.scoring.schemas import MOST_RANKED, RankRequest, RankResponse
 from app.scoring.served_models import ServedModel
+from app.scoring.services import ScoringServices, UseScoringServices, scoring_services_of
 from app.scoring.tables import ArrowTable
 from app.scoring.walk import read, score, scores_of
-from app.services import Services, UseServices, services_of
 from app.settings import ApiSettings
 from core.errors import InvalidInput, NotFound
 
@@ -41,7 +41,7 @@ class ScoringRoute(JsonRoute):
                 return stands where only a table has it.
             HTTPException: The body is neither JSON nor a table of Arrow.
         """
-        services = services_of(request)
+        services = scoring_services_of(request)
         if request.media_type == tables.MEDIA_TYPE:
             return await _rank_table(request, services)
         request.require_json(or_else=tables.MEDIA_TYPE)
@@ -134,7 +134,7 @@ _TOP_K: dict[str, Any] = {
 async def rank_candidates(
     ref: Reference,
     body: Annotated[RankRequest, Body(openapi_examples=_RANK_EXAMPLES)],
-    services: UseServices,
+    services: UseScoringServices,
 ) -> Response:
     """Score candidate documents and return each query's in descending order of score.
 
@@ -146,7 +146,7 @@ async def rank_candidates(
     return await _ranked(services, model, candidates)
 
 
-async def _ranked_quickly(request: JsonRequest, services: Services) -> Response | None:
+async def _ranked_quickly(request: JsonRequest, services: ScoringServices) -> Response | None:
     """Answer a request in the common form; None for any other."""
     content = await request.body()
     try:
@@ -160,13 +160,13 @@ async def _ranked_quickly(request: JsonRequest, services: Services) -> Response 
     return None
 
 
-async def _ranked(services: Services, model: ServedModel, candidates: JsonCandidates) -> Response:
+async def _ranked(services: ScoringServices, model: ServedModel, candidates: JsonCandidates) -> Response:
     if candidates.explain:
         return await _explained(services, model, candidates)
     return await score(model, candidates, services.samples)
 
 
-async def _explained(services: Services, model: ServedModel, candidates: JsonCandidates) -> Response:
+async def _explained(services: ScoringServices, model: ServedModel, candidates: JsonCandidates) -> Response:
     n_explained = candidates.n_ranked
     check_explained(n_explained, services.settings)
 
@@ -180,7 +180,7 @@ async def _explained(services: Services, model: ServedModel, candidates: JsonCan
     return await EXPLANATIONS.run(work)
 
 
-async def _rank_table(request: JsonRequest, services: Services) -> Response:
+async def _rank_table(request: JsonRequest, services: ScoringServices) -> Response:
     model = await services.models.get(request.path_params["ref"])
     table = ArrowTable(await request.body(), _top_k(request.query_params.get("top_k")))
     candidates = await read(table, model, services.settings)

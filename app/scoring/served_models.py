@@ -12,6 +12,7 @@ import numpy as np
 import structlog
 
 from app.http.thread_pools import LOOKUPS, MODELS
+from app.lifecycle.references import ModelReferences
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks
@@ -128,7 +129,7 @@ class Usage:
 class _Meaning:
     model: Model
     looked_up_at: float
-    moves: int
+    changes: int
 
 
 # A reference, and the projects in which it is looked up, None for all.
@@ -147,16 +148,20 @@ class ServedModels:
         store: Where models are.
         most_bytes: Memory that models may take; one alone may take more.
         kernels: What models are read and scored by.
+        references: Changes of references by this process.
     """
 
-    def __init__(self, store: Store, most_bytes: int, kernels: ScoringKernels) -> None:
+    def __init__(
+        self, store: Store, most_bytes: int, kernels: ScoringKernels, references: ModelReferences
+    ) -> None:
         self._store = store
         self._kernels = kernels
+        self._references = references
         self._most_bytes = most_bytes
         self._meanings: OrderedDict[_Asked, _Meaning] = OrderedDict()
         self._served: OrderedDict[str, ServedModel] = OrderedDict()
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
-        self._hits = self._misses = self._moves = 0
+        self._hits = self._misses = 0
 
     async def get(self, reference: str) -> ServedModel:
         """Resolve a model reference.
@@ -180,10 +185,6 @@ class ServedModels:
             self._served.move_to_end(served.id)
         return served
 
-    def invalidate_references(self) -> None:
-        """Invalidate all cached references after an alias moved. Thread-safe."""
-        self._moves += 1
-
     def usage(self) -> Usage:
         """Return the cache hits and misses."""
         return Usage(self._hits, self._misses, len(self._served), self._bytes())
@@ -196,25 +197,25 @@ class ServedModels:
         asked = reference, projects()
         while True:
             meaning = self._meanings.get(asked)
-            holds = meaning is not None and meaning.moves == self._moves
+            holds = meaning is not None and meaning.changes == self._references.changes
             age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
             if age > LOOK_UP_SECONDS:
                 looking_up = self._once(asked, lambda: self._look_up(asked))
                 if age > STALE_SECONDS:
                     await asyncio.shield(looking_up)
                 meaning = self._meanings.get(asked, meaning)
-            if meaning is not None and meaning.moves == self._moves:
+            if meaning is not None and meaning.changes == self._references.changes:
                 return meaning.model
             # An alias was moved while this was looked up.
 
     async def _look_up(self, asked: _Asked) -> None:
         reference, _ = asked  # the task is limited to the projects, as the request that began it
-        asked_at, moves = time.monotonic(), self._moves
+        asked_at, changes = time.monotonic(), self._references.changes
         try:
             model = await LOOKUPS.run(lambda: self._resolve(reference))
         except StoreUnavailable:
             known = self._meanings.get(asked)
-            if known is None or known.moves != self._moves:
+            if known is None or known.changes != self._references.changes:
                 raise
             _LOG.warning("a reference cannot be looked up; it means what it meant", reference=reference)
             return
@@ -223,7 +224,7 @@ class ServedModels:
             raise
         if model.id not in self._served:
             await self._read(model)
-        self._meanings[asked] = _Meaning(model, asked_at, moves)
+        self._meanings[asked] = _Meaning(model, asked_at, changes)
         self._meanings.move_to_end(asked)
         if len(self._meanings) > MOST_REFERENCES:
             self._meanings.popitem(last=False)

@@ -8,6 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
+from app.http.expensive_reads import UseExpensive
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
@@ -15,8 +16,8 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Id, Limit
+from app.http.services import Services, UseServices
 from app.jobs.cancellation import cancel_all
-from app.services import Services, UseExpensive, UseServices
 from app.studies.requests import (
     CHANGE_EXAMPLES,
     CLONE_EXAMPLES,

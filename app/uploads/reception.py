@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.http.bodies import too_large
 from app.http.disk_space import require_room
-from app.services import Services
+from app.http.services import Services
 from app.uploads.protocol import CHECKSUM_MISMATCH, Checksum
 from core.errors import RankeryError
 from core.store.artifacts.keys import upload_part_key

@@ -18,7 +18,7 @@ from app.http.disk_space import require_room
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
-from app.services import Services, UseServices
+from app.http.services import Services, UseServices
 from app.uploads.openapi import PIECE_BODY, PROGRESS_HEADERS, request_headers
 from app.uploads.protocol import (
     ALGORITHMS,

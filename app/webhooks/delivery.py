@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 import structlog
 
 from app.events.feed import EventFeed, Follower
 from app.events.schemas import Event
+from app.http.services import injected
 from app.http.thread_pools import WEBHOOKS
 from app.settings import ApiSettings
 from app.webhooks.secrets import SecretCipher
@@ -217,6 +219,9 @@ class Deliverer:
                 tx.deliveries.give_back(left)
         except RankeryError as error:
             _log.warning("webhooks.not_given_back", reason=str(error))
+
+
+UseDeliverer = Annotated[Deliverer, injected(Deliverer)]
 
 
 class _Follow:

@@ -11,7 +11,8 @@ from app.http.caller import UseCaller
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
-from app.services import Services, UseServices
+from app.http.services import UseServices
+from app.webhooks.delivery import Deliverer, UseDeliverer
 from app.webhooks.schemas import (
     Delivery,
     DeliveryPage,
@@ -22,6 +23,7 @@ from app.webhooks.schemas import (
     WebhookRequest,
     WebhookTest,
 )
+from app.webhooks.secrets import UseCipher
 from app.webhooks.sending import Message
 from core.outbound.urls import checked_url
 from core.store import Transaction
@@ -54,6 +56,8 @@ _CHANGES: Any = {
 def create_webhook(
     body: Annotated[WebhookRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
+    cipher: UseCipher,
+    deliverer: UseDeliverer,
     caller: UseCaller,
     response: Response,
 ) -> NewWebhook:
@@ -63,13 +67,11 @@ def create_webhook(
     `RANKERY_ENCRYPTION_KEYS` is set. The request takes no `Idempotency-Key`, since the answer to repeat would
     have to be kept with the secret in it.
     """
-    _check_url(services, body.url)
+    _check_url(deliverer, body.url)
     secret = new_secret()
     with services.store.begin() as tx:
-        row = tx.webhooks.add(
-            secret=services.cipher.encrypt(secret), key_id=caller.key_id, **body.model_dump()
-        )
-    services.deliverer.wake()
+        row = tx.webhooks.add(secret=cipher.encrypt(secret), key_id=caller.key_id, **body.model_dump())
+    deliverer.wake()
     response.headers["Location"] = f"/v1/webhooks/{row.id}"
     response.headers["Cache-Control"] = "no-store"
     return NewWebhook(**Webhook.of(row, 0).model_dump(), secret=secret)
@@ -98,6 +100,7 @@ def change_webhook(
     webhook_id: WebhookId,
     body: Annotated[WebhookChange, Body(openapi_examples=_CHANGES)],
     services: UseServices,
+    deliverer: UseDeliverer,
 ) -> Webhook:
     """Change a webhook.
 
@@ -111,10 +114,10 @@ def change_webhook(
         if value is not None or name in ("description", "project")
     }
     if "url" in values:
-        _check_url(services, values["url"])
+        _check_url(deliverer, values["url"])
     with services.store.begin() as tx:
         changed = _shown(tx, tx.webhooks.change(webhook_id, values))
-    services.deliverer.wake()
+    deliverer.wake()
     return changed
 
 
@@ -128,17 +131,19 @@ def delete_webhook(webhook_id: WebhookId, services: UseServices) -> None:
 
 
 @router.post("/{webhook_id}/rotate", summary="Rotate the secret", responses=problems(404))
-def rotate_webhook_secret(webhook_id: WebhookId, services: UseServices, response: Response) -> NewWebhook:
+def rotate_webhook_secret(
+    webhook_id: WebhookId, services: UseServices, cipher: UseCipher, response: Response
+) -> NewWebhook:
     """Give a webhook a new secret, shown once; for 24 hours deliveries have a signature of each."""
     secret = new_secret()
     with services.store.begin() as tx:
-        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, services.cipher.encrypt(secret)))
+        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, cipher.encrypt(secret)))
     response.headers["Cache-Control"] = "no-store"
     return NewWebhook(**webhook.model_dump(), secret=secret)
 
 
 @router.post("/{webhook_id}/test", summary="Test a webhook", responses=problems(404))
-async def test_webhook(webhook_id: WebhookId, services: UseServices) -> WebhookTest:
+async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: UseDeliverer) -> WebhookTest:
     """Send an event of the kind `webhook.test` now and once, and return what came back.
 
     It is signed like any other, sent to a disabled webhook as well, and listed nowhere.
@@ -150,7 +155,7 @@ async def test_webhook(webhook_id: WebhookId, services: UseServices) -> WebhookT
 
     webhook = await run_in_threadpool(read)
     message = Message.test(ids.new_id(ids.DELIVERY), webhook_id)
-    attempt = await services.deliverer.test(webhook, message)
+    attempt = await deliverer.test(webhook, message)
     told = attempt.as_json()
     return WebhookTest(delivered=attempt.delivered, **{name: told[name] for name in told if name != "at"})
 
@@ -182,12 +187,14 @@ def list_deliveries(
     status_code=HTTPStatus.ACCEPTED,
     responses=problems(404, 409),
 )
-def redeliver(webhook_id: WebhookId, delivery_id: DeliveryId, services: UseServices) -> Delivery:
+def redeliver(
+    webhook_id: WebhookId, delivery_id: DeliveryId, services: UseServices, deliverer: UseDeliverer
+) -> Delivery:
     """Send an event again, delivered or not, under the same `webhook-id` and with all attempts anew."""
     with services.store.begin() as tx:
         row = tx.deliveries.redeliver(tx.webhooks.get(webhook_id), delivery_id)
         again = Delivery.of(row, tx.deliveries.events_of([row])[row.event_id])
-    services.deliverer.wake()
+    deliverer.wake()
     return again
 
 
@@ -195,7 +202,7 @@ def _shown(tx: Transaction, row: StoredWebhook) -> Webhook:
     return Webhook.of(row, tx.webhooks.waiting([row.id])[row.id])
 
 
-def _check_url(services: Services, text: str) -> None:
+def _check_url(deliverer: Deliverer, text: str) -> None:
     """Refuse what is no URL, and a host that leads to an address which is not allowed, before it is kept."""
     url = checked_url(text, "/url")
-    services.deliverer.check_address(url.host, url.port or (443 if url.scheme == "https" else 80))
+    deliverer.check_address(url.host, url.port or (443 if url.scheme == "https" else 80))

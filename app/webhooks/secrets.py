@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 from pydantic import SecretStr
 
+from app.http.services import injected
 from core.errors import ExtraMissing
 from core.store import Store
 from core.store.tables import Webhook
@@ -84,6 +85,9 @@ class SecretCipher:
             return [*secrets, self.decrypt(webhook.former_secret)]
         except SecretNotDecrypted:  # which may be why the secret was rotated
             return secrets
+
+
+UseCipher = Annotated[SecretCipher, injected(SecretCipher)]
 
 
 def reencrypt_secrets(store: Store, cipher: SecretCipher) -> None:

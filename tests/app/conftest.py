@@ -18,6 +18,7 @@ from httpx2 import Response as Answer  # what the test client answers with
 from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
+from app.http.services import Services, registered
 from core.scorers import Network, write_network
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
@@ -72,8 +73,7 @@ def refusing_client(migrated_file: Path, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def store(client: TestClient, application: FastAPI) -> Store:
     """The store of the running application."""
-    store: Store = application.state.services.store
-    return store
+    return registered(application, Services).store
 
 
 @pytest.fixture

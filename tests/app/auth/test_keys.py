@@ -8,8 +8,10 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
+from app.auth.authenticator import Authenticator
 from app.auth.credentials import Credential
-from app.auth.key_cache import FRESH_SECONDS, ApiKeyCache
+from app.auth.key_cache import FRESH_SECONDS
+from app.http.services import registered
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import secret_sha256
@@ -198,7 +200,7 @@ def test_what_one_caller_does_makes_no_other_be_looked_up_again(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
     """Neither signing out, with a cookie of a session or of none, nor keys that are made and revoked."""
-    key_cache: ApiKeyCache = application.state.services.authenticator.key_cache
+    key_cache = registered(application, Authenticator).key_cache
     reader = Credential.of_key(secrets["read"])
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
     client.post("/sign-out", headers={"Cookie": "rankery_session=none"})

@@ -11,6 +11,8 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
+from app.http.expensive_reads import ExpensiveReads
+from app.http.services import registered
 from core.data import RankingDataset, read_dataset, write_parquet
 from core.data.options import Columns
 from core.store import Store
@@ -180,7 +182,7 @@ def test_downloads_are_expensive(
 ) -> None:
     """While as many as a caller may have are sent, another one is refused."""
     path = f"/v1/datasets/{add(store, table)}/download"
-    reads = application.state.services.expensive
+    reads = registered(application, ExpensiveReads)
     with contextlib.ExitStack() as stack:
         for _ in range(settings.expensive_reads_per_caller):
             stack.enter_context(reads.slot("testclient"))

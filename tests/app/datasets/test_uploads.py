@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app import ApiSettings
 from app.http.multipart import UploadParser
+from app.http.services import Services, registered
 from app.http.uploads import ENVELOPE_BYTES
 from core.store import Store
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
@@ -116,7 +117,7 @@ def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, str
     else:
         assert problem["type"] == "/problems/invalid-input"
         assert [error["pointer"] for error in problem["errors"]] == [pointer]
-    settings = refusing_client.app.state.services.settings  # type: ignore[attr-defined]
+    settings = registered(refusing_client.app, Services).settings  # type: ignore[arg-type]
     _assert_nothing_left(refusing_client, settings)
 
 

@@ -11,6 +11,8 @@ import pytest
 from app import ApiSettings
 from app.http.bodies import parse_json
 from app.http.problems import MAX_PROBLEMS
+from app.http.services import registered
+from app.scoring.services import ScoringServices
 from core.store import Model
 from tests.app.conftest import TestClient
 
@@ -219,7 +221,7 @@ def test_values_of_all_documents_are_bounded(
 ) -> None:
     """Documents times the model's features must fit, however few of them are sent."""
     add_model("web")  # it has 3 features
-    services = application.state.services
+    services = registered(application, ScoringServices)
     object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 30}))
     assert client.post("/v1/models/web/rank", json=_rank([10], {})).status_code == 200
     refused = client.post("/v1/models/web/rank", json=_rank([11], {}))

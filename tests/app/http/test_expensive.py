@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from app import ApiSettings
 from app.http.expensive_reads import ExpensiveReads
+from app.http.services import registered
 from app.http.thread_pools import STRANGERS
 from core.jobs import System
 from core.store import Model, Store
@@ -102,7 +103,7 @@ def all_under_way(
     application: FastAPI, client: TestClient, settings: ApiSettings
 ) -> Iterator[threading.Event]:
     """Have the client's caller wait for as much as it may, until the event is set."""
-    release, reads = threading.Event(), application.state.services.expensive
+    release, reads = threading.Event(), registered(application, ExpensiveReads)
     assert client.portal is not None
     for number in range(settings.expensive_reads_per_caller):
         client.portal.start_task_soon(reads.answer, "testclient", number, release.wait)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.auth.authenticator import Authenticator
 from app.http.logs import configure_logging
+from app.http.services import registered
 from core.logs import LogFormat
 from core.store import Store
 from tests.app.conftest import TestClient
@@ -52,7 +54,7 @@ def test_lines_carry_the_callers_key(client: TestClient, store: Store, log: Log)
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["write"])
     stream = log("json")
-    client.app.state.services.authenticator.key_cache.key_made()  # type: ignore[attr-defined]
+    registered(client.app, Authenticator).key_cache.key_made()  # type: ignore[arg-type]
     allowed = {"authorization": f"Bearer {secret}"}
     assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=allowed).status_code == 202
     assert client.get("/v1/jobs").status_code == 401

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.monitoring.readiness import Findings
-from app.monitoring.routes import readiness
+from app.monitoring.routes import readiness_response
+from app.scoring.readiness import Findings
 from core.data import dataset_statistics, synthetic_dataset, write_parquet
 from core.data.query_index import write_query_index
 from core.doctor import examine
@@ -106,7 +106,7 @@ def test_a_good_copy_in_memory_goes_on_serving(
 
 def test_damage_keeps_the_service_ready() -> None:
     """Another replica has the same storage, so there is nobody better to ask; the answer names the keys."""
-    response = readiness(Findings({"database": None}, damaged=("models/mdl_1/model.txt",)))
+    response = readiness_response(Findings({"database": None}, damaged=("models/mdl_1/model.txt",)))
     assert response.status_code == 200
     assert json.loads(bytes(response.body))["damaged_artifacts"] == ["models/mdl_1/model.txt"]
 

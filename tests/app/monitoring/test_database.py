@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from app.lifecycle.references import ModelReferences
 from app.monitoring import metrics
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
@@ -147,7 +148,9 @@ def test_without_a_database(
     with TcpProxy(postgres.port) as gate:
         database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
         store = Store.open(StoreSettings(**places | {"database_url": database_url}))
-        told = metrics.Metrics(store, ServedModels(store, 0, ScoringKernels(compile_ahead=False)), "1.2")
+        told = metrics.Metrics(
+            store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
+        )
         put_away(gate)
         began = time.monotonic()
         found = samples(asyncio.run(told.exposition(""))[0].decode())
@@ -157,7 +160,9 @@ def test_without_a_database(
         assert not [name for name, _ in found if name.startswith("rankery_jobs")]
         gate.unblock()
         gate.open()
-        again = metrics.Metrics(store, ServedModels(store, 0, ScoringKernels(compile_ahead=False)), "1.2")
+        again = metrics.Metrics(
+            store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
+        )
         assert samples(asyncio.run(again.exposition(""))[0].decode())[named("rankery_database_up")] == 1
         wait_for_probes()
         store.close()

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.application import LOCK_SECONDS
 from app.auth import key_cache as key_cache
+from app.auth.authenticator import Authenticator
+from app.http.services import Services, registered
 from app.monitoring import metrics
-from app.monitoring.readiness import Findings, Purpose
-from app.monitoring.routes import readiness
+from app.monitoring.routes import readiness_response
+from app.scoring.readiness import Findings, Purpose, Readiness
 from core.store import Model, Store
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import PostgresServer, S3Server, TcpProxy
@@ -105,23 +108,23 @@ def test_models_in_memory_are_scored_without_a_database(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
     """A faulty database keeps a replica from scoring only where it has no model yet."""
-    services = client.app.state.services  # type: ignore[attr-defined]
+    checks = registered(client.app, Readiness)  # type: ignore[arg-type]
     found = Findings({"database": "refuses connections", "kernels": None})
-    assert readiness(found).status_code == 503
+    assert readiness_response(found).status_code == 503
     add_model("web")
     request = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1, 2, 3]}]}]}
     assert client.post("/v1/models/web/rank", json=request).status_code == 200
-    checked = asyncio.run(services.readiness.check(Purpose.SCORING))
-    response = readiness(replace(found, tolerated=checked.tolerated))
+    checked = asyncio.run(checks.check(Purpose.SCORING))
+    response = readiness_response(replace(found, tolerated=checked.tolerated))
     assert response.status_code == 200
     assert json.loads(bytes(response.body))["checks"]["database"] == "refuses connections"
     broken = replace(found, faults={"kernels": "are being compiled"}, tolerated=checked.tolerated)
-    assert readiness(broken).status_code == 503
+    assert readiness_response(broken).status_code == 503
 
 
 def test_ready_when_all_parts_answer() -> None:
     """Each part is listed."""
-    response = readiness(Findings({"database": None, "storage": None, "broker": None}))
+    response = readiness_response(Findings({"database": None, "storage": None, "broker": None}))
     assert response.status_code == 200
     assert json.loads(bytes(response.body)) == {
         "status": "ready",
@@ -133,7 +136,7 @@ def test_ready_when_all_parts_answer() -> None:
 def test_all_that_is_down_is_named() -> None:
     """The parts that answer are not mentioned."""
     found = {"database": "is busy", "storage": None, "broker": "refuses connections"}
-    response = readiness(Findings(found))
+    response = readiness_response(Findings(found))
     assert (
         json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
     )
@@ -172,10 +175,10 @@ def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_
 @pytest.mark.servers
 def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: TcpProxy) -> None:
     """Whoever could read the metrics before still can; nobody else comes in, nor to anything else."""
-    services = remote.app.state.services  # type: ignore[attr-defined]
-    with services.store.begin() as tx:
+    application: FastAPI = remote.app  # type: ignore[assignment]
+    with registered(application, Services).store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
-    services.authenticator.key_cache.key_made()
+    registered(application, Authenticator).key_cache.key_made()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
     database_gate.shut()

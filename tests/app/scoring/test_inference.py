@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 
+from app.http.services import registered
 from app.scoring.inference_routes import InferenceRoute
+from app.scoring.services import ScoringServices
 from app.scoring.tensors import HEAD_BYTES
 from core.scoring import Forest
 from core.store import Model, Store
@@ -158,7 +160,7 @@ def test_sizes_are_bounded_before_there_is_a_matrix(
     for shape, size, reason in cases:
         refused = post(shape, size, "x")
         assert (refused.status_code, refused.json()["error"][: len(reason)]) == (400, reason)
-    services = application.state.services
+    services = registered(application, ScoringServices)
     object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 29}))
     assert post([9], 9).status_code == 200
     assert "30 values; at most 29 are scored at once" in post([10], 10).json()["error"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.lifecycle.references import ModelReferences
 from app.scoring import served_models as models
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
@@ -38,7 +39,7 @@ def test_a_model_is_read_once(
     monkeypatch.setattr(store.artifacts, "read_bytes", lambda key: reads.append(key) or read_bytes(key))  # type: ignore[func-returns-value]
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES, KERNELS)
+        served = ServedModels(store, MANY_BYTES, KERNELS, ModelReferences())
         found = await asyncio.gather(
             *(served.get(reference) for reference in ("web", "web:1", model.id) for _ in range(9))
         )
@@ -58,13 +59,13 @@ def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> No
     add_model("web")
 
     async def work() -> None:
-        one_alone = ServedModels(store, 0, KERNELS)
+        one_alone = ServedModels(store, 0, KERNELS, ModelReferences())
         first = await one_alone.get("web:1")
         assert await one_alone.get("web:1") is first
         await one_alone.get("web:2")
         assert one_alone.usage().models == 1
         assert await one_alone.get("web:1") is not first
-        both = ServedModels(store, 2 * first.scorer.size_bytes, KERNELS)
+        both = ServedModels(store, 2 * first.scorer.size_bytes, KERNELS, ModelReferences())
         kept = await both.get("web:1")
         await both.get("web:2")
         assert await both.get("web:1") is kept
@@ -82,7 +83,8 @@ def test_an_alias_moved_elsewhere_counts_within_a_second(
         tx.aliases.move("web", "live", 1)
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES, KERNELS)
+        references = ModelReferences()
+        served = ServedModels(store, MANY_BYTES, KERNELS, references)
         assert (await served.get("web@live")).version == 1
         with store.begin() as tx:
             tx.aliases.move("web", "live", 2)
@@ -95,7 +97,7 @@ def test_an_alias_moved_elsewhere_counts_within_a_second(
         assert versions[0] == 1
         assert versions[-1] == 2
         assert loop.time() - moved_at < 5  # about a third of a second; a busy machine is given more
-        served.invalidate_references()
+        references.invalidate()
         assert (await served.get("web@live")).version == 2
 
     _run(work())
@@ -108,7 +110,7 @@ def test_what_is_not_there(
     add_model("web")
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES, KERNELS)
+        served = ServedModels(store, MANY_BYTES, KERNELS, ModelReferences())
         for _ in range(2):
             with pytest.raises(NotFound):
                 await served.get("shop")
@@ -135,7 +137,7 @@ def test_closing_waits_for_what_is_looked_up(
     ended: list[str] = []
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES, KERNELS)
+        served = ServedModels(store, MANY_BYTES, KERNELS, ModelReferences())
         await served.get("web")
         resolve = served._resolve
 

@@ -11,6 +11,7 @@ import hashlib, json, pathlib, sys, warnings
 import lightgbm
 import numpy as np
 from app import ApiSettings, create_app
+from app.http.services import Services, registered
 from core.scorers import write_network
 from core.store.artifacts.keys import model_key
 from tests.core.scorers.networks import random_network
@@ -31,7 +32,7 @@ settings = ApiSettings(data_dir=pathlib.Path(sys.argv[1]), broker_url="redis://1
 application = create_app(settings)
 with TestClient(application, base_url="http://127.0.0.1") as client:
     warm_up_ends()
-    store = application.state.services.store
+    store = registered(application, Services).store
 
     def add(name, content):
         with store.begin() as tx:

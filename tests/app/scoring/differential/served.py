@@ -12,7 +12,9 @@ import numpy as np
 from fastapi import FastAPI
 
 from app import ApiSettings, create_app
+from app.http.services import Services, registered
 from app.scoring.served_models import ServedModel
+from app.scoring.services import ScoringServices
 from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.types import Float64Array
@@ -33,13 +35,12 @@ class Served:
     def __init__(self, application: FastAPI, booster: lightgbm.Booster) -> None:
         self._application = application
         self._booster = booster
-        self.settings: ApiSettings = application.state.services.settings
-        self.store: Store = application.state.services.store
+        self.settings = registered(application, Services).settings
+        self.store = registered(application, Services).store
 
     async def model(self, name: str) -> ServedModel:
         """Return a model that scores."""
-        model: ServedModel = await self._application.state.services.models.get(name)
-        return model
+        return await registered(self._application, ScoringServices).models.get(name)
 
     def add(self, name: str, text: str, *, feature_names: Sequence[str], imported: bool) -> None:
         """Store a model, as if it was trained here or imported."""

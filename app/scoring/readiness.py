@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Annotated
 
 from app.http.probes import TIMEOUT_SECONDS, Probe, faults_of
+from app.http.services import injected
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
 from core.errors import StoreUnavailable
@@ -101,6 +103,9 @@ class Readiness:
             return await self._damage.answer(TIMEOUT_SECONDS)
         except (TimeoutError, StoreUnavailable):
             return []  # the check of the database says why
+
+
+UseReadiness = Annotated[Readiness, injected(Readiness)]
 
 
 def _damaged_artifacts(store: Store) -> list[str]:

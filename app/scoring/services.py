@@ -1,0 +1,37 @@
+"""The services of scoring requests."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Request
+
+from app.http.services import injected, registered
+from app.scoring.explanations import Explanations
+from app.scoring.samples import Samples
+from app.scoring.served_models import ServedModels
+from app.settings import ApiSettings
+
+
+@dataclass(frozen=True)
+class ScoringServices:
+    """The services that every scoring request uses.
+
+    Attributes:
+        settings: Settings of this process.
+        models: Models in memory.
+        explanations: Explainers of their scores.
+        samples: Log of a share of the scored requests.
+    """
+
+    settings: ApiSettings
+    models: ServedModels
+    explanations: Explanations
+    samples: Samples
+
+
+def scoring_services_of(request: Request) -> ScoringServices:
+    """Return the scoring services of the application that handles a request."""
+    return registered(request.app, ScoringServices)
+
+
+UseScoringServices = Annotated[ScoringServices, injected(ScoringServices)]
