@@ -5,8 +5,8 @@ from core.evaluation import GateDecision, baseline_findings, decide, measure, sl
 from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion
-from worker.job.results import measure_baselines
 from worker.job.reporter import Values
+from worker.job.results import measure_baselines
 from worker.job.run import JobRun
 from worker.job.systems import rank_by
 from worker.job.training_data import load_judged
