@@ -1,15 +1,17 @@
 """Database engines and their transaction modes."""
 
+import functools
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.util import LRUCache
 
 from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
@@ -36,6 +38,8 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
         "prepare_threshold": None,
     }
 )
+# The statements of all SQLite engines of this process; the newest are kept.
+_COMPILED: LRUCache[Any, Any] = LRUCache(1_000)
 _WRITES = "rankery_writes"
 _WAIT_SECONDS = "rankery_wait_seconds"
 IS_LOCKED = "is locked: a transaction has waited too long for another one; try again"
@@ -177,7 +181,9 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
         connect_args={"timeout": lock_seconds},
+        execution_options={"compiled_cache": _COMPILED},
     )
+    engine.dialect = _sqlite_dialect()
 
     def begin(connection: Connection) -> None:
         _begin_sqlite(connection, lock_seconds)
@@ -185,6 +191,15 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", begin)
     return engine
+
+
+@functools.cache
+def _sqlite_dialect() -> Dialect:
+    """Return the dialect of all SQLite engines of this process: compiled statements are cached by dialect."""
+    engine = create_engine("sqlite://", json_serializer=to_json)
+    engine.connect().close()  # the dialect learns of the library
+    engine.dispose()
+    return engine.dialect
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy import literal, select
 from sqlalchemy.exc import IntegrityError
 
 import core
@@ -114,6 +115,17 @@ def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:
         }
     engine.dispose()
     assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 30_000, "synchronous": 1}
+
+
+def test_stores_of_one_process_compile_a_statement_once(tmp_path: Path) -> None:
+    """A second SQLite database reads with the statements that were compiled for the first."""
+    compiled = []
+    for name in ("first", "second"):
+        engine = open_engine(f"sqlite:///{tmp_path / name}.db")
+        with engine.connect() as connection:
+            compiled.append(connection.execute(select(literal(1))).context.compiled)
+        engine.dispose()
+    assert compiled[0] is compiled[1]
 
 
 @pytest.mark.both_stores
