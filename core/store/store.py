@@ -42,7 +42,7 @@ class Store:
         self._reading = engines.for_reading(engine)
         self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
         self._revisions = Revisions(engine)
-        self._guard = ForkGuard(self._disconnect)
+        self._guard = ForkGuard(self.disconnect)
 
     @classmethod
     def open(cls, settings: StoreSettings, *, lock_seconds: int = engines.LOCK_SECONDS) -> Self:
@@ -73,9 +73,10 @@ class Store:
     def close(self) -> None:
         """Close the connections; those in use close when their transactions end."""
         engines.end_pooling(self._engine)
-        self._disconnect()
+        self.disconnect()
 
-    def _disconnect(self) -> None:
+    def disconnect(self) -> None:
+        """Close the connections that are not in use; the next transaction opens one again."""
         self._revisions.close()
         self._engine.dispose()
 

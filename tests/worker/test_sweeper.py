@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 from core.jobs import Lane
 from core.store import Store
@@ -196,3 +198,19 @@ def test_idle_workers_change_nothing_that_pages_show(
     for _ in range(LEASES):
         watched.a_lease()
     assert changes() > before
+
+
+def test_a_sweep_opens_one_connection(store: Store, settings: WorkerSettings) -> None:
+    """However many sweeps there were before."""
+    sweeper, opened = Sweeper(settings, "host:1", Lane.TRAINING), []
+
+    def note(connection: object, _record: object) -> None:
+        opened.append(connection)
+
+    event.listen(Pool, "connect", note)
+    try:
+        for _ in range(3):
+            sweeper.sweep()
+    finally:
+        event.remove(Pool, "connect", note)
+    assert len(opened) == 3

@@ -18,6 +18,7 @@ from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
+from core.store.repositories.job_recovery import Settled
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
@@ -107,10 +108,7 @@ class Sweeper:
         # Reused, because a store caches its compiled statements.
         store = self._opened = self._opened or Store.open(self._settings)
         try:
-            with store.begin() as tx:
-                taken_back = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
-                for process, job_ids in taken_back.by_process.items():
-                    tx.events.process_lost(process, job_ids)
+            taken_back = self._take_back(store, now)
             self._report(store)
             experiments.advance_all(store)
             schedules.advance_all(store, self._settings.max_active_jobs)
@@ -126,7 +124,7 @@ class Sweeper:
             self._remove_events(store, now)
             self._free(store)
         finally:
-            store.close()
+            store.disconnect()
         self._swept = True
         return woken
 
@@ -158,6 +156,18 @@ class Sweeper:
                 self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds
             )
         self._reported_at = time.monotonic()
+
+    def _take_back(self, store: Store, now: datetime) -> Settled:
+        """Settle the jobs of lost workers; nothing is written where there are none."""
+        with store.read() as tx:
+            lost = self._lost(tx, now)
+        if not lost:
+            return Settled()
+        with store.begin() as tx:
+            taken_back = tx.jobs.take_back(lost, self._settings.attempts)
+            for process, job_ids in taken_back.by_process.items():
+                tx.events.process_lost(process, job_ids)
+        return taken_back
 
     def _lost(self, tx: Transaction, now: datetime) -> list[Job]:
         """List the running jobs of lost workers."""

@@ -120,12 +120,11 @@ class Upkeep:
         """
         deadline = time.monotonic() + seconds
         with store.read() as tx:
-            expired = tx.uploads.expired()
+            expired, pending = tx.uploads.expired(), tx.trash.pending(CHUNK)
         if expired:
             with store.begin() as tx:
                 tx.uploads.delete_expired()
-        with store.read() as tx:
-            pending = tx.trash.pending(CHUNK)
+                pending = tx.trash.pending(CHUNK)
         delete_folders(store, pending, FolderSizes(store.artifacts))
         if not self._purge_expired(store, deadline) or time.monotonic() < self._due_at:
             return
