@@ -141,7 +141,7 @@ def compare(
         permutations=permutations,
         seed=seed,
     )
-    return Comparison(names, Pair.model_validate(compared.pairs[0].as_json(query_ids)))
+    return Comparison(names, Pair.model_validate(compared.pairs[0].to_json(query_ids)))
 
 
 def _values(system: Any, metric: str | None, argument: str) -> _Values:

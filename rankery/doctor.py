@@ -179,13 +179,13 @@ def examine_files(
         )
         statistics = dataset_statistics(reading.dataset)
         side = sizes.name if sizes and reading.format == "lightgbm" else None
-        examined.append(ExaminedFile(str(path), reading.format, side, statistics, report.as_json()))
+        examined.append(ExaminedFile(str(path), reading.format, side, statistics, report.to_json()))
     beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
     pairs = [
         ExaminedPair(
             str(train),
             str(test),
-            [finding.as_json() for finding in compare(datasets[train], datasets[test], "test")],
+            [finding.to_json() for finding in compare(datasets[train], datasets[test], "test")],
         )
         for train, test in beside
         if train != test

@@ -137,9 +137,9 @@ def evaluate_runs(
     sentence, pairs = None, []
     if len(runs) > 1:
         comparison = _compared(names, values, directions, permutations, seed)
-        sentence, pairs = comparison.sentence, [pair.as_json(query_ids) for pair in comparison.pairs]
+        sentence, pairs = comparison.sentence, [pair.to_json(query_ids) for pair in comparison.pairs]
     return RunEvaluation(
-        contract=held.as_json(),
+        contract=held.to_json(),
         only_retrieved=only_retrieved,
         runs=[
             {

@@ -126,7 +126,7 @@ def evaluate(
             document_ids=None if document_ids is None else _texts(document_ids, groups),
         )
         found = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
-    summaries = {name: MetricSummary.model_validate(one) for name, one in found.as_json().items()}
+    summaries = {name: MetricSummary.model_validate(one) for name, one in found.to_json().items()}
     return Evaluation(groups.query_ids, found.per_query, summaries)
 
 

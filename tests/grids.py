@@ -119,7 +119,7 @@ def _training(
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": _ITERATIONS, **varied},
         "metrics": [METRIC],
-        "contract": DEFAULT.as_json(),
+        "contract": DEFAULT.to_json(),
         "label_map": {},
         "seed": 42,
     }
@@ -177,7 +177,7 @@ def _training(
                 "contract": {},
             }
         },
-        contract=DEFAULT.as_json(),
+        contract=DEFAULT.to_json(),
         baselines=[],
         slices=[],
     )

@@ -147,7 +147,7 @@ class EventFeed:
 
         def read() -> int:
             with self._store.read() as tx:
-                return tx.tallies.changes()
+                return tx.counters.changes()
 
         return await EVENTS.run(read)
 

@@ -33,7 +33,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     if is_bare(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
     check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
-    return {**request.model_dump(mode="json", exclude={"dataset_id"}), "contract": contract.as_json()}
+    return {**request.model_dump(mode="json", exclude={"dataset_id"}), "contract": contract.to_json()}
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:

@@ -12,10 +12,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 
 from core.jobs import LANES, PRIORITIES, JobKind
+from core.jobs.status import QUEUED, RUNNING
 from core.store import Store, Worker
 from core.store.clock import utc_now
-from core.store.repositories.job_states import QUEUED, RUNNING
-from core.store.repositories.job_tallies import (
+from core.store.repositories.counters import (
     BOUNDS,
     CACHE_HITS,
     CACHE_MISSES,
@@ -24,9 +24,9 @@ from core.store.repositories.job_tallies import (
     JOB_SECONDS_BUCKET,
     TRAINING_ITERATIONS,
     TRAINING_SECONDS,
+    Count,
 )
 from core.store.repositories.statistics import ActiveJobs, Stored
-from core.store.repositories.tallies import Count
 
 _LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
 _LOST = "lost"
@@ -39,7 +39,7 @@ class DatabaseSnapshot:
     Attributes:
         at: The moment.
         active: Jobs that wait or run.
-        tallies: What was counted for good.
+        counters: Monotonic counters.
         datasets: Datasets by status.
         models: The models.
         workers: Those that live.
@@ -47,7 +47,7 @@ class DatabaseSnapshot:
 
     at: datetime
     active: Sequence[ActiveJobs]
-    tallies: Sequence[Count]
+    counters: Sequence[Count]
     datasets: Sequence[Stored]
     models: Stored
     workers: Sequence[Worker]
@@ -63,7 +63,7 @@ class DatabaseSnapshot:
             return cls(
                 utc_now(),
                 tx.statistics.active_jobs(),
-                tx.tallies.all(),
+                tx.counters.all(),
                 tx.statistics.datasets(),
                 tx.statistics.models(),
                 tx.workers.present(),
@@ -88,9 +88,9 @@ class DatabaseCollector:
         if reading is not None:
             yield from _queue(reading)
             yield _workers(reading.workers)
-            yield from _ended(reading.tallies)
-            yield from _training(reading.tallies)
-            yield from _caches(reading.tallies)
+            yield from _ended(reading.counters)
+            yield from _training(reading.counters)
+            yield from _caches(reading.counters)
             yield from _stored(reading)
 
 
@@ -129,12 +129,12 @@ def _workers(workers: Iterable[Worker]) -> Metric:
     return live
 
 
-def _ended(tallies: Sequence[Count]) -> Iterator[Metric]:
+def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
     attempts = CounterMetricFamily(
         "rankery_job_attempts", "Attempts at jobs by how they ended", labels=("kind", "ending")
     )
     lost = dict.fromkeys(_LANE_OF, 0.0)
-    for tally in _named(tallies, JOB_ATTEMPTS):
+    for tally in _named(counters, JOB_ATTEMPTS):
         kind, ending = tally.labels["kind"], tally.labels["ending"]
         attempts.add_metric([kind, ending], tally.value)
         if ending == _LOST:
@@ -146,20 +146,20 @@ def _ended(tallies: Sequence[Count]) -> Iterator[Metric]:
     for kind, value in lost.items():
         leases.add_metric([kind], value)
     yield leases
-    yield _durations(tallies)
+    yield _durations(counters)
 
 
-def _durations(tallies: Sequence[Count]) -> Metric:
+def _durations(counters: Sequence[Count]) -> Metric:
     seconds = HistogramMetricFamily(
         "rankery_job_duration_seconds",
         "Seconds from a job's first start to its end, by how it ended",
         labels=("kind", "status"),
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
-    for tally in _named(tallies, JOB_SECONDS_BUCKET):
+    for tally in _named(counters, JOB_SECONDS_BUCKET):
         of = (tally.labels["kind"], tally.labels["status"])
         buckets.setdefault(of, {})[tally.labels["le"]] = tally.value
-    for tally in _named(tallies, JOB_SECONDS):
+    for tally in _named(counters, JOB_SECONDS):
         of = (tally.labels["kind"], tally.labels["status"])
         seconds.add_metric(of, _cumulative(buckets.get(of, {})), tally.value)
     return seconds
@@ -173,26 +173,26 @@ def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
     return rising
 
 
-def _training(tallies: Sequence[Count]) -> Iterator[Metric]:
+def _training(counters: Sequence[Count]) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "rankery_training_iterations",
         "Boosting iterations of all trainings; over rankery_training_seconds_total their speed",
-        value=_sum(tallies, TRAINING_ITERATIONS),
+        value=_sum(counters, TRAINING_ITERATIONS),
     )
     yield CounterMetricFamily(
         "rankery_training_seconds",
         "Seconds that boosting iterations took",
-        value=_sum(tallies, TRAINING_SECONDS),
+        value=_sum(counters, TRAINING_SECONDS),
     )
 
 
-def _caches(tallies: Sequence[Count]) -> Iterator[Metric]:
+def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
     for name, metric, words in (
         (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker had at hand"),
         (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to fetch or prepare"),
     ):
         family = CounterMetricFamily(metric, words, labels=("cache",))
-        for tally in _named(tallies, name):
+        for tally in _named(counters, name):
             family.add_metric([tally.labels["cache"]], tally.value)
         yield family
 
@@ -209,9 +209,9 @@ def _stored(reading: DatabaseSnapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily("rankery_model_bytes", "Bytes of trained models", value=reading.models.size_bytes)
 
 
-def _named(tallies: Iterable[Count], name: str) -> Iterator[Count]:
-    return (tally for tally in tallies if tally.name == name)
+def _named(counters: Iterable[Count], name: str) -> Iterator[Count]:
+    return (tally for tally in counters if tally.name == name)
 
 
-def _sum(tallies: Iterable[Count], name: str) -> float:
-    return sum(tally.value for tally in _named(tallies, name))
+def _sum(counters: Iterable[Count], name: str) -> float:
+    return sum(tally.value for tally in _named(counters, name))

@@ -38,7 +38,7 @@ class FeatureChoice:
             raise InvalidInput.at("", "must list features either to use or to leave_out")
         return cls(**lists)
 
-    def as_json(self) -> dict[str, list[str]]:
+    def to_json(self) -> dict[str, list[str]]:
         """Return the JSON to store."""
         return {"use": list(self.use)} if self.use else {"leave_out": list(self.leave_out or ())}
 

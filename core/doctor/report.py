@@ -72,7 +72,7 @@ class Finding:
         title = f"{counted} {subject} {predicate[count != 1]}"
         return cls(code, severity, title, advice, count, total, unit, examples, example_kind)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self) | {"examples": list(self.examples)}
 
@@ -108,7 +108,7 @@ class FeatureProfile:
     ndcg_at_10: float | None
     direction: str
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
 
@@ -125,9 +125,9 @@ class Report:
     findings: tuple[Finding, ...]
     features: tuple[FeatureProfile, ...]
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain values for JSON."""
-        return [finding.as_json() for finding in self.findings]
+        return [finding.to_json() for finding in self.findings]
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:

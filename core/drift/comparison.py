@@ -104,7 +104,7 @@ class ColumnDrift:
     sentence: str
     profile: dict[str, Any]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON to store."""
         return asdict(self)
 

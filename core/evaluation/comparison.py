@@ -35,7 +35,7 @@ class MetricDifference:
     adjusted_p: float
     verdict: Verdict
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return it flat."""
         return {**asdict(self.paired), "adjusted_p": self.adjusted_p, "verdict": self.verdict}
 
@@ -81,14 +81,14 @@ class Pair:
         first = next(iter(self.metrics.values()))
         return "no evidence" if first is None else first.verdict
 
-    def as_json(self, query_ids: Sequence[str]) -> dict[str, Any]:
+    def to_json(self, query_ids: Sequence[str]) -> dict[str, Any]:
         """Return it with the ids of the queries."""
         return {
             "a": self.a,
             "b": self.b,
             "sentence": self.sentence,
             "verdict": self.verdict,
-            "metrics": {name: found and found.as_json() for name, found in self.metrics.items()},
+            "metrics": {name: found and found.to_json() for name, found in self.metrics.items()},
             "most_improved": [_changed_json(changed, query_ids) for changed in self.most_improved],
             "most_harmed": [_changed_json(changed, query_ids) for changed in self.most_harmed],
         }

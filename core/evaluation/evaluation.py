@@ -69,7 +69,7 @@ class Evaluation:
         """Write the values as Parquet: `query_id` and a column a metric, null where undefined."""
         write_query_values(file, query_ids, self.per_query)
 
-    def as_json(self) -> dict[str, dict[str, Any]]:
+    def to_json(self) -> dict[str, dict[str, Any]]:
         """Return each metric's summary together with its direction and its contract."""
         return {
             name: {

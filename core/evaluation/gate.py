@@ -76,7 +76,7 @@ class GateDecision:
     paired: PairedDifference | None
     slices: list[SliceChange]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return asdict(self)
 

@@ -70,7 +70,7 @@ class PartialDependence:
     missing_share: float
     percentiles: list[float]
 
-    def as_json(
+    def to_json(
         self, feature_names: tuple[str, ...], categories: Mapping[int, Categories] = MappingProxyType({})
     ) -> dict[str, Any]:
         """Return it with the feature's name, point by point, of a category with the text of each value."""

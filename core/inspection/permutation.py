@@ -39,7 +39,7 @@ class PermutationImportance:
     lower: float | None
     upper: float | None
 
-    def as_json(self, feature_names: tuple[str, ...]) -> dict[str, Any]:
+    def to_json(self, feature_names: tuple[str, ...]) -> dict[str, Any]:
         """Return it with the feature's name."""
         return {**asdict(self), "feature": feature_names[self.feature]}
 

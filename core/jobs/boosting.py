@@ -122,21 +122,21 @@ class BoostingJob(SubmittedJob):
         spec = self.training
         # Without them the JSON is that of releases that did not have them.
         later = {
-            "automatic": self.automatic and self.automatic.as_json(),
+            "automatic": self.automatic and self.automatic.to_json(),
             "bootstrap": self.bootstrap,
-            "distribution": self.distribution and self.distribution.as_json(),
+            "distribution": self.distribution and self.distribution.to_json(),
             "labels_from": self.labels_from,
         }
         return super()._shared_json() | {
             "validation": self.validation and asdict(self.validation),
             "test": self.test and asdict(self.test),
             "label_map": dict(self.label_map),
-            "features": self.features and self.features.as_json(),
+            "features": self.features and self.features.to_json(),
             "init_model": self.init_model,
             "loss": loss_values(spec.loss) if spec.learns else None,
             "metrics": list(spec.metrics),
             "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
-            "contract": spec.conventions.as_json(),
+            "contract": spec.conventions.to_json(),
             "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
             "seed": spec.seed,
             "metric_interval": spec.metric_interval,

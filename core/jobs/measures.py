@@ -48,7 +48,7 @@ class Measures:
         """Return what `from_json` reads."""
         return {
             "metrics": list(self.metrics),
-            "contract": self.contract.as_json(),
+            "contract": self.contract.to_json(),
             "label_map": dict(self.label_map),
             "seed": self.seed,
         }

@@ -7,7 +7,6 @@ from typing import Self
 
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
-from core.jobs.conclude import ConcludeJob
 from core.jobs.drift import DriftJob
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
@@ -19,8 +18,8 @@ from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
 from core.jobs.stored import Stored
+from core.jobs.study import ConcludeJob, TrialJob
 from core.jobs.train import TrainJob
-from core.jobs.trial import TrialJob
 
 MAX_TITLE = 255
 

@@ -69,7 +69,7 @@ class Conventions:
         if problems:
             raise InvalidInput(*problems)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all in force with the name of the preset that they are, None where they are none."""
         held = asdict(self)
         if self.max_documents is None:  # workers of versions that do not know it take the job, too
@@ -97,7 +97,7 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
     """Build conventions from the name of a preset, or from an object that may change one: `{"preset": …}`.
 
-    What `Conventions.as_json` returned gives the same conventions again.
+    What `Conventions.to_json` returned gives the same conventions again.
 
     Raises:
         InvalidInput: For an unknown preset or entry, or an unfit value.

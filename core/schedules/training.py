@@ -59,6 +59,6 @@ def training_of_run(
         spec["scorer"] = {**spec["scorer"], "models": [reference(model) for model in models]}
     if spec.get("automatic"):
         choice = AutomaticChoice.for_dataset(statistics, asked.get("features"), asked["hyperparameters"])
-        spec["automatic"] = choice.as_json()
+        spec["automatic"] = choice.to_json()
         spec["hyperparameters"] = {**spec["hyperparameters"], **choice.chosen}
     return TrainJob.from_json(spec)

@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 
 class Buckets:
-    """Folders of buckets of which all files may be read, with the credentials of the process's environment.
+    """Readable folders of buckets, with the credentials of the process's environment.
 
     Args:
-        roots: URLs, `s3://bucket/prefix`; what is no URL is left out.
-        patience_seconds: How long a storage that fails is asked again.
+        roots: URLs, `s3://bucket/prefix`; paths of folders are ignored.
+        patience_seconds: How long failed requests are retried.
     """
 
     def __init__(self, roots: Sequence[Path | str], patience_seconds: float) -> None:
@@ -41,11 +41,11 @@ class Buckets:
         """Find the objects of a folder whose names match a pattern.
 
         Args:
-            folder: Its URL.
-            pattern: As `core.data.file_patterns.matching` reads it.
+            folder: URL of the folder.
+            pattern: Pattern of `core.data.file_patterns.matching`.
 
         Raises:
-            InvalidInput: It is not below a root, cannot be read, or does not hold 1 to 1,000 such objects.
+            InvalidInput: The folder is below no root, unreadable, or does not hold 1 to 1,000 such objects.
             StoreUnavailable: The storage does not answer.
         """
         path = self._path(folder)
@@ -63,17 +63,17 @@ class Buckets:
     def opened(
         self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None = None
     ) -> Iterator[OpenFile]:
-        """Copy an object to a temporary file and open that.
+        """Copy an object to a temporary file and open the copy.
 
         Args:
-            folder: Its URL.
-            name: Of the object in it.
-            on_bytes: Told the bytes copied and those in all; may raise to stop.
+            folder: URL of its folder.
+            name: Name of the object in the folder.
+            on_bytes: Called with the bytes copied and the total; may raise to stop.
 
         Raises:
-            DatasetError: It is gone, may not be read, or changes meanwhile.
+            DatasetError: The object is missing, unreadable, or changes meanwhile.
             StoreUnavailable: The storage does not answer.
-            StoreFull: The folder of temporary files has no room for it.
+            StoreFull: The folder of temporary files is full.
         """
         with tempfile.NamedTemporaryFile(prefix="rankery-") as copy:
             try:
@@ -111,10 +111,10 @@ class Buckets:
         return self._run(lambda files: bytes(files.cat_file(path, start=start, end=stop)))
 
     def _path(self, folder: str) -> str:
-        """Return the bucket and the prefix of a URL that is below a root.
+        """Return the bucket and prefix of a URL below a root.
 
         Raises:
-            InvalidInput: It is not.
+            InvalidInput: The URL is below no root.
         """
         url = folder.rstrip("/")
         names = url.removeprefix(SCHEME).split("/")

@@ -1,7 +1,7 @@
-"""The time, always aware and in UTC: it decides what is due, expired or old.
+"""The current time in UTC, by which the service decides what is due, expired or old.
 
-A test moves it in all processes of a service: the variable `RANKERY_TEST_CLOCK` names a file that holds the
-seconds to add to the machine's clock.
+Tests move it in all processes of a service: `RANKERY_TEST_CLOCK` is the path of a file with the seconds to
+add to the machine's clock.
 """
 
 import os
@@ -12,7 +12,7 @@ _VARIABLE = "RANKERY_TEST_CLOCK"
 
 
 def utc_now() -> datetime:
-    """Return the present moment in UTC."""
+    """Return the current time, with the time zone UTC."""
     now = datetime.now(UTC)
     path = os.environ.get(_VARIABLE)
     return now if path is None else now + timedelta(seconds=float(Path(path).read_text()))

@@ -1,4 +1,4 @@
-"""Judged files that are read where they are: in folders of the machine, and in buckets."""
+"""Judged files that are read in place, without an upload: in folders of the machine and in buckets."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +13,8 @@ class DataFiles:
     """Files below the roots that the operator allows.
 
     Args:
-        roots: Folders and URLs of buckets, as the setting `data_roots` has them.
-        patience_seconds: How long a bucket that fails is asked again.
+        roots: Folders and URLs of buckets, from the setting `data_roots`.
+        patience_seconds: How long failed requests to a bucket are retried.
     """
 
     def __init__(self, roots: Sequence[Path | str], patience_seconds: float) -> None:
@@ -39,12 +39,12 @@ class DataFiles:
         """Open a file that `find` found; objects of buckets are copied first.
 
         Args:
-            folder: As `find` returned it.
-            name: Of the file.
-            on_bytes: Told the bytes copied and those in all; may raise to stop.
+            folder: Folder that `find` returned.
+            name: Name of the file.
+            on_bytes: Called with the bytes copied and the total; may raise to stop.
 
         Raises:
-            DatasetError: It is gone, may not be read, or changes until the end of the block.
+            DatasetError: The file is missing, unreadable, or changes before the end of the block.
             StoreUnavailable: The storage of the bucket does not answer.
         """
         with self._open(folder, name, on_bytes) as file:

@@ -1,4 +1,4 @@
-"""Database engines and their transaction modes."""
+"""Database engines, their transaction modes and locks."""
 
 import functools
 import sqlite3
@@ -7,9 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.util import LRUCache
 
@@ -17,24 +18,24 @@ from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
 from core.store.tables.columns import to_json
 
-LOCK_SECONDS = 30  # that a write waits for another's lock, where nobody waits for its answer
+LOCK_SECONDS = 30  # longest wait for the lock of another write, outside requests
 PROBE_LOCK_SECONDS = 1
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 IDLE_SECONDS = 30
 POOL_SIZE = 5
-MAX_OVERFLOW = 59  # above the 40 threads that serve requests: a thread waits for the database, not the pool
+MAX_OVERFLOW = 59  # more than the 40 threads of requests, so that none waits for the pool
 
 _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
     {
         "connect_timeout": CONNECT_SECONDS,
-        # A server that is cut off is noticed after about as long, instead of after the kernel's two hours.
+        # Detect a lost connection after about 15 s instead of the kernel's two hours.
         "keepalives_idle": 5,
         "keepalives_interval": 3,
         "keepalives_count": 3,
         "tcp_user_timeout": 15_000,  # milliseconds
-        # Poolers between us and the server may give the next transaction to another session, which knows
-        # nothing of a statement prepared in this one; nor may one outlive a migration.
+        # A pooler may run the next transaction in another session, which lacks the statements prepared in
+        # this one; nor may a prepared statement outlive a migration.
         "prepare_threshold": None,
     }
 )
@@ -53,11 +54,11 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     """Prepare the engine of a database; connects on first use.
 
     Args:
-        database_url: Of SQLite or PostgreSQL.
+        database_url: URL of SQLite or PostgreSQL.
         lock_seconds: How long a write waits for a lock that another transaction holds.
 
     Raises:
-        StoreUnavailable: The URL cannot be understood or names an unsupported database.
+        StoreUnavailable: The URL cannot be parsed or its database is not supported.
         ExtraMissing: The package for PostgreSQL is not installed.
     """
     try:
@@ -106,7 +107,7 @@ def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
     """Return the same engine with transactions that may write.
 
     Args:
-        engine: Any.
+        engine: Engine of the database.
         wait_seconds: How long SQLite waits for its lock; None for as long as the engine was opened with.
     """
     options = {} if wait_seconds is None else {_WAIT_SECONDS: wait_seconds}
@@ -114,16 +115,16 @@ def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
 
 
 def for_reading(engine: Engine) -> Engine:
-    """Return the same engine with transactions that see one moment and refuse to write."""
+    """Return the same engine with read-only snapshot transactions."""
     if engine.dialect.name == "postgresql":
         return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return engine.execution_options(**{_WRITES: False})
 
 
 def end_pooling(engine: Engine) -> None:
-    """From now on, close each connection when it is given back.
+    """Close each connection when it is returned to the pool, from now on.
 
-    `Engine.dispose` leaves those in use to the garbage collector.
+    `Engine.dispose` leaves connections in use to the garbage collector.
     """
 
     def close(_connection: Any, record: ConnectionPoolEntry) -> None:
@@ -148,6 +149,21 @@ def take_write_lock(connection: Connection) -> None:
         connection.exec_driver_sql("SELECT 1")
 
 
+def advisory_lock(session: Session, kind: int, name: str) -> None:
+    """Take an advisory lock until the transaction ends.
+
+    Reads after it see the changes of earlier holders. It does nothing on SQLite, which runs one writing
+    transaction at a time.
+
+    Args:
+        session: Session of the transaction.
+        kind: Namespace of the names, a number of 31 bits.
+        name: Name of the lock within the namespace.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(kind, func.hashtext(name))))
+
+
 def _open_postgresql(url: URL, lock_seconds: int) -> Engine:
     engine = create_engine(
         url,
@@ -160,7 +176,7 @@ def _open_postgresql(url: URL, lock_seconds: int) -> Engine:
     )
 
     def prepare(connection: Any, _record: Any) -> None:
-        # A process that stopped in the middle of a transaction must not hold its rows for ever.
+        # A process that hangs inside a transaction must not lock its rows for ever.
         connection.execute(
             f"SET lock_timeout = '{lock_seconds}s'; SET statement_timeout = '{STATEMENT_SECONDS}s';"
             f" SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
@@ -215,7 +231,7 @@ def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
     wait_seconds = options.get(_WAIT_SECONDS, lock_seconds)
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
-    # A writer queues here; one that began as a reader could only fail when it came to write.
+    # Writers queue here; a transaction that began as a reader would fail at its first write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     connection.info[_ROWS_AT_BEGIN] = _rows_changed(connection)
 

@@ -1,6 +1,6 @@
 """Classify failures of servers and disks into public reasons.
 
-Messages of drivers hold addresses, users, paths and at times more; none of their text is passed on.
+Messages of drivers may hold addresses, users and paths; none of their text is passed on.
 """
 
 from collections.abc import Iterator

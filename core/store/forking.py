@@ -1,8 +1,8 @@
 """Close database connections before the process forks.
 
-SQLite keeps its record of file locks in process memory, while the locks themselves stay with the parent: a
-child that inherits the record believes it holds locks it does not have, and may lose what others commit.
-A child closing an inherited PostgreSQL connection would end its parent's session.
+SQLite records its file locks in process memory, but a forked child does not inherit the locks: it would
+assume locks that it does not hold, and could lose commits of others. A child that closes an inherited
+PostgreSQL connection would end its parent's session.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ class ForkGuard:
     """Make forks wait for running transactions and close all connections.
 
     Args:
-        close: Closes them; they are opened again when they are needed.
+        close: Closes the connections; the pool opens them again when needed.
     """
 
     def __init__(self, close: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class ForkGuard:
         """Keep forks by other threads waiting during the block."""
         thread = threading.get_ident()
         with self._turn:
-            # Whoever is inside already must be let through, or the fork would wait for it in vain.
+            # A thread that is inside already must pass, or the fork would wait for it until its timeout.
             self._turn.wait_for(lambda: not self._fork_waits or thread in self._threads_inside)
             self._threads_inside.append(thread)
         try:
@@ -50,7 +50,7 @@ class ForkGuard:
                 self._turn.notify_all()
 
     def hold(self) -> None:
-        """Wait for the other threads to leave, close the connections, let nobody in."""
+        """Wait for other threads to leave, close the connections and block new transactions."""
         self._turn.acquire()
         self._fork_waits = True
         self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)
@@ -63,7 +63,7 @@ class ForkGuard:
         self._turn.release()
 
     def forget_other_threads(self) -> None:
-        """In a child: only the thread that forked lives on."""
+        """Forget the threads of the parent; called in a child, where only the forking thread exists."""
         self._threads_inside = [t for t in self._threads_inside if t == threading.get_ident()]
 
     def _only_this_thread_inside(self) -> bool:

@@ -17,12 +17,12 @@ from core.store.transaction import Transaction
 
 @dataclass(frozen=True)
 class LabelChanges:
-    """The labels that some objects get.
+    """Changes of tags and project.
 
     Attributes:
-        tags: Tags to set; those that are None are removed.
-        moves: Whether they move to `project`.
-        project: The project, None for none.
+        tags: Tags to set; None removes a tag.
+        moves: Whether to change the project.
+        project: The new project, None for none.
     """
 
     tags: Mapping[str, str | None]
@@ -30,22 +30,22 @@ class LabelChanges:
     project: str | None = None
 
     def differ(self, row: Job | Model) -> bool:
-        """Return whether they change a row.
+        """Return whether the changes differ from the labels of a row.
 
         Raises:
-            InvalidInput: It would have too many tags.
+            InvalidInput: The row would have too many tags.
         """
         tags = row.tags or {}
         return changed_tags(tags, self.tags) != tags or self.move(row)
 
     def move(self, row: Job | Model) -> bool:
-        """Return whether they move a row to another project."""
+        """Return whether the changes move a row to another project."""
         return self.moves and row.project != self.project
 
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """An object that keeps its labels, and why."""
+    """An object whose labels could not be changed, with the reason."""
 
     id: str
     reason: str
@@ -53,16 +53,16 @@ class Unlabelled:
 
 @dataclass
 class Labelling:
-    """What was labelled, or would be.
+    """The result of a bulk change of labels, or its preview.
 
     Attributes:
-        changed: How many objects get other labels.
-        unchanged: How many have those labels already.
+        changed: Number of objects with changed labels.
+        unchanged: Number of objects that have those labels already.
         moved_names: Names of models that move to the project, each with all of its versions.
         missing: Ids that do not exist.
-        refused: The first objects that keep their labels.
-        refused_count: How many keep them.
-        is_complete: Whether the time was enough for all.
+        refused: The first objects that could not be changed.
+        refused_count: Number of objects that could not be changed.
+        is_complete: Whether all objects were handled in time.
     """
 
     changed: int = 0
@@ -88,16 +88,16 @@ def label_objects(
     The results of a job move with it to another project, and all versions of a model's name together.
 
     Args:
-        store: Where they are; the service may be running.
+        store: Store of the objects; the service may be running.
         kind: Jobs or models.
         object_ids: Their ids.
-        changes: What they get.
-        dry_run: Whether nothing is changed.
-        seconds: After how long the rest is left.
+        changes: The changes.
+        dry_run: Whether to change nothing.
+        seconds: Time limit; objects that are left then stay unchanged.
 
     Raises:
         InvalidInput: The caller is limited to other projects.
-        StoreUnavailable: The database cannot be reached; what was changed before stays so.
+        StoreUnavailable: The database cannot be reached; earlier changes are kept.
     """
     labelling = Labelling()
     for chunk in in_time(object_ids, seconds, labelling, pause_seconds=0 if dry_run else PAUSE_SECONDS):
@@ -121,7 +121,7 @@ def _label_chunk(
     labelling.missing += [each for each in chunk if each not in rows]
     names = {row.name for row in rows.values() if isinstance(row, Model) and changes.move(row)}
     labelling.moved_names |= names
-    # In one order everywhere, so that no two requests wait for each other's locks.
+    # One order everywhere, so that requests do not deadlock.
     for object_id in sorted(rows):
         row = rows[object_id]
         try:

@@ -13,9 +13,9 @@ class _Heartbeat:
     """The last observed renewal of a lease.
 
     Attributes:
-        token: The claim.
-        expires_at: The end of its lease, which each renewal changes.
-        seen_at: When that value was first seen, by the watch's own clock.
+        token: Token of the claim.
+        expires_at: End of its lease, which each renewal changes.
+        seen_at: Time at which that value was first seen, by the monotonic clock.
     """
 
     token: int
@@ -26,15 +26,15 @@ class _Heartbeat:
 class LeaseWatch:
     """Measure the time since the last heartbeat of each running job.
 
-    The end of a lease is written by the wall clock of the worker and may be compared with that of another
-    machine, or with one that was set meanwhile. Alone it decides nothing: a clock set back would keep the job
-    of a dead worker for as long, and one set forward would take the job of a living one. So a renewal counts
-    as a heartbeat because it changes the row, and the time since then is measured here.
+    The worker writes the end of a lease by its wall clock, which may differ from the clock of this machine
+    or be adjusted meanwhile. Compared alone, a clock set back would keep the job of a dead worker, and one
+    set forward would take the job of a live one. Each renewal changes the row and counts as a heartbeat;
+    the time since then is measured here by a monotonic clock.
 
     Args:
-        lease_seconds: A job without a heartbeat for this long is lost, whatever any wall clock says.
-        watch_seconds: A job whose lease has ended by the wall clock is lost after this long: enough for the
-            heartbeat of a living worker to be seen.
+        lease_seconds: A job without a heartbeat for this long is lost, regardless of wall clocks.
+        watch_seconds: A job whose lease has expired by the wall clock is lost after this long without a
+            heartbeat; longer than the interval of heartbeats.
         clock: Returns seconds that never go back.
     """
 
@@ -50,7 +50,7 @@ class LeaseWatch:
         """Return the jobs without a recent heartbeat.
 
         Args:
-            running: All running jobs as they are now; any other is forgotten.
+            running: All running jobs; heartbeats of other jobs are forgotten.
             now: The wall clock's time.
         """
         jobs = list(running)

@@ -1,6 +1,6 @@
 """Migrate the database to the current schema.
 
-Alembic is imported where the schema is behind, which it seldom is when a service starts.
+Alembic is imported only where migrations are pending, since its import delays the start.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-_POSTGRESQL_LOCK = 0x52414E4B  # any number of Rankery's own: "RANK"
+_POSTGRESQL_LOCK = 0x52414E4B  # key of the advisory lock: "RANK" in ASCII
 
 
 def upgrade(engine: Engine) -> None:
@@ -39,12 +39,12 @@ def upgrade(engine: Engine) -> None:
 
 
 def newest_revision() -> str:
-    """Return the revision of the current schema, which is the number of the last migration's file."""
+    """Return the revision of the current schema, the number in the name of the last migration's file."""
     return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _revision(connection: Connection) -> str | None:
-    """Return the revision of a database, None where it is empty."""
+    """Return the revision of a database, None for an empty one."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
@@ -76,12 +76,12 @@ def _wait_on_postgresql(connection: Connection) -> None:
     for name in ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"):
         connection.execute(text(f"SET LOCAL {name} = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
-    # Whoever comes after a migration that waits for a table waits as well.
+    # All statements after a migration that waits for a table wait as well.
     connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
 
 
 def _use_wal(engine: Engine) -> None:
-    # The mode belongs to the file and stays; changing it does not wait for others, hence under the lock.
+    # The mode is stored in the file. Changing it fails beside other connections, hence under the lock.
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL")

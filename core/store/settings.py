@@ -29,9 +29,9 @@ class StoreSettings(BaseSettings):
     Attributes:
         data_dir: Folder of the embedded database and artifacts; also the home of caches.
         database_url: `sqlite:///path` or `postgresql://…`; a SQLite file in `data_dir` if unset.
-        storage_url: Any URL that fsspec knows, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
+        storage_url: Any URL that fsspec supports, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
             if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
-        storage_patience_seconds: How long a storage on the network that fails is asked again.
+        storage_patience_seconds: How long failed requests to a storage on the network are retried.
         broker_url: The Valkey or Redis for notifications.
         outbound_allowed: Networks, addresses and host names to which requests may be made although they are
             not public, see `core.outbound`.
@@ -131,7 +131,7 @@ class StoreSettings(BaseSettings):
     @field_validator("sources", mode="before")
     @classmethod
     def _prefixes(cls, value: Any) -> Any:
-        """Split a comma-separated environment variable, and refuse what is no address."""
+        """Split a comma-separated environment variable, and refuse invalid addresses."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
         try:
@@ -143,7 +143,7 @@ class StoreSettings(BaseSettings):
     @field_validator("outbound_allowed", mode="before")
     @classmethod
     def _allowed(cls, value: Any) -> Any:
-        """Split a comma-separated environment variable, and refuse what is neither network nor host."""
+        """Split a comma-separated environment variable, and refuse entries that are no network or host."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
         SsrfGuard(value)

@@ -17,28 +17,28 @@ from core.store.faults import failure_reason
 from core.store.forking import ForkGuard
 from core.store.repositories.revisions import Revisions
 from core.store.settings import StoreSettings
+from core.store.sqlite_write_lock import SqliteWriteLock
 from core.store.tables import Worker
 from core.store.transaction import Transaction
 from core.store.visibility import select_visible
-from core.store.write_turn import WriteTurn
 
 
 class Store:
     """The database and the artifacts.
 
-    Safe to share between threads. A process may fork with a store open: the connections are closed before,
-    and the child opens its own. It must not fork inside a transaction of its own.
+    Safe to share between threads. A process may fork with an open store: a fork closes the connections, and
+    the child opens its own. A thread must not fork inside its own transaction.
 
     Attributes:
-        artifacts: The bytes.
-        verified: The same, compared with their checksums before they are used.
+        artifacts: The artifacts.
+        verified: The artifacts, verified by their checksums.
     """
 
     def __init__(self, engine: Engine, artifacts: Artifacts, lock_seconds: float) -> None:
         self.artifacts = artifacts
         self.verified = VerifiedArtifacts(artifacts, self)
         self._engine = engine
-        self._write_turn = WriteTurn(engine, lock_seconds)
+        self._write_lock = SqliteWriteLock(engine, lock_seconds)
         self._reading = engines.for_reading(engine)
         self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
         self._revisions = Revisions(engine)
@@ -49,11 +49,11 @@ class Store:
         """Open the store of the settings; call `migrate` before the first use.
 
         Args:
-            settings: Where it is.
+            settings: URLs and folders of the store.
             lock_seconds: How long a write waits for a lock that another transaction holds.
 
         Raises:
-            StoreUnavailable: A URL cannot be understood or the folder cannot be made.
+            StoreUnavailable: A URL cannot be parsed or the folder cannot be created.
         """
         try:
             artifacts = Artifacts(settings.storage_url, settings.storage_patience_seconds)
@@ -84,13 +84,13 @@ class Store:
     def begin(self) -> Iterator[Transaction]:
         """Open a read-write transaction, committed on success and rolled back on an exception.
 
-        On SQLite one such transaction runs at a time; others wait for `lock_seconds`. Rows read inside stay
-        usable after the block.
+        On SQLite one such transaction runs at a time; others wait for up to `lock_seconds`. Rows stay usable
+        after the block.
 
         Raises:
             StoreUnavailable: The database cannot be reached or is busy for too long.
         """
-        with self._guard.inside(), self._write_turn.taken() as engine, self._session(engine) as session:
+        with self._guard.inside(), self._write_lock.acquire() as engine, self._session(engine) as session:
             tx = Transaction(session)
             yield tx
             tx.finish()
@@ -113,7 +113,7 @@ class Store:
     def revision(self) -> str:
         """Return the revision of the database, which changes with every commit.
 
-        It costs far less than any look at what is on record. Compare only what one store has named.
+        It costs far less than any query. Compare only revisions of the same store object.
 
         Raises:
             StoreUnavailable: The database cannot be reached.

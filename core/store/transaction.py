@@ -12,6 +12,7 @@ from core.store.repositories.artifacts import ArtifactDigests, NeededArtifacts
 from core.store.repositories.attempts import Attempts
 from core.store.repositories.audit import Audit
 from core.store.repositories.comparisons import Comparisons
+from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.deliveries import Deliveries
 from core.store.repositories.drift import DriftReports, SampledScores
@@ -31,7 +32,6 @@ from core.store.repositories.search import Search
 from core.store.repositories.sessions import Sessions
 from core.store.repositories.statistics import Statistics, StorageUsage
 from core.store.repositories.studies import Studies
-from core.store.repositories.tallies import Tallies
 from core.store.repositories.uploads import Uploads
 from core.store.repositories.webhooks import Webhooks
 from core.store.repositories.workers import Workers
@@ -64,7 +64,7 @@ class Transaction:
         api_keys: API keys.
         sessions: Browser sessions.
         audit: Audit log.
-        tallies: Counters that never fall.
+        counters: Monotonic counters.
         events: Events.
         webhooks: Webhooks.
         deliveries: Deliveries of events to webhooks.
@@ -86,9 +86,9 @@ class Transaction:
         self.announced = True
         self._session = session
         self.datasets = Datasets(session)
-        self.tallies = Tallies(session)
+        self.counters = Counters(session)
         self.events = Events(session)
-        self.attempts = Attempts(session, self.tallies)
+        self.attempts = Attempts(session, self.counters)
         self.jobs = Jobs(session, self.attempts)
         self.models = Models(session)
         self.aliases = Aliases(session, self.models, self.events)
@@ -125,8 +125,8 @@ class Transaction:
         """Write what is written just before the commit: counters, then events."""
         self._session.flush()
         if self.events.any_added or (self.announced and engines.has_written(self._session.connection())):
-            self.tallies.add_change()
-        self.tallies.write()
+            self.counters.add_change()
+        self.counters.write()
         self.events.write()
 
     def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:

@@ -1,4 +1,4 @@
-"""The rows that a session selects: not those in the trash, and only those of the caller's projects."""
+"""Visibility of rows: hide the trash, and the projects that the caller may not read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from sqlalchemy.orm import ORMExecuteState, Session, with_loader_criteria
 from core.errors import InvalidInput
 from core.store.tables import Labelled, ModelName, Named, Trashable
 
-# In the place of a project's name where rows are filtered: those without one. No project can be called so.
+# Filter value for rows without a project; not a valid name of a project.
 NO_PROJECT = "-"
 
-# None for all projects: the default, and what workers have.
+# None for all projects: the default, also of workers.
 _projects: ContextVar[tuple[str, ...] | None] = ContextVar("projects", default=None)
 # Whether only rows without a project are selected.
 _unassigned: ContextVar[bool] = ContextVar("unassigned", default=False)
 
-# Rows do not carry the criteria, so that they can be pickled; what they load later is limited by itself.
+# Rows do not carry the criteria, so that they can be pickled; later loads get their own criteria.
 _IN_USE = with_loader_criteria(
     Trashable, lambda row: row.deleted_at.is_(None), include_aliases=True, propagate_to_loaders=False
 )
@@ -38,15 +38,15 @@ _WITH_TRASH = "with_trash"
 
 
 def projects() -> tuple[str, ...] | None:
-    """Return the projects whose rows the current context selects, None for all rows."""
+    """Return the projects whose rows are visible in the current context, None for all."""
     return _projects.get()
 
 
 @contextmanager
 def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
-    """Select only rows of some projects during the block, in this context alone; None for all rows.
+    """Select only rows of some projects during the block, in the current context; None for all rows.
 
-    Threads and tasks that are started during the block inherit the limit.
+    Threads and tasks started during the block inherit the limit.
     """
     before = _projects.set(names)
     try:
@@ -57,7 +57,7 @@ def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
 
 @contextmanager
 def narrowed_to(name: str | None) -> Iterator[None]:
-    """Select only rows of one project during the block, none where the context is limited to others.
+    """Select only rows of one project during the block, no rows if the context is limited to others.
 
     None narrows nothing; `NO_PROJECT` selects rows without a project.
     """
@@ -86,9 +86,9 @@ def with_trash(session: Session) -> Iterator[None]:
 
 
 def select_visible(session: Session) -> None:
-    """Make a session leave out what is not to be seen from its selections, and refuse to write it.
+    """Make a session omit invisible rows from its selections, and refuse to write them.
 
-    Rows that it has loaded before stay; statements that update or delete are not limited.
+    Rows loaded before stay; bulk UPDATE and DELETE statements are not limited.
     """
     event.listen(session, "do_orm_execute", _leave_out)
     event.listen(session, "before_flush", _refuse_foreign)

@@ -45,7 +45,7 @@ class WakeUps:
         return celery
 
     def warm_up(self) -> None:
-        """Import what the first message needs, which takes as long as hundreds of messages."""
+        """Import the broker's client, which takes as long as hundreds of messages."""
         with self._celery.connection_for_write() as connection:
             _ = connection.transport, self._celery.amqp.send_task_message
 

@@ -47,7 +47,7 @@ class Conclusion:
     winner_model: str
     default_model: str
 
-    def as_json(self, comparison_id: str | None) -> dict[str, Any]:
+    def to_json(self, comparison_id: str | None) -> dict[str, Any]:
         """Return it as JSON."""
         return {
             "sentence": self.sentence,

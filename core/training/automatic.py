@@ -94,14 +94,14 @@ class AutomaticChoice:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> "AutomaticChoice | None":
-        """Read what `as_json` returned, None where nothing was chosen."""
+        """Read what `to_json` returned, None where nothing was chosen."""
         if stored is None:
             return None
         values = dict(stored)
         chosen = values.pop("chosen")
         return cls(DatasetSize(**values), dict(chosen))
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON to store."""
         return asdict(self.size) | {"chosen": dict(self.chosen)}
 

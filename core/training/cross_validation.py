@@ -46,7 +46,7 @@ class FoldResult:
     means: dict[str, float | None]
     history: tuple[tuple[int, Values], ...] = field(default=(), repr=False)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all but the history."""
         return {
             "fold": self.fold,
@@ -223,11 +223,11 @@ class CrossValidation:
                 found.setdefault(iteration, []).append((fold.fold, values))
         return found
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the folds with their means, and the mean over folds of each metric with its interval."""
         return {
             "best_iteration": self.best_iteration,
-            "folds": [fold.as_json() for fold in self.folds],
+            "folds": [fold.to_json() for fold in self.folds],
             "over_folds": {name: found and asdict(found) for name, found in self.over_folds().items()},
         }
 
@@ -237,7 +237,7 @@ class CrossValidation:
         Args:
             training: The checkpoint of the training that is under way, or None between two.
         """
-        folds = [fold.as_json() | {"history": fold.history} for fold in self.folds]
+        folds = [fold.to_json() | {"history": fold.history} for fold in self.folds]
         state = {"format": _FORMAT, "folds": folds, "metrics": list(self.per_query)}
         file = io.BytesIO()
         np.savez(

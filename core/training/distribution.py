@@ -28,7 +28,7 @@ class Distribution:
         threads_per_rank: Threads of each rank, from 1 to 256.
 
     Example:
-        >>> Distribution(most_ranks=4).as_json()
+        >>> Distribution(most_ranks=4).to_json()
         {'ranks': {'at_least': 2, 'at_most': 4}, 'threads_per_rank': 1}
     """
 
@@ -68,7 +68,7 @@ class Distribution:
             stored.get("threads_per_rank", 1),
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON to store."""
         return {
             "ranks": {"at_least": self.least_ranks, "at_most": self.most_ranks},

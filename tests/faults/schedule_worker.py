@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.orm import ORMExecuteState, Session
 
+from core.jobs.status import QUEUED
 from core.store import Store
-from core.store.repositories.job_states import QUEUED
 from core.store.tables import AliasMove, Job, JobAttempt, JobIteration, Model, ScheduleRun
 from worker import WorkerSettings
 from worker.process.schedules import advance_all

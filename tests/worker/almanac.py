@@ -8,8 +8,8 @@ from app.models.promotion import gate_rule
 from app.schedules.schemas import ScheduleRequest
 from app.schedules.submission import asked_job, job_spec
 from core.data import synthetic_dataset
+from core.jobs.status import QUEUED
 from core.store import Schedule, ScheduleRun
-from core.store.repositories.job_states import QUEUED
 from tests.worker.workshop import SMALL, Workshop
 from worker.process.schedules import advance_all
 from worker.process.shutdown import StopFlag

@@ -17,7 +17,7 @@ def _tallies(store: Store) -> dict[str, float]:
     with store.read() as tx:
         return {
             " ".join([tally.name, *tally.labels.values()]): tally.value
-            for tally in tx.tallies.all()
+            for tally in tx.counters.all()
             if not tally.name.startswith("job_")
         }
 

@@ -10,8 +10,8 @@ from core.data import synthetic_dataset
 from core.doctor.corpora import Counts, recognise
 from core.errors import WrongState
 from core.experiments import plan
+from core.jobs.status import ACTIVE
 from core.store import Experiment
-from core.store.repositories.job_states import ACTIVE
 from tests.worker.workshop import Workshop
 from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
 from worker.process.experiments import MOST_ACTIVE, advance_all

@@ -98,7 +98,7 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
         assert [attempt.ending for attempt in tx.attempts.of(refused.id)] == ["refused"]
         counted = {
             count.labels["ending"]
-            for count in tx.tallies.all()
+            for count in tx.counters.all()
             if count.labels.get("kind") == "promote" and "ending" in count.labels
         }
         (event,) = tx.events.after(0, 100, kinds=["job.ended"], object_id=refused.id)

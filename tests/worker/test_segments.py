@@ -28,7 +28,7 @@ def test_results_store_the_segments_of_their_queries(workshop: Workshop) -> None
     dataset_id = workshop.add(data, "segments")
     result = workshop.trained(dataset_id)
     system = {"system": "web:1", "model_id": result["model_id"]}
-    contract = Conventions().as_json()
+    contract = Conventions().to_json()
     measures: dict[str, Any] = {"metrics": ["ndcg@5"], "contract": contract, "seed": 1}
     evaluated = workshop.run("evaluate", dataset_id, **system, **measures).result or {}
     systems = [system, {**system, "system": "again"}]

@@ -181,7 +181,7 @@ def test_idle_workers_change_nothing_that_pages_show(
 
     def changes() -> int:
         with store.read() as tx:
-            return tx.tallies.changes()
+            return tx.counters.changes()
 
     run = claim_job()
     watched = Watched(settings)

@@ -137,7 +137,7 @@ class AddressFiles:
         read: list[dict[str, Any]] = [
             {
                 "address": str(file.address),
-                **downloaded.version.as_json(),
+                **downloaded.version.to_json(),
                 "size_bytes": downloaded.size_bytes,
                 "sha256": downloaded.sha256,
             }

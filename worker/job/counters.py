@@ -3,13 +3,13 @@
 import time
 from collections import Counter
 
-from core.store.repositories.job_tallies import (
+from core.store.repositories.counters import (
     CACHE_HITS,
     CACHE_MISSES,
     TRAINING_ITERATIONS,
     TRAINING_SECONDS,
+    Counters,
 )
-from core.store.repositories.tallies import Tallies
 from worker.job.caches import Caches
 
 _NO_LABELS = ""
@@ -38,13 +38,13 @@ class JobCounters:
         self._iterations += 1
         self._iterated_at = now
 
-    def add_to(self, tallies: Tallies) -> None:
+    def add_to(self, counters: Counters) -> None:
         """Add the counts that are not committed yet."""
         self._pending = self._all()
         for (name, cache), amount in self._pending.items():
             if amount > self._written[name, cache]:
                 labels = {} if cache == _NO_LABELS else {"cache": cache}
-                tallies.add(name, labels, amount - self._written[name, cache])
+                counters.add(name, labels, amount - self._written[name, cache])
 
     def committed(self) -> None:
         """Mark the last added counts as committed."""

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from core.experiments import Part, RunResult
+from core.jobs.status import SUCCEEDED
 from core.store import Job, JobIteration
 from core.store.artifacts.keys import evaluation_key, validation_key
 from core.store.repositories.experiments import TrainingState
-from core.store.repositories.job_states import SUCCEEDED
 from core.types import Float64Array
 from worker.job.run import JobRun
 

@@ -119,7 +119,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
     )
     measured = measure_baselines(measures, ranked)
     beside = [
-        finding.as_json()
+        finding.to_json()
         for metric in measures.metrics[:1]
         for finding in baseline_findings(
             system,
@@ -132,8 +132,8 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
         )
     ]
     columns = {
-        "summaries": evaluation.as_json(),
-        "contract": held.as_json(),
+        "summaries": evaluation.to_json(),
+        "contract": held.to_json(),
         "baselines": [
             {
                 "name": baseline.name,

@@ -268,9 +268,9 @@ class TrainingData:
             if part is not None
         }
         return [
-            *({**finding.as_json(), "role": "train"} for finding in self.teacher_findings),
+            *({**finding.to_json(), "role": "train"} for finding in self.teacher_findings),
             *(
-                {**finding.as_json(), "role": role}
+                {**finding.to_json(), "role": role}
                 for role, dataset in others.items()
                 for finding in compare(self.training.dataset, dataset, role, threads=threads)
             ),

@@ -11,12 +11,12 @@ from core.jobs import System
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.measures import Measures
 from core.jobs.report import ReportJob
+from core.jobs.status import ACTIVE, SUCCEEDED
 from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions
 from core.store import Dataset, Experiment, Job, Store, Transaction
 from core.store.repositories.experiments import ExperimentStatus, TrainingState
-from core.store.repositories.job_states import ACTIVE, SUCCEEDED
 from core.store.repositories.projects import Labels
 from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
@@ -142,7 +142,7 @@ def _training(
     if "train" not in parts:
         raise InvalidInput.at("/dataset_ids", f"has no training part for {run.data}")
     contract = conventions(run.spec.get("contract"))
-    body = {**run.spec, "contract": contract.as_json()}
+    body = {**run.spec, "contract": contract.to_json()}
     parsed = training_spec(body)
     validation, test = parts.get("validation"), parts.get("test")
     return TrainJob.from_json(

@@ -11,12 +11,12 @@ from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
 from core.jobs import JobSpec, System
 from core.jobs.drift import DriftJob
 from core.jobs.promote import PromoteJob
+from core.jobs.status import QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.jobs.train import TrainJob
 from core.schedules import Cron, dataset_names, training_of_run
 from core.store import Job, Model, Schedule, ScheduleRun, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
-from core.store.repositories.job_states import QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
 from core.store.visibility import limited_to

@@ -79,10 +79,10 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
                 for (system, stored), evaluation in zip(made, evaluations, strict=True)
             ],
             metrics=list(spec.measures.metrics),
-            contract=spec.measures.contract.as_json(),
+            contract=spec.measures.contract.to_json(),
             permutations=spec.permutations,
             seed=spec.measures.seed,
-            pairs=[pair.as_json(dataset.query_ids) for pair in comparison.pairs],
+            pairs=[pair.to_json(dataset.query_ids) for pair in comparison.pairs],
         )
 
 
@@ -130,6 +130,6 @@ def _system_json(system: System, stored: StoredRanking | None, evaluation: Evalu
         "name": system.name,
         "model_id": system.model_id,
         "ranking_id": stored.id if stored else system.ranking_id,
-        "metrics": evaluation.as_json(),
+        "metrics": evaluation.to_json(),
         "findings": stored.findings if stored else None,
     }

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from core.errors import InvalidInput
 from core.evaluation import Pair, compare_systems
 from core.jobs import System
-from core.jobs.conclude import ConcludeJob
 from core.jobs.promote import PromoteJob
+from core.jobs.study import ConcludeJob
 from core.store import Evaluation, Model, Study, Transaction, new_id
 from core.store.artifacts.keys import (
     comparison_key,
@@ -103,7 +103,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
             contract=default.evaluation.contract,
             permutations=PERMUTATIONS,
             seed=study.spec["seed"],
-            pairs=[pair.as_json(query_ids)],
+            pairs=[pair.to_json(query_ids)],
         )
         promoted = _promote(run, tx, study, winner.model, conclusion)
         tx.studies.conclude(study.id, {**conclusion.as_json(comparison_id), "promoted": promoted})

@@ -168,8 +168,8 @@ def _shown(
         "documents": now.n_documents,
         "verdict": verdict,
         "sentence": sentence,
-        "features": [each.as_json() for each in ordered],
-        "scores": scores[0].as_json() if scores else None,
+        "features": [each.to_json() for each in ordered],
+        "scores": scores[0].to_json() if scores else None,
     }
 
 

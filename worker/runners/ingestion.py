@@ -97,7 +97,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
             dataset_id,
             statistics=statistics,
             feature_names=dataset.feature_names,
-            findings=report.as_json(),
+            findings=report.to_json(),
             digest=digest,
             data_key=data_key,
             format=reading.format,

@@ -37,7 +37,7 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
     check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
-    return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.as_json()})
+    return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.to_json()})
 
 
 def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[InputProblem]:

@@ -51,7 +51,7 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     else:
         system = _ranking(tx, RankingSystem(ranking_id=str(request.ranking_id)))
     _check_data(tx, request, contract, [system])
-    spec = {**request.model_dump(mode="json"), **system, "contract": contract.as_json()}
+    spec = {**request.model_dump(mode="json"), **system, "contract": contract.to_json()}
     if spec["diagnostics"] is not None:
         loss = make_loss(**spec["diagnostics"]["loss"])
         spec["diagnostics"]["loss"] = loss_values(seeded(loss, request.seed))
@@ -97,7 +97,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     ]
     _tell_apart(systems)
     _check_data(tx, request, contract, systems)
-    spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.as_json()}
+    spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.to_json()}
     return CompareJob.from_json(spec)
 
 

@@ -54,10 +54,10 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     spec = {
         **request.model_dump(mode="json"),
         **_scorer(tx, parsed, automatic),
-        "automatic": automatic and automatic.as_json(),
+        "automatic": automatic and automatic.to_json(),
         "loss": loss_values(parsed.loss) if parsed.learns else None,
         "metrics": list(parsed.followed_metrics),
-        "contract": contract.as_json(),
+        "contract": contract.to_json(),
         # A version of a name stays what it is, an alias moves.
         "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
         "labels_from": request.labels_from and _teacher(tx, request.labels_from),
@@ -105,7 +105,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     if request.early_stopping and request.validation is None:
         problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
     try:
-        parsed = training_spec({**training_values(request), "contract": contract.as_json()})
+        parsed = training_spec({**training_values(request), "contract": contract.to_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
     problems += idle_problems(parsed.loss, "/loss") if parsed.learns else ()

@@ -19,7 +19,7 @@ from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
-_DELETIONS = 8  # under way at a time: each waits for the disk or for a server
+_DELETIONS = 8  # concurrent ones: each waits for the disk or for a server
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -30,14 +30,14 @@ class Artifacts:
     threads, and with forked processes.
 
     Args:
-        storage_url: Where they are, a URL that fsspec knows.
-        patience_seconds: For how long a storage that is not local and fails is asked again.
+        storage_url: URL of a file system of fsspec.
+        patience_seconds: How long failed requests to a storage that is not local are retried.
 
     Attributes:
-        is_local: Whether they are files of this machine.
+        is_local: Whether the artifacts are files of this machine.
 
     Raises:
-        StoreUnavailable: The URL is not one that fsspec knows.
+        StoreUnavailable: fsspec does not support the URL.
     """
 
     def __init__(self, storage_url: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -50,7 +50,7 @@ class Artifacts:
         """Write an artifact atomically: it appears when the block succeeds.
 
         Raises:
-            StoreUnavailable: The storage does not take it.
+            StoreUnavailable: The storage refuses it.
             StoreFull: There is no room for it.
         """
         with self._at(key, writing=True) as path:
@@ -75,7 +75,7 @@ class Artifacts:
         """Open an artifact to read its bytes; close it afterwards.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
             StoreUnavailable: The storage does not answer, now or at any later read.
         """
         if not self.is_local:
@@ -88,7 +88,7 @@ class Artifacts:
         """Provide an artifact as a read-only local file.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
         """
         with contextlib.ExitStack() as stack:
             with self._at(key) as path:
@@ -106,7 +106,7 @@ class Artifacts:
         """Return an artifact's bytes.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
         """
         with self._at(key) as path:
             return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
@@ -125,24 +125,23 @@ class Artifacts:
         """Return an artifact's size in bytes.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
         """
         with self._at(key) as path:
             return self._files.run(lambda files: int(files.size(path)))
 
     def readable_url(self, key: str, seconds: int) -> str:
-        """Return a URL by which a process without credentials reads an artifact, and nothing else.
+        """Return a URL by which a process without credentials can read one artifact.
 
         Args:
-            key: Of the artifact.
-            seconds: How long a URL of an object storage is good for; no longer than the credentials that
-                sign it.
+            key: Key of the artifact.
+            seconds: Lifetime of the URL of an object storage, at most that of the credentials that sign it.
 
         Returns:
             `file:///…` where artifacts are local, else `https://…` with a signature for reading.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
             StoreUnavailable: The storage signs no URLs, or does not answer.
         """
         with self._at(key) as path:
@@ -159,7 +158,7 @@ class Artifacts:
         """Return a version of an artifact that changes whenever it is rewritten.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no artifact under the key.
         """
         with self._at(key) as path:
             if self.is_local:
@@ -234,7 +233,7 @@ class Artifacts:
         try:
             yield path
         except Exception as error:  # each file system has its own errors
-            # What is not there when something is written is the folder or bucket to hold it.
+            # A write that finds nothing lacks its folder or bucket.
             if isinstance(error, FileNotFoundError) and not writing:
                 raise NotFound("artifact", key) from error
             kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
@@ -244,7 +243,7 @@ class Artifacts:
         return f"failed: {error}" if self.is_local else failure_reason(error)
 
     def _temporary(self, path: str) -> Path:
-        # Beside its final place, so that the move is a rename; what goes elsewhere is sent from here.
+        # In the folder of the target, so that the move is a rename; uploads are sent from here, too.
         folder = Path(path).parent if self.is_local else Path(tempfile.gettempdir())
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f".writing-{secrets.token_hex(8)}"
@@ -257,7 +256,7 @@ class Artifacts:
 
 
 def _signed(files: Any, path: str, seconds: int) -> str | None:
-    files.size(path)  # what is not there could be signed, too
+    files.size(path)  # a missing object could be signed, too
     try:
         return str(files.sign(path, expiration=seconds))
     except NotImplementedError:

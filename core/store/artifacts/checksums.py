@@ -11,10 +11,10 @@ class ChecksummedFile(io.BufferedIOBase):
     """A sequentially written file that computes its checksum.
 
     Args:
-        file: Takes the bytes; closing it is left to its owner.
+        file: File that receives the bytes; its owner closes it.
 
     Attributes:
-        size_bytes: How much was written.
+        size_bytes: Bytes written so far.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -39,7 +39,7 @@ class ChecksummedFile(io.BufferedIOBase):
         return written
 
     def tell(self) -> int:
-        """Return how much was written."""
+        """Return the number of bytes written."""
         return self.size_bytes
 
     def flush(self) -> None:
@@ -48,7 +48,7 @@ class ChecksummedFile(io.BufferedIOBase):
 
 
 def file_sha256(file: BinaryIO) -> str:
-    """Return the checksum of a file from here to its end, in hexadecimal."""
+    """Return the checksum of a file from its position to its end, in hexadecimal."""
     checksum = hashlib.sha256()
     while block := file.read(_BLOCK_BYTES):
         checksum.update(block)

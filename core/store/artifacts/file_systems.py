@@ -27,12 +27,12 @@ LONGEST_PAUSE_SECONDS = 2.0
 _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "s3": {
-            # What another process wrote or removed must be seen.
+            # A cached listing would hide the writes and removals of other processes.
             "use_listings_cache": False,
             # Four parts of a large object are fetched at once, which bounds the memory they take.
             "max_concurrency": 4,
             "default_block_size": 8 * MEBIBYTE,
-            # The patience is ours, so that its end can be relied on.
+            # `run` retries instead, so that retries end after `patience_seconds`.
             "config_kwargs": {
                 "signature_version": "s3v4",  # of URLs, too: not every server takes older ones
                 "connect_timeout": 3,
@@ -67,20 +67,20 @@ _log = logging.getLogger(__name__)
 class FileSystem:
     """An fsspec file system at a URL.
 
-    A forked child opens its own: connections and the event loop that serves them are the parent's. What the
-    child inherited is kept unused, since even to close it would take the parent's sockets from its loop.
+    A forked child opens its own, since connections and their event loop belong to the parent. It keeps the
+    inherited one unused: closing it would remove the parent's sockets from the parent's loop.
 
     Args:
-        url: A URL that fsspec knows.
-        patience_seconds: How long an action is tried again while a storage that is not local fails.
-        options: Of the file system, such as credentials, beside those of the service.
+        url: A URL that fsspec supports.
+        patience_seconds: How long a failed action is retried on a storage that is not local.
+        options: Options of the file system, such as credentials, beside those of the service.
 
     Attributes:
-        root: What the paths of all artifacts begin with.
+        root: Prefix of the paths of all artifacts.
         is_local: Whether the paths are files of this machine.
 
     Raises:
-        StoreUnavailable: The URL is not one that fsspec knows.
+        StoreUnavailable: fsspec does not support the URL.
         ExtraMissing: The package for its protocol is not installed.
     """
 
@@ -107,7 +107,7 @@ class FileSystem:
             action: Called with the file system.
 
         Raises:
-            Exception: Whatever it raised at last; each file system has its own errors.
+            Exception: The error of the last attempt; each file system has its own errors.
         """
         deadline = time.monotonic() + self._patience_seconds
         pause = FIRST_PAUSE_SECONDS
@@ -117,7 +117,7 @@ class FileSystem:
             except Exception as error:
                 if self._is_final(error) or time.monotonic() + pause > deadline:
                     raise
-                _log.warning("the artifact storage failed and is tried again: %s", error)
+                _log.warning("the artifact storage failed; retrying: %s", error)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
@@ -132,7 +132,7 @@ class FileSystem:
         """Check the file system once with a short timeout.
 
         Raises:
-            Exception: It does not, or not in time; each file system has its own errors.
+            Exception: It fails or times out; each file system has its own errors.
         """
         files = self._present()
         try:
@@ -141,7 +141,7 @@ class FileSystem:
             else:
                 files.ls(self.root, detail=False)
         except FileNotFoundError as error:
-            # A folder comes with the first artifact. Of a bucket that is not there the server told.
+            # The first artifact creates the folder. For a missing bucket the cause is the server's error.
             if error.__cause__ is not None:
                 raise
 
@@ -153,10 +153,10 @@ class FileSystem:
         if _protocol(self._url) == "gs":
             # Over gRPC, gcsfs would ask for the kind of each bucket, in threads that do not survive a fork.
             os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-        # An instance of its own: those that fsspec shares are closed by every child that forks.
+        # Not an instance that fsspec shares: every forked child closes those.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
         if _protocol(self._url) == "s3":
-            files.retries = 1  # attempts, that is
+            files.retries = 1  # number of attempts
         return files, str(root)
 
     def _present(self) -> Any:

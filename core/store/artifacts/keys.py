@@ -44,7 +44,7 @@ def features_key(data_key: str) -> str:
 
 
 def evaluation_key(evaluation_id: str) -> str:
-    """Return the key of an evaluation's values: `query_id`, and a column a metric."""
+    """Return the key of an evaluation's values: `query_id`, and one column for each metric."""
     return f"evaluations/{evaluation_id}/queries.parquet"
 
 
@@ -59,7 +59,7 @@ def comparison_segments_key(comparison_id: str) -> str:
 
 
 def comparison_key(comparison_id: str) -> str:
-    """Return the key of a comparison's values: `query_id`, and a column a metric with a value a system."""
+    """Return the key of a comparison's values: `query_id`, and a list by system for each metric."""
     return f"comparisons/{comparison_id}/queries.parquet"
 
 
@@ -94,7 +94,7 @@ def model_key(model_id: str) -> str:
 
 
 def validation_key(model_id: str) -> str:
-    """Return the key of a model's values on its validation data: `query_id`, and a column a metric."""
+    """Return the key of a model's validation values: `query_id`, and one column for each metric."""
     return f"models/{model_id}/validation.parquet"
 
 
@@ -114,10 +114,10 @@ def checkpoint_key(job_id: str, token: int, iteration: int) -> str:
 
 
 def study_folder(study_id: str) -> str:
-    """Return the folder of what the trials of a study leave."""
+    """Return the folder of the artifacts of a study's trials."""
     return f"studies/{study_id}"
 
 
 def trial_key(study_id: str, number: int) -> str:
-    """Return the key of a trial's values of the objective, one a query, as a NumPy file."""
+    """Return the key of a trial's values of the objective by query, as a NumPy file."""
     return f"{study_folder(study_id)}/{number}/values.npy"

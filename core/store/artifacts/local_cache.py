@@ -18,17 +18,17 @@ _LOCK = ".lock"
 class LocalCache:
     """A disk cache of folders under keys, with LRU eviction.
 
-    Safe to share between processes. An entry appears whole or not at all, and never changes. It may go at
-    any moment: what a process has mapped or opened stays, but a file that it had yet to open is missing, so
-    a reader takes a missing file for a missing entry. The same key must always mean the same content.
+    Safe to share between processes. Entries are added atomically and never change, so a key must always
+    have the same content. An entry may be evicted at any time: mapped and opened files stay readable, and
+    readers treat a missing file as a missing entry.
 
     Args:
-        folder: Where the entries are; made where it is missing.
-        max_bytes: What all entries together may take; one that is larger by itself is not kept.
+        folder: Folder of the entries; created if missing.
+        max_bytes: Size limit of all entries together; a larger entry is not kept.
 
     Attributes:
         hits: Entries found through this object.
-        misses: Entries looked for that were not there.
+        misses: Lookups without an entry.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -46,7 +46,7 @@ class LocalCache:
         entry = self._entry(key)
         try:
             _mark_used(entry)
-        except OSError:  # there is none, or nothing can be kept here at all
+        except OSError:  # no such entry, or a folder that cannot be written
             self.misses += 1
             return None
         self.hits += 1
@@ -56,10 +56,10 @@ class LocalCache:
     def adding(self, key: str) -> Iterator[Path]:
         """Provide an empty folder that becomes the entry if the block succeeds.
 
-        Nothing comes of it where the entry is there already or is larger than all may be.
+        The folder is discarded where the entry exists already or exceeds `max_bytes`.
 
         Raises:
-            OSError: The disk does not take it.
+            OSError: The entry cannot be written.
         """
         with self._new_folder() as folder:
             yield folder
@@ -121,7 +121,7 @@ class LocalCache:
                 self._remove(entry)
 
     def _remove(self, entry: Path) -> None:
-        # Renamed first: nobody finds an entry of which half is gone.
+        # Rename first, so that no reader finds a half-deleted entry.
         leaving = entry.rename(self._folder / f"{_LEAVING}{secrets.token_hex(8)}")
         shutil.rmtree(leaving, ignore_errors=True)
 
@@ -142,7 +142,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _mark_used(folder: Path) -> None:
-    # The system's own idea of the present is milliseconds coarse.
+    # The file system's current time has a resolution of milliseconds.
     now = time.time_ns()
     os.utime(folder, ns=(now, now))
 

@@ -1,4 +1,4 @@
-"""Send local files to S3 in parts that are read from the disk as they are sent."""
+"""Upload local files to S3 in parts that are read from the disk while they are sent."""
 
 import io
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from typing import Any
 
 PART_BYTES = 16 * 2**20
 PARTS_AT_ONCE = 4
-# Of S3 for one object.
+# Limit of S3 for one object.
 MOST_PARTS = 10_000
 
 
 class FileRange(io.RawIOBase):
-    """A range of a file as a file of its own.
+    """A range of a file as a file-like object.
 
-    Parts are sent from it rather than from bytes: of those, the part and what its connection has yet to take
-    of it would be in memory, for each part that is under way.
+    Uploads of parts read from it rather than from bytes, which would hold each concurrent part and its
+    unsent buffer in memory.
 
     Args:
         path: The file.
-        start: Where the range begins.
+        start: Position of its first byte.
         size_bytes: Its length; it ends within the file.
     """
 
@@ -66,7 +66,7 @@ class FileRange(io.RawIOBase):
 
 
 def send_to_s3(files: Any, path: Path, target: str) -> None:
-    """Send a file; the object appears when all of it has arrived.
+    """Upload a file; the object appears when the upload is complete.
 
     Args:
         files: The `s3fs` file system.
@@ -103,6 +103,6 @@ def _send_parts(files: Any, parts: list[tuple[int, int]], path: Path, place: dic
             sent = list(senders.map(send, range(1, len(parts) + 1)))
         files.call_s3("complete_multipart_upload", MultipartUpload={"Parts": sent}, **upload)
     except BaseException:
-        with suppress(Exception):  # the reason is that of the failure
+        with suppress(Exception):  # raise the error of the upload, not of the abort
             files.call_s3("abort_multipart_upload", **upload)
         raise

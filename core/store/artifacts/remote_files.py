@@ -4,9 +4,9 @@ import io
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
-# What reads line by line or block by block asks the storage once for this much …
+# Size of the first request, for readers by line or by block …
 BUFFER_BYTES = 2**20
-# … and for up to this much where it reads on and on: each answer takes its time, however long it is.
+# … and the largest of sequential reads, since each request has a latency.
 AHEAD_BYTES = 2**23
 
 
@@ -48,7 +48,7 @@ class _Ranges(io.RawIOBase):
         buffer[: len(content)] = content
         self._position += len(content)
         if self._position == self._piece_stop:
-            self._piece = memoryview(b"")  # it may be as large as what was asked for, and has been passed on
+            self._piece = memoryview(b"")  # free it before the next one is fetched
         return len(content)
 
     def _load(self, wanted: int) -> None:

@@ -18,20 +18,20 @@ from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.tables import ArtifactDigest
 
-# What is larger and on the other side of a network is read in parts, and never as a whole for a look at one.
+# Larger artifacts on a network storage are read in ranges, and not as a whole to verify one range.
 MOST_REMOTE_BYTES = 64 * 2**20
 _MOST_VERSIONS = 10_000
-# What readers of our formats raise for bytes that they cannot understand.
+# Errors of the readers of our formats for invalid bytes.
 _UNREADABLE = (ValueError, LookupError, OSError, DatasetError, ModelError)
 _log = logging.getLogger("rankery.store")
 
 
 @dataclass(frozen=True)
 class _Unproven:
-    """An artifact without a checksum to compare with.
+    """An artifact without a stored checksum.
 
     Attributes:
-        sha256: What it has now; None where it was not read as a whole.
+        sha256: Its computed checksum; None where it was not read as a whole.
         size_bytes: Its size.
     """
 
@@ -70,12 +70,12 @@ class Transactions(Protocol):
 class VerifiedArtifacts:
     """Read artifacts and verify their checksums. Thread-safe.
 
-    An artifact from before checksums were kept gets its own once it could be read. Damage stays on record
-    until good bytes are found in its place.
+    An artifact of a release without checksums gets one after its first successful read. Damage stays on
+    record until the artifact verifies again.
 
     Args:
-        artifacts: The bytes.
-        transactions: Where their checksums are.
+        artifacts: The artifacts.
+        transactions: Transactions of the database with their checksums.
     """
 
     def __init__(self, artifacts: Artifacts, transactions: Transactions) -> None:
@@ -88,7 +88,7 @@ class VerifiedArtifacts:
         """Return an artifact's bytes, verified by a given checksum.
 
         Raises:
-            ArtifactDamaged: They are gone, or not those that were written.
+            ArtifactDamaged: The artifact is missing or does not match the checksum.
         """
         with self._missing_is_damage(key, is_on_record=True):
             content = self._artifacts.read_bytes(key)
@@ -99,11 +99,11 @@ class VerifiedArtifacts:
     def local(self, key: str) -> Iterator[Path]:
         """Provide an artifact as a local file and verify it during the block.
 
-        Use nothing of it before the block has ended.
+        Discard results of the block if it raises at its end.
 
         Raises:
-            NotFound: There is none, nor was there.
-            ArtifactDamaged: When the block ends: its bytes are not those that were written.
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: At the end of the block: the artifact does not match its checksum.
         """
         row = self._on_record(key)
         with contextlib.ExitStack() as stack:
@@ -119,11 +119,11 @@ class VerifiedArtifacts:
 
     @contextlib.contextmanager
     def open(self, key: str) -> Iterator[BinaryIO]:
-        """Open an artifact for random access after it was verified in this process.
+        """Open an artifact for random access, verified once in this process.
 
         Raises:
-            NotFound: There is none, nor was there.
-            ArtifactDamaged: Its bytes are not those that were written, or the block cannot understand them.
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: It does not match its checksum, or the block cannot parse it.
         """
         unproven = self._compare_once(key)
         with self._artifacts.open(key) as file:
@@ -141,15 +141,15 @@ class VerifiedArtifacts:
         """Verify an artifact once per version and process.
 
         Args:
-            key: Of the artifact.
-            again: Whether all of it is compared in any case.
+            key: Key of the artifact.
+            again: Whether to verify it even if it was verified before.
 
         Returns:
-            Whether it is good; otherwise there is no checksum to compare it with.
+            True if it matches its checksum, False without a stored checksum.
 
         Raises:
-            NotFound: There is none, nor was there.
-            ArtifactDamaged: Its bytes are not those that were written.
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: It does not match its checksum.
         """
         if again:
             with self._missing_is_damage(key):
@@ -161,8 +161,8 @@ class VerifiedArtifacts:
     def _compare_once(self, key: str) -> _Unproven | None:
         """Verify a whole artifact; return None if it was verified before.
 
-        A large one on the other side of a network is not read for that: object stores verify their own bytes,
-        and whoever uses all of it comes by `local`.
+        A large artifact on a network storage is not read for that: object stores verify their own bytes,
+        and `local` verifies all of it.
         """
         with self._missing_is_damage(key):
             version = self._artifacts.version(key)
@@ -212,7 +212,7 @@ class VerifiedArtifacts:
             with self._transactions.begin() as tx:
                 tx.digests.keep(key, sha256, size_bytes)
         except StoreUnavailable:
-            _log.warning("the checksum of %s was not kept", key, exc_info=True)
+            _log.warning("the checksum of %s could not be stored", key, exc_info=True)
 
     def _damaged(self, key: str, row: ArtifactDigest | None, detail: str) -> ArtifactDamaged:
         if row is None or row.damaged_at is None:
@@ -221,7 +221,7 @@ class VerifiedArtifacts:
                 with self._transactions.begin() as tx:
                     tx.digests.mark_damaged(key)
             except StoreUnavailable:
-                _log.warning("the damage of %s was not recorded", key, exc_info=True)
+                _log.warning("the damage of %s could not be recorded", key, exc_info=True)
         return ArtifactDamaged(key, detail)
 
     @contextlib.contextmanager
@@ -231,7 +231,7 @@ class VerifiedArtifacts:
         except NotFound as error:
             row = self._on_record(key)
             if row is None and not is_on_record:
-                raise  # it never was, or has just been deleted
+                raise  # never stored, or deleted meanwhile
             raise self._damaged(key, row, "it is missing") from error
 
     def _forget(self, key: str) -> None:

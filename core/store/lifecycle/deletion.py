@@ -19,10 +19,10 @@ from core.store.trash.holders import ActiveJobs
 from core.store.trash.kinds import Kind
 from core.store.trash.trash import Plan, Refused
 
-# Objects of one transaction, which other writers wait for.
+# Objects of one transaction, during which other writers wait.
 CHUNK = 50
-# Between two transactions, at least: other writers go on meanwhile. Threads that answer requests get as much
-# of the interpreter as this work takes.
+# Shortest pause between two transactions, for other writers. A pause lasts as long as the work before it, so
+# that threads of requests get half of the interpreter's time.
 PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0
@@ -33,14 +33,14 @@ _LOG = structlog.stdlib.get_logger("rankery.lifecycle")
 
 @dataclass(frozen=True)
 class Actor:
-    """Who deletes, for the trash and the audit log.
+    """The caller of a deletion, for the trash and the audit log.
 
     Attributes:
         key_id: The API key, None where none is needed or retention deletes.
-        request_id: Of the request; `retention` where there is none.
-        address: Where the request came from, or None.
-        action: What the audit log has as the method.
-        is_audited: Whether each object gets an entry; else the request itself has one.
+        request_id: ID of the request; `retention` outside requests.
+        address: Client address of the request, or None.
+        action: Method in the audit log.
+        is_audited: Whether each object gets an audit entry; otherwise the request has one.
     """
 
     key_id: str | None = None
@@ -50,7 +50,7 @@ class Actor:
     is_audited: bool = True
 
     def record(self, tx: Transaction, plan: Plan) -> None:
-        """Add an audit entry for each object that was named and goes."""
+        """Add an audit entry for each requested object that is deleted."""
         if not self.is_audited:
             return
         shared = {
@@ -63,22 +63,22 @@ class Actor:
         tx.audit.add_all(shared | {"path": f"/v1/{node.kind.plural}/{node.id}"} for node in plan.roots)
 
 
-# Objects that nobody restored in time: whoever deleted them is on record.
+# For objects that nobody restored in time: the audit log has their deletion already.
 UPKEEP = Actor(is_audited=False)
 
 
 @dataclass
 class Deletion:
-    """What was deleted, or would be.
+    """The result of a deletion, or its preview.
 
     Attributes:
         counts: Number of objects by the plural of their kind.
         size_bytes: Bytes of their artifacts.
-        purge_at: When these bytes are freed; None where that has happened.
+        purge_at: Time at which these bytes are freed; None if they are freed already.
         missing: Ids that do not exist.
-        refused: The first objects that stay, with what needs them.
-        refused_count: How many stay.
-        is_complete: Whether the time was enough for all.
+        refused: The first objects that could not be deleted, with their dependents.
+        refused_count: Number of objects that could not be deleted.
+        is_complete: Whether all objects were handled in time.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -90,7 +90,7 @@ class Deletion:
     is_complete: bool = True
 
     def add(self, plan: Plan, sizes: FolderSizes) -> None:
-        """Count what a plan comes to."""
+        """Add the counts and bytes of a plan."""
         self.size_bytes += sum(sizes.of(plan.folders).values())
         self.counts += plan.counts
         self.missing += plan.missing
@@ -103,9 +103,9 @@ class DeletionMode:
     """How objects are deleted.
 
     Attributes:
-        with_results: Whether what was made by them or of them goes as well.
-        trash_days: Days that they can be restored; 0 frees their bytes at once.
-        seconds: After how long the rest is left.
+        with_results: Whether to delete their results as well.
+        trash_days: Days during which they can be restored; 0 frees their bytes immediately.
+        seconds: Time limit; objects that are left then are not deleted.
     """
 
     with_results: bool = False
@@ -116,19 +116,19 @@ class DeletionMode:
 def delete_objects(
     store: Store, kind: Kind, object_ids: Iterable[str], manner: DeletionMode, actor: Actor
 ) -> Deletion:
-    """Delete objects of a kind; those that something needs stay.
+    """Delete objects of a kind, except those that others depend on.
 
-    Each goes with all of its results in one transaction, or stays as it is.
+    Each object is deleted with all of its results in one transaction, or kept.
 
     Args:
-        store: Where they are; the service may be running.
-        kind: Of the objects.
-        object_ids: Their ids; an earlier one goes before a later one.
+        store: Store of the objects; the service may be running.
+        kind: Kind of the objects.
+        object_ids: Their ids, deleted in this order.
         manner: How they are deleted.
-        actor: Who deletes them.
+        actor: The caller.
 
     Raises:
-        StoreUnavailable: The database or the storage cannot be reached; what was deleted before stays so.
+        StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
     deletion, active, sizes = Deletion(), ActiveJobs(), FolderSizes(store.artifacts)
     if manner.trash_days > 0:
@@ -142,7 +142,7 @@ def delete_objects(
             else:
                 tx.trash.add_trashed(plan)
                 tx.trash.purge(plan)
-            deletion.add(plan, sizes)  # before a sweeper may delete the folders
+            deletion.add(plan, sizes)  # before the sweeper can delete the folders
         if manner.trash_days <= 0:
             delete_folders(store, plan.folders, sizes)
     return deletion
@@ -156,7 +156,7 @@ def preview(
     gone: set[str],
     sizes: FolderSizes,
 ) -> Deletion:
-    """Return what `delete_objects` would delete; `gone` are ids that count as deleted, and gets those.
+    """Return the result that `delete_objects` would have; reads `gone` as deleted and adds its ids.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.
@@ -176,17 +176,17 @@ def preview(
 
 
 def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, actor: Actor) -> Deletion:
-    """Free the bytes of objects in the trash, and of all in it that could not be without them.
+    """Free the bytes of objects in the trash, and of those in it that depend on them.
 
     Args:
-        store: Where they are; the service may be running.
+        store: Store of the objects; the service may be running.
         object_ids: Their ids, of any kind.
-        manner: How; there are no results to ask for.
-        actor: Who does it.
+        manner: Time limit; its other fields are ignored.
+        actor: The caller.
 
     Raises:
-        InvalidInput: An id is of no kind that can be deleted.
-        StoreUnavailable: The database or the storage cannot be reached; what was deleted before stays so.
+        InvalidInput: An id has no deletable kind.
+        StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
@@ -196,17 +196,17 @@ def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, a
             plan = tx.trash.purge_plan(left)
             actor.record(tx, plan)
             tx.trash.purge(plan)
-            deletion.add(plan, sizes)  # before a sweeper may delete the folders
+            deletion.add(plan, sizes)  # before the sweeper can delete the folders
         gone.update(plan.nodes)
         delete_folders(store, plan.folders, sizes)
     return deletion
 
 
 def preview_of_emptying(store: Store, object_ids: Iterable[str], manner: DeletionMode) -> Deletion:
-    """Return what `empty_trash` would free.
+    """Return the result that `empty_trash` would have.
 
     Raises:
-        InvalidInput: An id is of no kind that can be deleted.
+        InvalidInput: An id has no deletable kind.
         StoreUnavailable: The database or the storage cannot be reached.
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
@@ -221,7 +221,7 @@ def preview_of_emptying(store: Store, object_ids: Iterable[str], manner: Deletio
 
 
 def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None:
-    """Delete folders of artifacts that no row needs any more; the sweeper tries those again that fail."""
+    """Delete folders of artifacts without rows; the sweeper retries failed ones."""
     if not folders:
         return
     try:
@@ -233,10 +233,10 @@ def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None
 
 
 class Progress(Protocol):
-    """What a bulk operation has done.
+    """The progress of a bulk operation.
 
     Attributes:
-        is_complete: Whether the time was enough for all.
+        is_complete: Whether all objects were handled in time.
     """
 
     is_complete: bool
@@ -245,7 +245,7 @@ class Progress(Protocol):
 def in_time(
     object_ids: Iterable[str], seconds: float, progress: Progress, pause_seconds: float = PAUSE_SECONDS
 ) -> Iterator[list[str]]:
-    """Yield ids in chunks, with pauses after each, until the time is up."""
+    """Yield ids in chunks with a pause after each, up to the time limit."""
     deadline = time.monotonic() + seconds
     left = iter(object_ids)
     while True:

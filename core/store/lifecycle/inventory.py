@@ -1,4 +1,4 @@
-"""Compare stored artifacts with database rows: damaged, missing and orphaned ones."""
+"""Compare stored artifacts with database rows to find damaged, missing and orphaned ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from core.errors import ArtifactDamaged, NotFound
 from core.store.clock import utc_now
 from core.store.store import Store
 
-# What a job or an upload writes is on record only when that has ended.
+# Jobs and uploads record their artifacts only when they end.
 UNFINISHED = timedelta(hours=1)
 
 
@@ -18,11 +18,11 @@ class Inventory:
     """The result of an inventory of artifacts.
 
     Attributes:
-        artifacts: How many artifacts the rows need.
-        damaged: Keys of those with other bytes than were written.
-        missing: Keys of those that are gone.
-        unverified: Keys of those that get their checksum when they are first read.
-        orphaned: Keys of files that nothing needs, older than an hour.
+        artifacts: Number of artifacts that rows refer to.
+        damaged: Keys of those that do not match their checksum.
+        missing: Keys of those that do not exist.
+        unverified: Keys of those without a checksum, which they get at their next read.
+        orphaned: Keys of files without a row, older than an hour.
     """
 
     artifacts: int = 0
@@ -41,7 +41,7 @@ def take_inventory(store: Store) -> Inventory:
     """Verify all artifacts and find orphaned ones.
 
     Args:
-        store: Where they are; the service may be running.
+        store: Store of the artifacts; the service may be running.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.

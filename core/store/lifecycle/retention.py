@@ -1,4 +1,4 @@
-"""Retention: move what is older than the settings allow to the trash, and free what nobody restored."""
+"""Retention: move expired objects to the trash, and purge those that nobody restored in time."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -42,9 +42,9 @@ class RetentionPolicy:
     """How long objects are kept.
 
     Attributes:
-        days: Days by kind; a kind that is absent is kept for ever.
-        audit_days: Days of audit entries, None for ever.
-        trash_days: Days that deleted objects can be restored.
+        days: Days by kind; objects of other kinds are kept for ever.
+        audit_days: Days of audit entries, None to keep them for ever.
+        trash_days: Days during which deleted objects can be restored.
     """
 
     days: Mapping[str, float]
@@ -55,7 +55,7 @@ class RetentionPolicy:
     def of(cls, settings: StoreSettings) -> "RetentionPolicy":
         """Return the policy of the settings."""
         given = {
-            # What is made of others first, so that these are free when their turn comes.
+            # Dependents first, so that nothing depends on the objects of later kinds.
             EXPERIMENT: settings.retention_experiments_days,
             INSPECTION: settings.retention_inspections_days,
             COMPARISON: settings.retention_comparisons_days,
@@ -68,17 +68,17 @@ class RetentionPolicy:
         return cls(MappingProxyType(days), settings.retention_audit_days, settings.trash_days)
 
     def before(self, kind: str, now: datetime) -> datetime:
-        """Return the moment before which objects of a kind are too old."""
+        """Return the time before which objects of a kind have expired."""
         return now - timedelta(days=self.days[kind])
 
 
 def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes) -> dict[str, Deletion]:
-    """Return what the policy would move to the trash now, by kind.
+    """Return the deletions that the policy would make now, by kind.
 
     Args:
-        store: Where it is; the service may be running.
+        store: Store of the objects; the service may be running.
         policy: How long objects are kept.
-        sizes: Of the same store.
+        sizes: Sizes of folders of the same store.
     """
     found, gone, manner = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
     for name in policy.days:
@@ -99,11 +99,11 @@ def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
 
 
 class Upkeep:
-    """Frees what is deleted, and applies a policy, a little at a time.
+    """Free deleted objects and apply a retention policy in short steps.
 
     Args:
         policy: How long objects are kept.
-        interval_seconds: From one application of the policy to the next.
+        interval_seconds: Interval between two applications of the policy.
     """
 
     def __init__(self, policy: RetentionPolicy, interval_seconds: float) -> None:
@@ -113,7 +113,7 @@ class Upkeep:
         self._left: list[tuple[str, Iterator[str]]] = []
 
     def run(self, store: Store, seconds: float) -> None:
-        """Do what is due, for a short while; the rest waits for the next call.
+        """Do the due work until the time limit; the rest waits for the next call.
 
         Raises:
             StoreUnavailable: The database or the storage cannot be reached.
@@ -132,7 +132,7 @@ class Upkeep:
             self._due_at = time.monotonic() + self._interval_seconds
 
     def _expire(self, store: Store, deadline: float) -> bool:
-        """Go on with moving what is too old to the trash; return whether all of it has been looked at."""
+        """Move expired objects to the trash; return whether all of them were handled."""
         if not self._left:
             self._left = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
         while self._left:
@@ -145,7 +145,7 @@ class Upkeep:
         return True
 
     def _purge_expired(self, store: Store, deadline: float) -> bool:
-        """Free what has been in the trash for too long; return whether nothing is left of it."""
+        """Purge objects whose time in the trash is over; return whether all were handled."""
         before = utc_now() - timedelta(days=self._policy.trash_days)
         kept: set[str] = set()
         while time.monotonic() < deadline:
@@ -153,7 +153,7 @@ class Upkeep:
                 expired = tx.trash.expired(before, CHUNK, kept)
             if not expired:
                 return True
-            # Those that are gone meanwhile, and those that something in use could not be without.
+            # Purged meanwhile, or needed by an object outside the trash.
             kept.update(empty_trash(store, expired, DeletionMode(seconds=1), UPKEEP).missing)
         return False
 

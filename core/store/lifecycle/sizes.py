@@ -1,23 +1,23 @@
-"""Sizes of folders of artifacts, as the storage has them."""
+"""Sizes of folders of artifacts, measured in the storage."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 from core.store.artifacts.artifacts import Artifacts
 
-# So many folders are looked at one by one; for more, all that is beside them is listed once.
+# Up to so many folders are listed one by one; for more, their parent folder is listed once.
 _LISTINGS = 64
 CHECKPOINTS = "checkpoints"
 
 
 class FolderSizes:
-    """The bytes in the folders of objects, which do not change once the objects are on record.
+    """The bytes in the folders of objects, cached: folders of recorded objects do not change.
 
-    A request of an object storage lists a folder, or a thousand files: for many folders all of their kind are
-    listed at once. Those that came later are looked at one by one.
+    One request to an object storage lists one folder, or a thousand files. For many folders their parent
+    folder is listed once; folders that are created later are listed one by one.
 
     Args:
-        artifacts: Where the folders are.
+        artifacts: The artifacts.
     """
 
     def __init__(self, artifacts: Artifacts) -> None:
@@ -27,7 +27,7 @@ class FolderSizes:
         self._listed: set[str] = set()
 
     def of(self, folders: Iterable[str]) -> dict[str, int]:
-        """Return the bytes of some folders, without those that hold no files.
+        """Return the bytes of some folders, without empty folders.
 
         Raises:
             StoreUnavailable: The storage does not answer.
@@ -40,7 +40,7 @@ class FolderSizes:
                 self._listed.add(top)
                 self._add(top)
         for folder in wanted:
-            # Almost no job has checkpoints; any other folder that was not listed has come since.
+            # Few jobs have checkpoints; any other folder that was not listed was created later.
             if folder not in self._bytes and not (
                 _top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed
             ):
@@ -48,7 +48,7 @@ class FolderSizes:
         return {folder: self._bytes[folder] for folder in wanted if folder in self._bytes}
 
     def everything(self) -> Counter[str]:
-        """Return the bytes of all artifacts by the first part of their keys, and keep those of each folder.
+        """Return the bytes of all artifacts by the first part of their keys, and cache those of each folder.
 
         Raises:
             StoreUnavailable: The storage does not answer.

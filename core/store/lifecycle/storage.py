@@ -1,4 +1,4 @@
-"""How many bytes the store holds, by kind, and how many of them retention would free."""
+"""Bytes of the store by kind, and the bytes that retention would free."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from core.store.store import Store
 from core.store.trash.kinds import BY_PLURAL, KINDS
 
 OTHER = "other"
-# The first parts of keys by what is listed; all else is `other`.
+# First parts of keys by kind; all others count as `other`.
 FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "datasets": ("datasets",),
@@ -59,13 +59,13 @@ class StoredKind:
 
     Attributes:
         name: One of `FOLDERS`.
-        objects: How many there are, without the trash.
+        objects: Number of objects, without the trash.
         size_bytes: Bytes of their artifacts, without the trash.
-        trash_objects: How many are in the trash.
-        trash_bytes: Bytes of those.
-        retention_days: Days that they are kept, None for ever.
-        retention_objects: How many retention would move to the trash now.
-        retention_bytes: Bytes of those.
+        trash_objects: Number of objects in the trash.
+        trash_bytes: Bytes of objects in the trash.
+        retention_days: Days until they expire, None for never.
+        retention_objects: Number of objects that retention would move to the trash now.
+        retention_bytes: Bytes of these objects.
     """
 
     name: str
@@ -83,8 +83,8 @@ class Storage:
     """The bytes of all artifacts at one moment.
 
     Attributes:
-        measured_at: When.
-        kinds: By kind, in the order of `FOLDERS`; the sizes and those of the trash add up to all bytes.
+        measured_at: Time of the measurement.
+        kinds: Kinds in the order of `FOLDERS`; their sizes, with the trash, add up to all bytes.
         free_bytes: Free space of the disk; None where artifacts are on no disk of this machine.
     """
 
@@ -99,7 +99,7 @@ class Storage:
 
 
 def measure_storage(store: Store, policy: RetentionPolicy) -> Storage:
-    """Measure what is stored, by listing all artifacts once.
+    """Measure the store by listing all artifacts once.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
-from core.store.advisory_locks import advisory_lock
+from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
@@ -21,12 +21,12 @@ REFUSED = "refused"
 ROLLED_BACK = "rolled_back"
 REMOVED = "removed"
 
-_TURNS = 0x414C4941  # any number of Rankery's own: "ALIA"
+_LOCKS = 0x414C4941  # namespace of advisory locks: "ALIA"
 
 
 def lock_alias(session: Session, name: str, alias: str) -> None:
     """Take the advisory lock of an alias and its gate."""
-    advisory_lock(session, _TURNS, f"{name}@{alias}")
+    advisory_lock(session, _LOCKS, f"{name}@{alias}")
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Promotion:
 
     Attributes:
         name: The model.
-        alias: What is to move.
-        champion_id: The version that it pointed at when the two were compared.
-        challenger_id: The version that it is to point at.
+        alias: The alias.
+        champion_id: The version that it pointed at during the comparison.
+        challenger_id: Its new version.
         job_id: The job that compared them.
-        key_id: The API key that asked for the move, None where none was needed.
-        report: What the job found.
+        key_id: The API key that requested the move, None where none was needed.
+        report: The report of the job.
     """
 
     name: str
@@ -55,8 +55,8 @@ class Promotion:
 class Aliases:
     """Aliases within one transaction.
 
-    An alias knows the move that a rollback undoes next, and each move the one to undo after it: a rollback
-    goes one further back each time, whatever the clocks of those who wrote the history said.
+    An alias refers to the move that the next rollback undoes, and each move to the one before it, so that
+    rollbacks follow the order of the moves and not that of clocks.
     """
 
     def __init__(self, session: Session, models: Models, events: Events) -> None:
@@ -130,7 +130,7 @@ class Aliases:
         """Move an alias to a version that passed its gate.
 
         Raises:
-            WrongState: It does not point any more at what that version was compared with.
+            WrongState: The alias has moved since the comparison.
         """
         row = self.find_locked(promotion.name, promotion.alias)
         champion, challenger = self._compared(promotion)

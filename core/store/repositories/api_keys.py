@@ -29,8 +29,8 @@ _HINT_CHARACTERS = len(SECRET_PREFIX) + 5
 class ApiKeys:
     """API keys within one transaction.
 
-    A key stays on record when it is revoked, so that what it did can still be told. SHA-256 without salt or
-    stretching is enough for secrets of 256 random bits, which nobody can guess from their hash.
+    Revoked keys stay on record for the audit log. SHA-256 without salt or stretching is enough for secrets
+    of 256 random bits.
     """
 
     def __init__(self, session: Session) -> None:
@@ -50,20 +50,20 @@ class ApiKeys:
         """Create an API key.
 
         Args:
-            name: What people call it.
-            scopes: What it may do, of `SCOPES`.
-            expires_at: Until when it is accepted, None for as long as it is not revoked.
+            name: Display name.
+            scopes: Its scopes, of `SCOPES`.
+            expires_at: Time of its expiry, None for never.
             created_by: The key that made it, None at the command line.
-            max_active_jobs: Its own bound on jobs that have not ended.
-            max_stored_bytes: Its own bound on the bytes of its datasets.
-            projects: The projects that it is bound to, None for all.
+            max_active_jobs: Quota of active jobs, None for the setting's.
+            max_stored_bytes: Quota of the bytes of its datasets, None for the setting's.
+            projects: The projects that it is limited to, None for all.
 
         Returns:
-            The key, and its secret, which is kept nowhere.
+            The key, and its secret, which is not stored.
 
         Raises:
-            InvalidInput: There is no scope or an unknown one, it would have expired already, or it is bound
-                to no project, to what is no name of one, or as an administrator.
+            InvalidInput: No scope or an unknown one, an expiry in the past, no or an invalid name of a
+                project, or an administrator with projects.
         """
         _check(scopes, expires_at)
         _check_projects(scopes, projects)
@@ -85,15 +85,15 @@ class ApiKeys:
         return key, secret
 
     def get(self, id: str) -> ApiKey:
-        """Return one key, whatever its state.
+        """Return one key, in any state.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, ApiKey, "key", id)
 
     def page(self, cursor: str | None, limit: int) -> Page[ApiKey]:
-        """List keys, newest first, the revoked and expired ones too.
+        """List keys, newest first, with revoked and expired ones.
 
         Raises:
             InvalidInput: The cursor is not of this list.
@@ -115,7 +115,7 @@ class ApiKeys:
         """Revoke a key and end its sessions. Idempotent.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         key = self.get(id)
         key.revoked_at = key.revoked_at or utc_now()
@@ -124,7 +124,7 @@ class ApiKeys:
         return key
 
     def note_use(self, id: str) -> None:
-        """Record the last use of a key, to the minute."""
+        """Record the last use of a key, with a resolution of one minute."""
         now = utc_now()
         seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - USE_NOTED_EVERY)
         self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))

@@ -1,4 +1,4 @@
-"""Artifacts that rows need, with their checksums."""
+"""Checksums of artifacts, and the artifacts that rows refer to."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.jobs import orphaned_artifacts
 from core.jobs.folders import upload_folder
+from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
     data_folder,
@@ -17,7 +18,6 @@ from core.store.artifacts.keys import (
     samples_key,
 )
 from core.store.clock import utc_now
-from core.store.repositories.job_states import ACTIVE
 from core.store.tables import (
     ArtifactDigest,
     Comparison,
@@ -98,7 +98,7 @@ class NeededArtifacts:
         return keys
 
     def folders(self) -> set[str]:
-        """Return the folders of datasets, active jobs and uploads, and those that are being deleted."""
+        """Return the folders of datasets, active jobs and uploads, and of pending deletions."""
         with with_trash(self._session):
             return self._folders()
 

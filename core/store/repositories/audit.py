@@ -52,13 +52,13 @@ class Audit:
             self._session.execute(insert(AuditEntry), rows)
 
     def forget_before(self, moment: datetime, limit: int) -> int:
-        """Delete the oldest entries from before a moment, up to a number of them; return how many went."""
+        """Delete the oldest entries before a moment, at most `limit`; return their number."""
         old = select(AuditEntry.id).where(AuditEntry.id < ids.first_id(ids.AUDIT_ENTRY, moment))
         gone = delete(AuditEntry).where(AuditEntry.id.in_(old.order_by(AuditEntry.id).limit(limit)))
         return len(self._session.scalars(gone.returning(AuditEntry.id)).all())
 
     def page(self, cursor: str | None, limit: int, key_id: str | None = None) -> Page[AuditEntry]:
-        """List entries, newest first, of one key where given.
+        """List entries, newest first, or only those of one key.
 
         Raises:
             InvalidInput: The cursor is not of this list.

@@ -38,7 +38,7 @@ class Comparisons:
         """Return one comparison.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Comparison, "comparison", id)
 
@@ -60,16 +60,16 @@ class Comparisons:
             limit: Rows at most.
             dataset_id: Only those on its queries.
             project: Only those of this project.
-            prefix: Only those of which a system's name or the id begins so, whatever its case.
+            prefix: Only those of which a system's name or the id begins with it, ignoring case.
             sort: One of `COLUMNS`.
-            direction: Of that column.
+            direction: Sort direction.
 
         Raises:
             InvalidInput: The cursor is not of this list.
         """
         rows = narrowed(select(Comparison), dataset_id=dataset_id, project=project)
         if prefix is not None:
-            # The systems are a document of JSON, whose text both databases can search.
+            # Search the text of the JSON column, which both databases support.
             name = f'"name": {json.dumps(prefix)[:-1]}'
             named = cast(Comparison.systems, Text).icontains(name, autoescape=True)
             rows = rows.where(or_(begins_with(prefix, Comparison.id.expression), named))

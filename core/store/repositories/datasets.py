@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, String, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, WrongState
-from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import data_folder
+from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
@@ -18,11 +18,11 @@ from core.store.repositories.rows import added, found
 from core.store.tables import Dataset, Job, JobDataset
 from core.store.visibility import with_trash
 
-_DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
+_DIGEST_LOCKS = 0x44415441  # namespace of advisory locks: "DATA"
 
 
 def name_of_dataset(dataset_id: InstrumentedAttribute[str]) -> ColumnElement[Any]:
-    """Return the name of the dataset that a row names, to sort by."""
+    """Return the name of a row's dataset as a sort key."""
     return select(func.lower(Dataset.name, type_=String)).where(Dataset.id == dataset_id).scalar_subquery()
 
 
@@ -40,9 +40,9 @@ COLUMNS: Columns = MappingProxyType(
 class Datasets:
     """Datasets within one transaction.
 
-    Datasets of one digest share what is stored, those in the trash too. All that shares or unshares it first
-    takes its turn with the digest, so that it happens one after the other: neither is anything deleted that a
-    dataset has just taken over, nor do two that are purged at once each leave it to the other.
+    Datasets of one digest share one stored content, also those in the trash. Every transaction that shares
+    or releases it takes the advisory lock of the digest first. So no content is deleted that a dataset has
+    just taken over, and of two concurrent purges one deletes it.
     """
 
     def __init__(self, session: Session) -> None:
@@ -63,14 +63,14 @@ class Datasets:
         """Add a pending dataset.
 
         Args:
-            name: What its owner calls it.
-            source: Where it comes from.
-            id: Made beforehand, where its bytes had to be stored first.
+            name: Display name.
+            source: Its origin, see `core.store.tables.Dataset`.
+            id: Its id if its bytes are stored already, else None.
             size_bytes: Size of the bytes as sent.
             sha256: Checksum of the bytes as sent, in hexadecimal.
-            parts: The ids of all datasets of one upload, this one's among them: `{"train": "ds_…", …}`.
+            parts: The ids of all datasets of one upload, including this one: `{"train": "ds_…", …}`.
             key_id: The API key that sent it, None where none was needed.
-            project: The project that it belongs to, or None.
+            project: Its project, or None.
 
         Raises:
             InvalidInput: The caller is limited to other projects, or must name one.
@@ -91,7 +91,7 @@ class Datasets:
         """Return one dataset.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Dataset, "dataset", id)
 
@@ -113,13 +113,13 @@ class Datasets:
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
-            status: Only datasets in it.
+            status: Only datasets with this status.
             name: Only those of this name.
             sha256: Only those whose bytes as sent have this checksum.
             project: Only those of this project.
-            prefix: Only those whose name or id begins so, whatever its case.
+            prefix: Only those whose name or id begins with it, ignoring case.
             sort: One of `COLUMNS`.
-            direction: Of that column.
+            direction: Sort direction.
         """
         rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256, project=project)
         if prefix is not None:
@@ -132,11 +132,11 @@ class Datasets:
         return self._session.scalar(select(Dataset.id).where(Dataset.id == id)) is not None
 
     def newest(self, name: str, project: str | None = None) -> Dataset | None:
-        """Return the ready dataset of a name that was made last, or None.
+        """Return the newest ready dataset of a name, or None.
 
         Args:
-            name: Of the dataset.
-            project: Only those of this project or of none; None for those of all.
+            name: Name of the dataset.
+            project: Only datasets of this project or of none; None for all projects.
         """
         rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")
         if project is not None:
@@ -150,12 +150,12 @@ class Datasets:
         return {row.id: row.name for row in self._session.execute(rows)}
 
     def feature_names_of(self, dataset_ids: Sequence[str]) -> dict[str, list[str] | None]:
-        """Return the feature names of some datasets by id, None where they were not kept."""
+        """Return the feature names of some datasets by id, None for datasets without stored names."""
         rows = select(Dataset.id, Dataset.feature_names).where(Dataset.id.in_(dataset_ids))
         return {row.id: row.feature_names for row in self._session.execute(rows)}
 
     def names_by_job(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Return the names of the datasets of each of some jobs by id; one statement for a page."""
+        """Return the names of datasets by id for each of some jobs, in one statement."""
         found: dict[str, dict[str, str]] = {job_id: {} for job_id in job_ids}
         rows = select(JobDataset.job_id, Dataset.id, Dataset.name).join(
             Dataset, Dataset.id == JobDataset.dataset_id
@@ -194,22 +194,22 @@ class Datasets:
     ) -> Dataset:
         """Mark a dataset as ready.
 
-        Where a dataset of the same digest became ready meanwhile, this one takes over what that one stored;
-        whoever stored `data_key` then sees another in the row, and its own may go.
+        If a dataset of the same digest became ready meanwhile, this one shares its content: the row then has
+        another `data_key`, and the caller may delete its own.
 
         Args:
             id: The dataset.
-            statistics: What it holds, in numbers.
+            statistics: See `core.data.dataset_statistics`.
             feature_names: Names of its features in their order.
-            findings: What is to be said about it.
-            digest: What decides its content.
-            data_key: Where its Parquet is.
-            format: What the uploaded file turned out to be.
-            replaces: The `data_key` of a damaged copy of the same content, in whose place this one comes for
-                all datasets.
+            findings: Findings of the doctor.
+            digest: Digest of its content.
+            data_key: Key of its Parquet artifact.
+            format: Detected format of the uploaded file.
+            replaces: The `data_key` of a damaged copy of the same content, which all datasets replace by
+                this one.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
@@ -231,7 +231,7 @@ class Datasets:
             NotFound: The dataset does not exist.
         """
         dataset = self.get(id)
-        advisory_lock(self._session, _DIGEST_TURNS, digest)
+        advisory_lock(self._session, _DIGEST_LOCKS, digest)
         other = self.ready_with(digest, id)
         if other is None:
             return None
@@ -254,10 +254,10 @@ class Datasets:
 
         Args:
             id: The dataset.
-            read: For each file its `address`, `size_bytes` and `sha256`, and what is known of its version.
+            read: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         dataset = self.get(id)
         dataset.source = {**dataset.source, "read": list(read)}
@@ -267,10 +267,10 @@ class Datasets:
         return dataset
 
     def read_again(self, id: str, options: dict[str, Any]) -> Dataset:
-        """Make an invalid dataset pending again, to be read with other options.
+        """Make an invalid dataset pending again, with other options.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
             WrongState: It is not invalid.
         """
         dataset = self._session.get(Dataset, id, with_for_update=True, populate_existing=True)
@@ -287,7 +287,7 @@ class Datasets:
         """Mark a dataset as invalid.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         dataset = self.get(id)
         dataset.status, dataset.problem = "invalid", problem
@@ -301,7 +301,7 @@ class Datasets:
 
     def _replace(self, digest: str, damaged_key: str, data_key: str) -> None:
         """Point all datasets that share a damaged copy at another one."""
-        advisory_lock(self._session, _DIGEST_TURNS, digest)
+        advisory_lock(self._session, _DIGEST_LOCKS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
         ArtifactDigests(self._session).forget(data_folder(damaged_key))
@@ -310,17 +310,17 @@ class Datasets:
 def shared_contents(
     session: Session, contents: Collection[str], but: Collection[str], *, lock: bool
 ) -> set[str]:
-    """Return the contents that datasets have which the session selects.
+    """Return the contents that datasets visible to the session refer to.
 
     Args:
-        session: Of the transaction.
+        session: Session of the transaction.
         contents: Values of `data_key`.
-        but: Ids of datasets that do not count.
-        lock: Whether the digests of the contents are locked until the transaction ends.
+        but: Ids of datasets to ignore.
+        lock: Whether to lock the digests of the contents until the transaction ends.
     """
     if lock:
         digests = select(Dataset.digest).where(Dataset.data_key.in_(contents)).distinct()
         for digest in sorted(filter(None, session.scalars(digests))):
-            advisory_lock(session, _DIGEST_TURNS, digest)
+            advisory_lock(session, _DIGEST_LOCKS, digest)
     having = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
     return {row.data_key for row in session.execute(having) if row.id not in but}

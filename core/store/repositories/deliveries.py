@@ -20,14 +20,14 @@ _KEPT_ATTEMPTS = 20
 
 @dataclass(frozen=True)
 class ClaimedDelivery:
-    """A delivery that one process may send now.
+    """A delivery claimed by this process.
 
     Attributes:
-        id: Of the delivery, the same in all attempts.
-        claim: Which claim of it this is.
-        attempt: Its number since the delivery was made or redelivered, from 1.
-        webhook: Where to.
-        event: What.
+        id: Id of the delivery, the same in all attempts.
+        claim: Number of the claim, a fencing token.
+        attempt: Number of the attempt since the delivery was created or redelivered, from 1.
+        webhook: The receiver.
+        event: The event.
     """
 
     id: str
@@ -39,13 +39,13 @@ class ClaimedDelivery:
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended.
+    """The outcome of an attempt.
 
     Attributes:
         log: `{"at", "status", "took_seconds", "error", "answer"}`.
-        delivered: Whether the receiver took it.
-        retry_after_seconds: When to try again, None for not at all.
-        disabled_reason: Why the webhook is disabled, None where it is not.
+        delivered: Whether the receiver accepted it.
+        retry_after_seconds: Delay until the next attempt, None for no further attempt.
+        disabled_reason: Reason to disable the webhook, or None.
     """
 
     log: dict[str, Any]
@@ -57,7 +57,7 @@ class Ending:
 class Deliveries:
     """Deliveries within one transaction.
 
-    A webhook is locked before its deliveries, so that no two transactions wait for each other.
+    A webhook is locked before its deliveries, so that transactions do not deadlock.
     """
 
     def __init__(self, session: Session) -> None:
@@ -94,10 +94,10 @@ class Deliveries:
         }
 
     def next_due(self, but: Collection[str] = ()) -> datetime | None:
-        """Return when the next delivery may be sent, None where none waits.
+        """Return the due time of the next delivery, None where none waits.
 
         Args:
-            but: Webhooks that are left out.
+            but: Webhooks to ignore.
         """
         rows = (
             select(WebhookDelivery.next_attempt_at)
@@ -109,13 +109,13 @@ class Deliveries:
     def claim(
         self, limit: int, limit_of_one: int, sending: Mapping[str, int], lease_seconds: float
     ) -> list[ClaimedDelivery]:
-        """Claim deliveries that are due: of each object the oldest event that waits.
+        """Claim due deliveries: for each object its oldest waiting event.
 
         Args:
             limit: Deliveries at most.
-            limit_of_one: Deliveries of one webhook at most, with those that are being sent.
-            sending: How many deliveries of each webhook this process is sending.
-            lease_seconds: When another process may send them if nothing was recorded.
+            limit_of_one: Deliveries of one webhook at most, including those in flight.
+            sending: Deliveries in flight of this process, by webhook.
+            lease_seconds: Seconds after which another process may claim them if no outcome was recorded.
         """
         now = utc_now()
         claimed: list[ClaimedDelivery] = []
@@ -128,7 +128,7 @@ class Deliveries:
         return claimed
 
     def record(self, claimed: ClaimedDelivery, ending: Ending) -> bool:
-        """Record how a claimed attempt ended; returns False where the claim has ended meanwhile."""
+        """Record the outcome of a claimed attempt; return False if the claim has expired."""
         webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
         delivery = self._session.get(
             WebhookDelivery, claimed.id, with_for_update=True, populate_existing=True
@@ -156,7 +156,7 @@ class Deliveries:
         return True
 
     def give_back(self, claimed: Collection[ClaimedDelivery]) -> None:
-        """Let others send deliveries at once that this process claimed and has not sent."""
+        """Release claimed deliveries that were not sent, so that others can send them immediately."""
         now = utc_now()
         for each in claimed:
             mine = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
@@ -168,7 +168,7 @@ class Deliveries:
             )
 
     def redeliver(self, webhook: Webhook, id: str) -> WebhookDelivery:
-        """Send a delivery again, as if it had never been sent.
+        """Queue a delivery again, with its attempts reset.
 
         Raises:
             NotFound: The webhook has no such delivery.
@@ -188,7 +188,7 @@ class Deliveries:
         due = select(WebhookDelivery).where(
             WebhookDelivery.webhook_id == webhook.id, *_is_next(), WebhookDelivery.next_attempt_at <= now
         )
-        # Two processes take different deliveries and do not wait for each other.
+        # Concurrent processes claim different deliveries without waiting.
         due = due.order_by(WebhookDelivery.event_id).limit(limit)
         due = due.with_for_update(skip_locked=True, of=WebhookDelivery)
         rows = self._session.scalars(due.execution_options(populate_existing=True)).all()
@@ -203,7 +203,7 @@ class Deliveries:
 
 
 def _is_next() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions that a delivery waits, and for no earlier event of its object."""
+    """Return the conditions that a delivery waits and is the first of its object."""
     earlier = aliased(WebhookDelivery)
     waits_behind = exists().where(
         earlier.webhook_id == WebhookDelivery.webhook_id,

@@ -29,7 +29,7 @@ class DriftReports:
         """Return one report.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, DriftReport, "drift report", id)
 
@@ -64,7 +64,7 @@ class DriftReports:
         """Delete a report.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         self._session.delete(self.get(id))
         self._session.flush()
@@ -88,7 +88,7 @@ class SampledScores:
         first_at: datetime,
         last_at: datetime,
     ) -> ScoreSamples:
-        """Record an artifact that was written, with its checksum."""
+        """Record a stored artifact with its checksum."""
         self._digests.keep(samples_key(id), sha256, size_bytes)
         row = ScoreSamples(
             id=id,
@@ -101,16 +101,16 @@ class SampledScores:
         return added(self._session, row)
 
     def between(self, since: datetime, until: datetime, model: str) -> list[ScoreSamples]:
-        """List the artifacts with requests of a time to the models of a name, newest first."""
+        """List the artifacts with requests of a period to the models of a name, newest first."""
         rows = select(ScoreSamples).where(ScoreSamples.last_at >= since, ScoreSamples.first_at < until)
         found = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
         return [row for row in found if model in row.models]
 
     def expire(self, most_bytes: int) -> list[str]:
-        """Drop the oldest artifacts beyond a number of bytes.
+        """Delete the rows of the oldest artifacts beyond a number of bytes.
 
         Returns:
-            Their folders, on record as pending deletions, for the caller to delete once this is committed.
+            Their folders, recorded as pending deletions, for the caller to delete after the commit.
         """
         newest_first = (ScoreSamples.last_at.desc(), ScoreSamples.id.desc())
         total = func.sum(ScoreSamples.size_bytes).over(order_by=newest_first).label("total")

@@ -43,7 +43,7 @@ class Evaluations:
         diagnostics: dict[str, Any] | None = None,
         findings: list[dict[str, Any]] | None = None,
     ) -> Evaluation:
-        """Record how a system ranks a dataset."""
+        """Record an evaluation of a system on a dataset."""
         evaluation = Evaluation(
             id=id or ids.new_id(ids.EVALUATION),
             job_id=job_id,
@@ -64,7 +64,7 @@ class Evaluations:
         """Return one evaluation.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Evaluation, "evaluation", id)
 
@@ -82,7 +82,7 @@ class Evaluations:
         metric: str = "",
         direction: Direction | None = None,
     ) -> Page[Evaluation]:
-        """List evaluations, newest first by default, on one dataset and of one model or ranking where given.
+        """List evaluations, newest first by default.
 
         Args:
             cursor: Where the page begins.
@@ -91,10 +91,10 @@ class Evaluations:
             model_id: Only those of this model.
             ranking_id: Only those of this ranking.
             project: Only those of this project.
-            prefix: Only those whose system or id begins so, whatever its case.
+            prefix: Only those whose system or id begins with it, ignoring case.
             sort: One of `COLUMNS`, or `metric`.
             metric: Spelling of the metric whose mean to sort by.
-            direction: Of what is sorted by.
+            direction: Sort direction.
 
         Raises:
             InvalidInput: The cursor is not of this list.
@@ -118,7 +118,7 @@ class Evaluations:
         return {row.id: row.summaries for row in self._session.execute(rows)}
 
     def several(self, ids: Collection[str]) -> list[Evaluation]:
-        """List those of some evaluations that exist, in no order."""
+        """List the existing ones of some evaluations, in no order."""
         return list(self._session.scalars(select(Evaluation).where(Evaluation.id.in_(ids))))
 
     def of_job(self, job_id: str) -> list[Evaluation]:

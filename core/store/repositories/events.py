@@ -19,14 +19,14 @@ from core.events import (
     WORKER_LOST,
 )
 from core.jobs import JobStatus, specification_of
-from core.store.advisory_locks import advisory_lock
 from core.store.clock import utc_now
+from core.store.engines import advisory_lock
 from core.store.repositories.pages import Page
 from core.store.tables import AliasMove, Dataset, Event, Job, ModelName, Study, Worker
 from core.store.visibility import limited_to
 
-_LOCK = 0x45564E54  # any number of Rankery's own: "EVNT"
-# Ids are written as texts in cursors, and SQLite's integers end there.
+_LOCK = 0x45564E54  # namespace of advisory locks: "EVNT"
+# Largest id: the largest integer of SQLite.
 MAX_ID = 2**63 - 1
 
 Facts = Callable[[], dict[str, Any]]
@@ -48,8 +48,8 @@ class Gap:
 class Events:
     """Events within one transaction.
 
-    What is added is written just before the commit, under one lock: ids are committed in their order, so that
-    a reader who has seen an id will never meet a smaller one that is new. Nothing else is locked afterwards.
+    `write` inserts the added events just before the commit, under one lock that is the last to be taken. Ids
+    are committed in order: a reader that has seen an id never finds a new, smaller one.
     """
 
     def __init__(self, session: Session) -> None:
@@ -66,13 +66,13 @@ class Events:
         project: str | None = None,
         key_id: str | None = None,
     ) -> None:
-        """Record an event; undone with the transaction.
+        """Record an event; a rollback of the transaction undoes it.
 
         Args:
             kind: One of `core.events.EVENT_KINDS`.
-            object_kind: What it is about, such as `job`.
-            object_id: Id of that.
-            data: What happened, or a function that returns it at the end of the transaction.
+            object_kind: Kind of its object, such as `job`.
+            object_id: Id of its object.
+            data: Payload, or a function that returns it at the end of the transaction.
             project: The project of the object.
             key_id: The API key that caused it.
 
@@ -94,7 +94,7 @@ class Events:
         """Write the added events; called at the very end of a transaction."""
         if not self._added:
             return
-        self._session.flush()  # whatever it locks, it locks before the events
+        self._session.flush()  # take all other locks before that of the events
         rows = [{**row, "data": facts()} for row, facts in self._added]
         self._added.clear()
         advisory_lock(self._session, _LOCK, "")
@@ -141,7 +141,7 @@ class Events:
         self.add(WORKER_LOST, "worker", worker or process, data)
 
     def latest_id(self) -> int:
-        """Return the id of the newest event of all projects, 0 where there is none."""
+        """Return the id of the newest event of all projects, 0 without events."""
         with limited_to(None):
             return self._session.scalar(select(func.max(Event.id))) or 0
 
@@ -159,7 +159,7 @@ class Events:
         Args:
             id: 0 for the first event.
             limit: Events at most.
-            kinds: Only these, all where it is empty.
+            kinds: Only events of these kinds; empty for all.
             object_id: Only events about this object.
             project: Only events of this project.
         """
@@ -173,7 +173,7 @@ class Events:
         return list(self._session.scalars(rows.order_by(Event.id).limit(limit)))
 
     def gap(self, after: int) -> Gap | None:
-        """Return whether events after an id may have been removed, or None."""
+        """Return the gap if events after an id may have been removed, else None."""
         with limited_to(None):
             first, last = self._session.execute(select(func.min(Event.id), func.max(Event.id))).one()
             if after == 0 or self._session.scalar(select(Event.id).where(Event.id == after)):
@@ -211,7 +211,7 @@ class Events:
         return Page(items, str(items[-1].id) if len(found) > limit else None)
 
     def remove_before(self, moment: datetime, limit: int) -> int:
-        """Remove events from before a moment with their deliveries, the oldest few; returns how many."""
+        """Remove the oldest events before a moment, at most `limit`, with their deliveries; return how many."""
         oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
         removed = self._session.execute(
             delete(Event).where(Event.id.in_(oldest)).returning(Event.id),

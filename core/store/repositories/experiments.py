@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
+from core.jobs.status import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.job_states import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
@@ -21,7 +21,7 @@ from core.store.tables import Experiment, ExperimentTraining, Job
 
 
 class ExperimentStatus(StrEnum):
-    """How far an experiment is."""
+    """The status of an experiment."""
 
     PREPARING = "preparing"
     RUNNING = "running"
@@ -58,7 +58,7 @@ class TrainingState:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether nothing more comes of it."""
+        """Return whether its jobs have ended."""
         if self.job is None or self.job.status not in TERMINAL:
             return False
         if not self.row.needs_training_values or self.job.status != SUCCEEDED:
@@ -67,7 +67,7 @@ class TrainingState:
 
     @property
     def status(self) -> str:
-        """Return the status of the job, `planned` before there is one."""
+        """Return the status of the job, `planned` before it is queued."""
         if self.job is None:
             return "planned"
         if self.job.status != SUCCEEDED or not self.row.needs_training_values:
@@ -83,7 +83,7 @@ class Experiments:
         self._jobs = jobs
 
     def add(self, id: str | None = None, project: str | None = None, **values: Any) -> Experiment:
-        """Record an experiment that waits for its datasets; the values are the columns of its row."""
+        """Record an experiment whose datasets are pending; the values are the columns of its row."""
         experiment = Experiment(
             id=id or ids.new_id(ids.EXPERIMENT),
             status=ExperimentStatus.PREPARING,
@@ -96,15 +96,15 @@ class Experiments:
         """Return one experiment.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Experiment, "experiment", id)
 
     def locked(self, id: str) -> Experiment:
-        """Return one experiment that no other transaction changes meanwhile.
+        """Return one experiment, locked until the transaction ends.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return locked(self._session, Experiment, "experiment", id)
 
@@ -128,9 +128,9 @@ class Experiments:
             status: Only those in it.
             paper: Only those of this paper.
             project: Only those of this project.
-            prefix: Only those whose paper or id begins so, whatever its case.
+            prefix: Only those whose paper or id begins with it, ignoring case.
             sort: One of `COLUMNS`.
-            direction: Of that column.
+            direction: Sort direction.
 
         Raises:
             InvalidInput: The cursor is not of this list.
@@ -163,7 +163,7 @@ class Experiments:
         ]
 
     def counts(self, experiment_ids: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Count the trainings of some experiments by the status of their jobs, with those that are shared."""
+        """Count the trainings of some experiments by the status of their jobs, including shared ones."""
         wanted = list(experiment_ids)
         status = func.coalesce(Job.status, "planned")
         rows = (
@@ -181,7 +181,7 @@ class Experiments:
         return counts
 
     def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
-        """List the trainings of a key in a project whose job has not gone wrong, newest first."""
+        """List the trainings of a sharing key in a project whose job has not failed, newest first."""
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)
@@ -210,15 +210,15 @@ class Experiments:
         self._session.flush()
 
     def cancel(self, id: str) -> tuple[Experiment, list[Job]]:
-        """Stop an experiment and those of its trainings that no other active experiment waits for.
+        """Cancel an experiment and those of its trainings that no other active experiment waits for.
 
-        A report that is being written is left alone: it takes seconds, and changes nothing any more.
+        A running report job is not cancelled: it takes seconds and changes nothing else.
 
         Returns:
-            The experiment, and the jobs that were stopped or asked to.
+            The experiment, and the jobs that were cancelled or got a cancellation request.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
             WrongState: It has ended.
         """
         experiment = self.locked(id)
@@ -228,14 +228,14 @@ class Experiments:
         states = self.trainings(id)
         jobs = {job.id: job for state in states for job in (state.job, state.evaluation) if job is not None}
         wanted = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
-        # In one order everywhere, so that no two requests wait for each other's locks.
+        # One order everywhere, so that requests do not deadlock.
         return experiment, [self._jobs.request_cancel(job_id) for job_id in sorted(wanted)]
 
     def resume(self, id: str) -> Experiment:
-        """Let an experiment go on that was cancelled, failed, or has trainings without success.
+        """Resume an experiment that was cancelled, failed, or has trainings without success.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
             WrongState: It is active, or nothing is left to do.
         """
         experiment = self.locked(id)
@@ -245,7 +245,7 @@ class Experiments:
         if experiment.status == ExperimentStatus.SUCCEEDED and not unsuccessful:
             raise WrongState("experiment", id, experiment.status, "nothing is left to do")
         for state in unsuccessful:
-            # A job may have been deleted while the experiment was.
+            # A job may have been deleted with the experiment.
             if state.job is None or state.job.status in (FAILED, "cancelled") or state.job.cancel_requested:
                 state.row.job_id = None
                 state.row.is_shared = False

@@ -13,7 +13,7 @@ from core.store.tables import AliasGate, Dataset
 
 
 class Gates:
-    """Promotion gates within one transaction, serialised with the moves of their alias."""
+    """Promotion gates within one transaction, serialized with the moves of their alias."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -27,7 +27,7 @@ class Gates:
         return set(self._session.scalars(select(AliasGate.alias).where(AliasGate.name == name)))
 
     def names_of(self, alias: str) -> set[str]:
-        """Return the names whose alias of this kind has a gate."""
+        """Return the names of models whose alias of this name has a gate."""
         return set(self._session.scalars(select(AliasGate.name).where(AliasGate.alias == alias)))
 
     def get(self, name: str, alias: str) -> AliasGate:
@@ -52,7 +52,7 @@ class Gates:
         """
         check_name(alias, "/alias")
         lock_alias(self._session, name, alias)
-        # Locked, so that nobody deletes it between this look and the commit.
+        # Locked against deletion before the commit.
         if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
             raise NotFound("dataset", dataset_id)
         gate = self.find(name, alias) or AliasGate(name=name, alias=alias)

@@ -35,10 +35,10 @@ class Idempotency:
         body: dict[str, Any],
         headers: dict[str, Any],
     ) -> IdempotencyRecord:
-        """Store a response in the transaction of its creation.
+        """Store a response in the transaction of its effects.
 
         Raises:
-            WrongState: The same key was answered meanwhile by a request running at the same time.
+            WrongState: A concurrent request with the same key has stored its response.
         """
         self.forget_older_than(utc_now() - EXPIRY)
         record = IdempotencyRecord(

@@ -29,7 +29,7 @@ DELIVERY = "dlv_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case
-_RANDOM_BITS = 55  # 20 characters carry 100 bits: 45 of milliseconds (until the year 3084), 55 of chance
+_RANDOM_BITS = 55  # 20 characters have 100 bits: 45 of milliseconds (until the year 3084), 55 random ones
 _STEP_BITS = 32
 _EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 
@@ -42,7 +42,7 @@ def _renew_lock() -> None:
     _lock = threading.Lock()
 
 
-# The thread that holds the lock while another forks is not there to release it in the child.
+# A forked child needs a new lock: the thread that may hold the old one does not exist there.
 os.register_at_fork(after_in_child=_renew_lock)
 
 
@@ -55,7 +55,7 @@ def new_id(prefix: str) -> str:
 
 
 def first_id(prefix: str, moment: datetime) -> str:
-    """Return the id below which all ids of objects from before a moment are."""
+    """Return the smallest possible id of an object created at a moment."""
     return prefix + _spell(max(0, _milliseconds(moment)) << _RANDOM_BITS)
 
 
@@ -69,7 +69,7 @@ def _next_number() -> int:
     global _last
     now = _milliseconds(utc_now()) << _RANDOM_BITS
     fresh = now | secrets.randbits(_RANDOM_BITS)
-    # A random step, not + 1: two children forked within one millisecond share `_last`.
+    # A random step instead of 1: children forked within one millisecond share `_last`.
     step = 1 + secrets.randbits(_STEP_BITS)
     with _lock:
         _last = max(fresh, _last + step)

@@ -26,7 +26,7 @@ class Inspections:
         """Return one inspection.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Inspection, "inspection", id)
 
@@ -48,7 +48,7 @@ class Inspections:
             model_id: Only those of this model.
             dataset_id: Only those on its queries.
             project: Only those of this project.
-            prefix: Only those whose metric or id begins so, whatever its case.
+            prefix: Only those whose metric or id begins with it, ignoring case.
 
         Raises:
             InvalidInput: The cursor is not of this list.

@@ -1,6 +1,6 @@
-"""Claims of jobs: what a worker does with a job that it holds, from the claim to its end.
+"""Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome.
 
-A claim has a token; whoever comes with an older one has lost its lease.
+Each claim has a fencing token; a worker with an older one has lost its lease.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,10 +12,10 @@ from sqlalchemy import func, select, update
 
 from core.errors import LeaseLost
 from core.jobs import main_metric_of
+from core.jobs.status import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.clock import utc_now
 from core.store.repositories.job_iterations import JobIterations
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH
-from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.tables import Job
 
 HANDED_BACK = "handed_back"
@@ -25,9 +25,9 @@ class JobClaims(JobIterations):
     """Claims of jobs within one transaction."""
 
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
-        """Take the queued job of these kinds whose turn it is, or return None where none waits.
+        """Claim the next queued job of these kinds, or return None where none waits.
 
-        The greatest priority first; among equals the key that was served the longest ago; then the oldest.
+        Order: highest priority, then the API key served least recently, then the oldest job.
         """
         waiting = select(Job.id).where(Job.status == QUEUED, Job.kind.in_(kinds))
         served = (
@@ -43,9 +43,9 @@ class JobClaims(JobIterations):
         return None if job_id is None else self.claim(job_id, worker, lease_seconds)
 
     def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
-        """Take a queued job, or return None where it does not wait any more.
+        """Claim a queued job, or return None where it is no longer queued.
 
-        A later attempt goes on from the checkpoint of the one before: what was recorded after it is dropped.
+        A later attempt resumes from the last checkpoint: iterations recorded after it are deleted.
         """
         now = utc_now()
         job = self._move(
@@ -71,19 +71,19 @@ class JobClaims(JobIterations):
         return job
 
     def stop_requested(self, id: str, token: int) -> bool:
-        """Tell whether the user asked for a running job to stop.
+        """Return whether the cancellation of a running job was requested.
 
         Raises:
             LeaseLost: The token is no longer the job's.
         """
         mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
-        asked = self._session.scalar(select(Job.cancel_requested).where(*mine))
-        if asked is None:
+        requested = self._session.scalar(select(Job.cancel_requested).where(*mine))
+        if requested is None:
             raise LeaseLost(id)
-        return asked
+        return requested
 
     def renew(self, id: str, token: int, lease_seconds: float) -> bool:
-        """Keep the lease for a while longer; returns whether the user asked for the job to stop.
+        """Renew the lease; return whether the job's cancellation was requested.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -104,20 +104,20 @@ class JobClaims(JobIterations):
         milliseconds: Mapping[int, dict[str, Any]] = MappingProxyType({}),
         phases: list[dict[str, Any]] | None = None,
     ) -> bool:
-        """Write down how far the job is; what is left out stays as it was.
+        """Record the progress of a job; omitted values stay unchanged.
 
         Args:
             id: The job.
             token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
-            findings: All that is to be said about its datasets beside each other.
-            iterations: Pairs of iteration and values; one already there is replaced.
-            milliseconds: Times by the iterations among them.
+            findings: All findings of its datasets compared with each other.
+            iterations: Pairs of iteration and values; recorded ones are replaced.
+            milliseconds: Times by iteration.
             phases: All phases of this claim so far.
 
         Returns:
-            Whether the user asked for the job to stop.
+            Whether the job's cancellation was requested.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -134,7 +134,7 @@ class JobClaims(JobIterations):
         return job.cancel_requested
 
     def keep_checkpoint(self, id: str, token: int, checkpoint: dict[str, Any]) -> None:
-        """Let a later attempt go on from a checkpoint, `{"key", "sha256", "iteration", "total"}`.
+        """Record the checkpoint that a later attempt resumes from, `{"key", "sha256", "iteration", "total"}`.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -142,7 +142,7 @@ class JobClaims(JobIterations):
         self._write(id, token, {"checkpoint": checkpoint})
 
     def drop_checkpoint(self, id: str, token: int) -> None:
-        """Let the job begin anew: its checkpoint cannot be used.
+        """Discard an unusable checkpoint, so that the job restarts.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -151,7 +151,7 @@ class JobClaims(JobIterations):
         self._drop_iterations(id, after=0)
 
     def succeed(self, id: str, token: int, result: dict[str, Any]) -> Job:
-        """End the job with the ids of what it made.
+        """End the job with the ids of its results.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -159,7 +159,7 @@ class JobClaims(JobIterations):
         return self._finish(id, token, SUCCEEDED, SUCCEEDED, result=result)
 
     def refuse(self, id: str, token: int, problem: dict[str, Any]) -> Job:
-        """End the job with the decision against what it was asked for, and why.
+        """End the job with a decision against the request, and its reason.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -167,7 +167,7 @@ class JobClaims(JobIterations):
         return self._finish(id, token, REFUSED, REFUSED, problem.get("detail"), problem=problem)
 
     def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
-        """End the job with what went wrong.
+        """End the job with its error.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -175,7 +175,7 @@ class JobClaims(JobIterations):
         return self._finish(id, token, FAILED, FAILED, problem.get("detail"), problem=problem)
 
     def cancelled(self, id: str, token: int) -> Job:
-        """End the job as its user asked.
+        """End the job after a cancellation request.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -183,7 +183,7 @@ class JobClaims(JobIterations):
         return self._finish(id, token, CANCELLED, CANCELLED, problem=CANCELLED_PROBLEM)
 
     def release(self, id: str, token: int) -> Job:
-        """Hand a running job back unharmed: it is queued again and the attempt does not count.
+        """Queue a running job again; the attempt does not count.
 
         Raises:
             LeaseLost: The token is no longer the job's.
@@ -192,8 +192,8 @@ class JobClaims(JobIterations):
             id, token, QUEUED, HANDED_BACK, "The worker was shutting down.", attempt=Job.attempt - 1
         )
 
-    def put_off(self, id: str, token: int, detail: str) -> Job:
-        """Queue a running job again because of something that may pass; the attempt counts.
+    def retry_later(self, id: str, token: int, detail: str) -> Job:
+        """Queue a running job again after a temporary failure; the attempt counts.
 
         Raises:
             LeaseLost: The token is no longer the job's.

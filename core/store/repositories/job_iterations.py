@@ -1,4 +1,4 @@
-"""Recorded iterations of jobs: values and times, from which learning curves are drawn."""
+"""Recorded iterations of jobs: values and times, the points of learning curves."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ class JobIterations(JobRows):
         """Return the recorded values of several jobs in one statement, without their times.
 
         Args:
-            after: Ids of jobs, each with the iteration above which its values are wanted.
+            after: Ids of jobs, each with the iteration above which to return its values.
 
         Returns:
             By job and iteration, both in order; a job without such values has an empty entry.

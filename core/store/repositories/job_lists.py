@@ -33,7 +33,7 @@ COLUMNS: Columns = MappingProxyType(
         "metric": Job.main_metric.expression,
     }
 )
-# Names of whole orders, from before lists were sorted by column.
+# Sort orders of releases before lists were sorted by column.
 ORDERS: Mapping[str, Order] = MappingProxyType(
     {
         "newest": NEWEST_FIRST,
@@ -62,21 +62,21 @@ class JobLists(JobRows):
         sort: str = "created",
         direction: Direction | None = None,
     ) -> Page[Job]:
-        """List some jobs in an order, a page of them.
+        """List a page of jobs.
 
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
-            status: Only jobs in it.
-            kind: Only jobs of it.
+            status: Only jobs with this status.
+            kind: Only jobs of this kind.
             dataset_id: Only jobs that read or make this dataset.
             project: Only jobs of this project.
-            tags: Names of tags with the value that each must have, None where any will do.
-            text: Only jobs with this in their name, whatever its case, or of this id.
-            prefix: Only jobs whose name or id begins so, whatever its case.
+            tags: Names of tags with their required value, None for any value.
+            text: Only jobs with this in their name, ignoring case, or of this id.
+            prefix: Only jobs whose name or id begins with it, ignoring case.
             job_ids: Only these.
             sort: One of `COLUMNS` or of `ORDERS`.
-            direction: Of a column.
+            direction: Sort direction.
         """
         rows = narrowed(select(Job), status=status, kind=kind, project=project)
         rows = with_tags(rows, Job.tags, tags)

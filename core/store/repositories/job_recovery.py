@@ -1,4 +1,4 @@
-"""Recovery of jobs: those of lost workers are settled, those that wait too long are announced again."""
+"""Recovery of jobs: requeue or end those of lost workers, wake workers again for those that wait long."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,24 +7,24 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
+from core.jobs.status import CANCELLED, FAILED, QUEUED, RUNNING
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, JobRows
-from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, RUNNING
 from core.store.tables import Job
 
 LOST = "lost"
 
-# At most so many wake-ups a sweep: what waits in a long queue is found by those who finish something.
+# Wake-ups of one sweep at most: workers that finish a job find the next one in a long queue anyway.
 WAKE_UPS = 64
 
 
 @dataclass
-class Settled:
-    """The outcome for jobs of lost workers.
+class RecoveryOutcome:
+    """The outcomes of jobs of lost workers.
 
     Attributes:
-        requeued: Ids of the jobs that wait again.
-        ended: The jobs that were cancelled or have failed.
-        by_process: Ids of all of them, by the process of a worker that ran them.
+        requeued: Ids of the jobs that were queued again.
+        ended: The jobs that were cancelled or failed.
+        by_process: Ids of all of them, by the worker process that ran them.
     """
 
     requeued: list[str] = field(default_factory=list)
@@ -36,24 +36,24 @@ class JobRecovery(JobRows):
     """Jobs to recover within one transaction."""
 
     def running_on(self, worker: str) -> list[Job]:
-        """List the running jobs of the workers whose names begin so."""
+        """List the running jobs of the workers whose names begin with a text."""
         rows = select(Job).where(Job.status == RUNNING, Job.worker.startswith(worker, autoescape=True))
         return list(self._session.scalars(rows))
 
-    def take_back(self, lost: Iterable[Job], attempts: int) -> Settled:
-        """Settle the running jobs whose worker is lost, see `LeaseWatch`.
+    def take_back(self, lost: Iterable[Job], attempts: int) -> RecoveryOutcome:
+        """Requeue or end the running jobs of lost workers, see `LeaseWatch`.
 
-        One that its user cancelled is cancelled, one that had `attempts` claims has failed, any other is
-        queued again. One that was renewed since it was read is left alone.
+        A job with a cancellation request is cancelled, one with `attempts` claims fails, any other is queued
+        again. A job whose lease was renewed since it was read is not changed.
 
         Args:
-            lost: The jobs, as they were read.
-            attempts: How often a job is claimed at most.
+            lost: The jobs as they were read.
+            attempts: Claims of a job at most.
 
         Returns:
-            What became of each; `to_wake` names those queued again too, as their last wake-up is forgotten.
+            The outcomes. `to_wake` returns the requeued jobs, too, since their last wake-up is cleared.
         """
-        settled = Settled()
+        settled = RecoveryOutcome()
         for job in sorted(lost, key=lambda job: job.id):
             worker = job.worker
             target, problem = _after_loss(job, attempts)
@@ -70,13 +70,13 @@ class JobRecovery(JobRows):
         return settled
 
     def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
-        """List queued jobs that need a wake-up, the oldest few, and note that they got one."""
+        """List the oldest queued jobs that need a wake-up, and record that they got one."""
         age = timedelta(seconds=older_than_seconds)
-        # A wake-up of the future was sent before the clock was set back.
+        # A wake-up in the future was sent before the clock was set back.
         silent = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
         oldest = select(Job).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
-        # Two sweeps at once take different jobs and do not wait for each other. The rows are read before they
-        # are changed: PostgreSQL may run the subquery of an UPDATE again, and then passes its limit.
+        # Concurrent sweeps lock different jobs without waiting. The rows are selected before the UPDATE:
+        # PostgreSQL may run a subquery of an UPDATE again and exceed its limit.
         oldest = oldest.with_for_update(skip_locked=True).execution_options(populate_existing=True)
         jobs = list(self._session.scalars(oldest))
         for job in jobs:

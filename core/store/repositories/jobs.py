@@ -7,13 +7,13 @@ from sqlalchemy import and_, or_, select
 
 from core.errors import NotFound, WrongState
 from core.jobs import title_of
+from core.jobs.status import CANCELLED, QUEUED, RUNNING
 from core.jobs.systems import named_systems
 from core.store.repositories import ids
 from core.store.repositories.job_claims import JobClaims
 from core.store.repositories.job_lists import JobLists
 from core.store.repositories.job_recovery import JobRecovery
 from core.store.repositories.job_rows import CANCELLED_PROBLEM
-from core.store.repositories.job_states import CANCELLED, QUEUED, RUNNING
 from core.store.repositories.projects import NO_LABELS, Labels, Projects
 from core.store.repositories.rows import locked
 from core.store.repositories.tags import changed_tags
@@ -24,7 +24,7 @@ from core.telemetry import current_trace_context
 class Jobs(JobLists, JobClaims, JobRecovery):
     """Jobs within one transaction.
 
-    Users queue, label, list and cancel them; workers claim them; sweeps recover those of lost workers.
+    Users queue, label, list and cancel them; workers claim them; the sweeper recovers those of lost workers.
     """
 
     def add(
@@ -38,16 +38,16 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         key_id: str | None = None,
         labels: Labels = NO_LABELS,
     ) -> Job:
-        """Queue a job, and hold the datasets it uses until it ends.
+        """Queue a job, and protect its datasets from deletion until it ends.
 
         Args:
-            kind: What to do.
-            spec: All that the worker needs to know.
+            kind: Kind of the job.
+            spec: Its specification.
             dataset_ids: The datasets that it reads or makes.
-            id: Its id, a new one where left out.
-            priority: Jobs of a greater one are taken first.
+            id: Its id, None for a new one.
+            priority: Jobs of a higher priority are claimed first.
             key_id: The API key that submits it, where one is needed.
-            labels: What people write on it.
+            labels: Name, notes, tags and project.
 
         Raises:
             NotFound: One of the datasets does not exist.
@@ -68,8 +68,8 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         )
         self._session.add(job)
         self._session.flush()
-        # Locked, so that nobody deletes a dataset between this look and the commit; in one order everywhere,
-        # so that no two transactions wait for each other.
+        # Locked against deletion before the commit; in one order everywhere, so that transactions do not
+        # deadlock.
         for dataset_id in sorted(set(dataset_ids)):
             if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
                 raise NotFound("dataset", dataset_id)
@@ -79,18 +79,18 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         return job
 
     def label(self, id: str, changes: Mapping[str, str | None], tags: Mapping[str, str | None]) -> Job:
-        """Change what people wrote on a job.
+        """Change the labels of a job.
 
         Args:
             id: The job.
-            changes: `name`, `notes` and `project`, those that change; a name of None is the usual title.
-            tags: Tags to set; those that are None are removed.
+            changes: New `name`, `notes` or `project`; a name of None restores the default title.
+            tags: Tags to set; None removes a tag.
 
         Raises:
             NotFound: There is no such job.
             InvalidInput: It would have too many tags, or the caller is limited to other projects.
         """
-        # Locked, so that of two who change it at once neither writes over the other.
+        # Locked, so that concurrent changes do not overwrite each other.
         job = locked(self._session, Job, "job", id)
         if "name" in changes:
             job.title = changes["name"] or title_of(job.kind, job.spec)
@@ -104,7 +104,7 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         return job
 
     def request_cancel(self, id: str) -> Job:
-        """Stop a job: at once where it is queued, else by asking its worker.
+        """Cancel a queued job immediately, or request the cancellation of a running one.
 
         Raises:
             NotFound: There is no such job.
@@ -121,15 +121,15 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         return job
 
     def _lock_systems(self, spec: dict[str, Any]) -> None:
-        """Let no model or ranking that a job names be deleted before the job can be seen."""
-        named = set(named_systems(spec))
-        versions = [each.rpartition(":") for each in named if ":" in each]
+        """Lock the models and rankings of a job's specification against deletion before the commit."""
+        references = set(named_systems(spec))
+        versions = [each.rpartition(":") for each in references if ":" in each]
         meant = [
             and_(Model.name == name, Model.version == int(version))
             for name, _, version in versions
             if version.isdecimal()
         ]
-        models = select(Model.id).where(or_(Model.id.in_(named), *meant)).order_by(Model.id)
-        rankings = select(Ranking.id).where(Ranking.id.in_(named)).order_by(Ranking.id)
-        for rows in (models, rankings) if named else ():
+        models = select(Model.id).where(or_(Model.id.in_(references), *meant)).order_by(Model.id)
+        rankings = select(Ranking.id).where(Ranking.id.in_(references)).order_by(Ranking.id)
+        for rows in (models, rankings) if references else ():
             self._session.execute(rows.with_for_update(read=True))

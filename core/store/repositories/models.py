@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, String, cast, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
-from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import model_key
+from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactDigests
 from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
@@ -30,7 +30,7 @@ COLUMNS: Columns = MappingProxyType(
 )
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
-_VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
+_VERSION_LOCKS = 0x4D4F444C  # namespace of advisory locks: "MODL"
 
 
 def check_name(name: str, pointer: str) -> None:
@@ -70,14 +70,14 @@ class Models:
         """Add a model as the next version of its name, from 1.
 
         Args:
-            id: Made beforehand, where its text had to be stored first.
-            name: Of which it is the next version.
+            id: Id under which its text is stored.
+            name: Name of the model.
             job_id: The job that made it.
             feature_names: Its features in their order.
             best_iteration: How many trees it has.
             sha256: Checksum of its text, in hexadecimal.
             size_bytes: Length of its text.
-            known: The columns that not every model has, as `dataset_id` and `lineage`.
+            known: Optional columns, such as `dataset_id` and `lineage`.
 
         Raises:
             InvalidInput: The name is not allowed.
@@ -99,7 +99,7 @@ class Models:
         """Return a model by id.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Model, "model", id)
 
@@ -119,7 +119,7 @@ class Models:
             ref: An id (`mdl_…`), `name` (its latest version), `name:version` or `name@alias`.
 
         Raises:
-            NotFound: It means none.
+            NotFound: There is no such model.
         """
         model = self._find(ref)
         if model is None:
@@ -135,7 +135,7 @@ class Models:
         """Raise if there is no model of a name.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         if self._latest(name) is None:
             raise NotFound("model", name)
@@ -161,14 +161,14 @@ class Models:
             cursor: Where the page begins.
             limit: Rows at most.
             name: Only versions of this name.
-            tags: Names of tags with the value that each must have, None where any will do.
+            tags: Names of tags with their required value, None for any value.
             project: Only those of this project.
-            prefix: Only those whose reference or id begins so, whatever its case.
+            prefix: Only those whose reference or id begins with it, ignoring case.
             kind: Only those of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
             sort: One of `COLUMNS`, or `metric`.
             metric: Spelling of the metric to sort by.
-            direction: Of what is sorted by.
+            direction: Sort direction.
         """
         rows = narrowed(select(Model), name=name, project=project)
         if latest:
@@ -199,7 +199,7 @@ class Models:
             cursor: Where the page begins.
             limit: Rows at most.
             containing: Only names that contain this text.
-            tags: As of `page`, of the latest version.
+            tags: Tags of the latest version, as for `page`.
             project: Only those of this project.
         """
         rows = with_tags(narrowed(select(Model).where(_is_latest()), project=project), Model.tags, tags)
@@ -208,7 +208,7 @@ class Models:
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
 
     def describe(self, id: str, **texts: str | None) -> Model:
-        """Set or clear the title and the description of a model, those that are given.
+        """Set or clear the given ones of title and description of a model.
 
         Raises:
             NotFound: There is no such model.
@@ -220,11 +220,11 @@ class Models:
         return model
 
     def tag(self, id: str, tags: Mapping[str, str | None]) -> Model:
-        """Set the given tags of a model and remove those that are None.
+        """Set tags of a model; None removes a tag.
 
         Raises:
             NotFound: There is no such model.
-            InvalidInput: It would have too many.
+            InvalidInput: The model would have too many tags.
         """
         model = self._locked(id)
         model.tags = changed_tags(model.tags, tags)
@@ -250,7 +250,7 @@ class Models:
         return found
 
     def _locked(self, id: str) -> Model:
-        # Locked, so that of two who change it at once neither writes over the other.
+        # Locked, so that concurrent changes do not overwrite each other.
         return locked(self._session, Model, "model", id)
 
     def _find(self, ref: str) -> Model | None:
@@ -274,7 +274,7 @@ class Models:
         return self._session.scalar(versions.order_by(Model.version.desc()).limit(1))
 
     def _insert_as_next_version(self, model: Model) -> Model:
-        advisory_lock(self._session, _VERSION_TURNS, model.name)
+        advisory_lock(self._session, _VERSION_LOCKS, model.name)
         name = self._session.get(ModelName, model.name, populate_existing=True)
         if name is None:
             of_job = select(Job.project).where(Job.id == model.job_id)

@@ -20,7 +20,7 @@ class Page(Generic[T]):
 
     Attributes:
         items: The rows in their order.
-        next_cursor: What to pass for the page that follows; None on the last one.
+        next_cursor: Cursor of the next page; None on the last one.
     """
 
     items: list[T]
@@ -32,8 +32,8 @@ class Order:
     """The sort order of a list.
 
     Attributes:
-        by: What decides, and the id among equals; rows that lack it come last. None for the id alone.
-        ascending: Whether the least comes first.
+        by: Sort key, before the id; rows without a value come last. None for the id alone.
+        ascending: Whether the smallest value comes first.
     """
 
     by: ColumnElement[Any] | None = None
@@ -50,9 +50,9 @@ def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
     """Return the order of a list by one of its columns.
 
     Args:
-        columns: What decides by name; None for the time of creation, which ids tell.
-        sort: Name of one of them.
-        direction: None for the usual one: texts ascend, numbers and times descend.
+        columns: Sort keys by name; None for the time of creation, which is the order of ids.
+        sort: Name of a column.
+        direction: None for the default: texts ascend, numbers and times descend.
     """
     by = columns[sort]
     is_text = by is not None and isinstance(by.type, String)
@@ -60,7 +60,7 @@ def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
 
 
 def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return the condition that one of some texts begins with a prefix, whatever its case."""
+    """Return the condition that one of some texts begins with a prefix, ignoring case."""
     return or_(*(column.istartswith(prefix, autoescape=True) for column in columns))
 
 
@@ -94,8 +94,9 @@ class Span:
     ) -> Page[T]:
         """Run a selection for the requested page.
 
-        Rows added meanwhile are newer than any cursor, so a walk from the newest neither repeats nor misses
-        a row. In any order the walk goes on from the row of the cursor, where that stands by now.
+        Rows added between two pages are newer than any cursor, so reading all pages from the newest neither
+        repeats nor misses a row. In other orders the page begins after the current position of the cursor's
+        row.
 
         Raises:
             InvalidInput: The cursor is no id of this list, or the limit is below 1.
@@ -108,7 +109,7 @@ class Span:
             walk = self._walk(rows, [id], [literal(self.cursor)], order, self.limit + 1)
             found = list(session.scalars(walk))
         else:
-            # Ids first: sorting whole rows reads their documents of JSON.
+            # Select ids first: sorting whole rows would read their JSON columns.
             page = self._sorted_ids(session, rows, id, order.by, order)
             whole = {row.id: row for row in session.scalars(rows.where(id.in_(page)))}  # type: ignore[attr-defined]
             found = [whole[each] for each in page]
@@ -123,7 +124,7 @@ class Span:
         by: ColumnElement[Any],
         order: Order,
     ) -> list[str]:
-        """Return the ids of a page and of the row that follows it; rows without a value come last."""
+        """Return the ids of a page and of the next row; rows without a value come last."""
         wanted, only_ids = self.limit + 1, rows.with_only_columns(id)
         last: Any = None
         if self.cursor is not None:

@@ -1,4 +1,4 @@
-"""Projects: how new rows come to one, what moves with what, and who owns a name of models."""
+"""Project assignment of new rows, moves between projects, and owners of model names."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,9 @@ from core.errors import InvalidInput
 from core.jobs import JobSpec
 from core.jobs.drift import DriftJob
 from core.jobs.import_model import ImportModelJob
+from core.jobs.status import ACTIVE
 from core.jobs.train import TrainJob
-from core.store.advisory_locks import advisory_lock
-from core.store.repositories.job_states import ACTIVE
+from core.store.engines import advisory_lock
 from core.store.repositories.rows import added
 from core.store.tables import (
     Comparison,
@@ -34,23 +34,23 @@ from core.store.visibility import limited_to, projects, with_trash
 PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
-# What a job makes belongs to the project of the job; a model to that of its name.
+# Results of a job belong to the project of the job; a model to that of its name.
 _RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
 _MADE: tuple[Any, ...] = (Dataset, DriftReport, *_RESULTS)
 _COUNTED: tuple[Any, ...] = (Job, Model, Dataset, *_RESULTS, Study, Experiment)
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
-_NAME_LOCKS = 0x4E414D45  # any number of Rankery's own: "NAME"
+_NAME_LOCKS = 0x4E414D45  # namespace of advisory locks: "NAME"
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What people write on a job.
+    """The labels of a job.
 
     Attributes:
-        name: Shown in place of the usual title, or None.
-        notes: Text, or None.
-        tags: Texts by name.
-        project: None where it is inherited.
+        name: Title instead of the default one, or None.
+        notes: Notes, or None.
+        tags: Tags by name.
+        project: Project, None to inherit it.
     """
 
     name: str | None = None
@@ -65,7 +65,7 @@ NO_LABELS = Labels()
 class Projects:
     """Projects within one transaction.
 
-    A project is nothing but its name on rows. Callers are limited to some of them by `visibility.limited_to`.
+    A project is only a name in rows. `visibility.limited_to` limits callers to some projects.
     """
 
     def __init__(self, session: Session) -> None:
@@ -75,7 +75,7 @@ class Projects:
         """Return the project of a new row: the given one, else the inherited, else the caller's only one.
 
         Raises:
-            InvalidInput: At `/project`, where the caller is limited to others, or must name one.
+            InvalidInput: At `/project`: the caller is limited to others, or must select one.
         """
         project, allowed = given or inherited, projects()
         if allowed is None:
@@ -83,14 +83,14 @@ class Projects:
         if project is None and len(allowed) == 1:
             return allowed[0]
         if project not in allowed:
-            named = "required" if project is None else f"{project} is no project of the API key"
-            raise InvalidInput.at("/project", f"{named}; give one of {', '.join(allowed)}")
+            problem = "required" if project is None else f"{project} is no project of the API key"
+            raise InvalidInput.at("/project", f"{problem}; give one of {', '.join(allowed)}")
         return project
 
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        It is the given one, else that of the model that it makes or examines for drift, else that of its
+        It is the given one, else that of the model that it trains or examines for drift, else that of its
         dataset.
 
         Raises:
@@ -105,13 +105,13 @@ class Projects:
         return self.of_new(given, inherited)
 
     def claim_name(self, name: str, given: str | None, inherited: str | None = None) -> str | None:
-        """Return the project of a name of models that is to have another version.
+        """Return the project of a model name that gets another version.
 
-        A name without a version, of which none is being made, comes to the project of this one.
+        A name without a version or active training is assigned to the project of the new version.
 
         Raises:
-            InvalidInput: At `/model_name`, where the name is of a project that the caller has not; at
-                `/project`, where another one is given than that of the name, and as `of_new`.
+            InvalidInput: At `/model_name`: the name belongs to a project that the caller may not read. At
+                `/project`: the given project is not that of the name, and as `of_new`.
         """
         row = self._name(name)
         if row is None or not row.last_version:
@@ -128,7 +128,7 @@ class Projects:
         return project
 
     def lock_names(self, names: Iterable[str]) -> None:
-        """Take the locks of names in one order, so that no two transactions wait for each other."""
+        """Take the locks of names in one order, so that transactions do not deadlock."""
         for name in sorted(set(names)):
             advisory_lock(self._session, _NAME_LOCKS, name)
 
@@ -174,7 +174,7 @@ class Projects:
         self._session.flush()
 
     def counts(self) -> dict[str | None, dict[str, int]]:
-        """Count the rows of every project by table, and under None those of no project."""
+        """Count the rows of every project by table; None is the key of rows without a project."""
         found: dict[str | None, dict[str, int]] = {}
         for table in _COUNTED:
             rows = select(table.project, func.count()).group_by(table.project)
@@ -183,14 +183,14 @@ class Projects:
         return found
 
     def _name(self, name: str) -> ModelName | None:
-        with limited_to(None):  # whoever has taken it
+        with limited_to(None):  # in any project
             return self._session.get(ModelName, name, populate_existing=True)
 
     def _is_awaited(self, name: str) -> bool:
-        """Return whether a model of the name is being made."""
-        asked = Job.spec["model_name"].as_string() == name
+        """Return whether an active job trains a model of the name."""
+        trains = Job.spec["model_name"].as_string() == name
         kinds = (TrainJob.kind, ImportModelJob.kind)
-        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), asked)
+        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), trains)
         studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))
         with limited_to(None):
             return bool(self._session.scalar(select(or_(jobs.exists(), studies.exists()))))

@@ -6,19 +6,19 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
-from core.store.advisory_locks import advisory_lock
+from core.jobs.status import ACTIVE
 from core.store.clock import utc_now
-from core.store.repositories.job_states import ACTIVE
+from core.store.engines import advisory_lock
 from core.store.tables import ApiKey, Dataset, Job, Upload
 from core.store.visibility import limited_to
 
-_TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
+_LOCKS = 0x51554F54  # namespace of advisory locks: "QUOT"
 
 
 class Quotas:
     """Quotas, checked in the transaction that adds the counted objects.
 
-    Callers without a key, where none is needed, share one quota.
+    Callers without an API key share one quota.
     """
 
     def __init__(self, session: Session) -> None:
@@ -29,13 +29,13 @@ class Quotas:
 
         Args:
             key_id: The key, None where none is needed.
-            most: The most jobs of a key that has no bound of its own.
-            adding: How many are to be added.
+            most: Default quota of jobs.
+            adding: Number of jobs to add.
 
         Raises:
-            JobQuotaExceeded: They would be too many.
+            JobQuotaExceeded: They exceed the quota.
         """
-        advisory_lock(self._session, _TURNS, key_id or "")
+        advisory_lock(self._session, _LOCKS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = most if own is None else own
         active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
@@ -43,25 +43,25 @@ class Quotas:
             raise JobQuotaExceeded(bound)
 
     def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
-        """Check the quota of bytes of a key, those of its datasets and of its open uploads together.
+        """Check the quota of bytes of a key, of its datasets and open uploads together.
 
         Args:
             key_id: The key, None where none is needed.
-            most: The most bytes of a key that has no bound of its own; None for any number.
-            adding: How many are to be added.
+            most: Default quota of bytes; None for no quota.
+            adding: Number of bytes to add.
 
         Raises:
-            ByteQuotaExceeded: They would be too many.
+            ByteQuotaExceeded: They exceed the quota.
         """
         bound = self._byte_bound(key_id, most)
         if bound is not None and self._taken_bytes(key_id) + adding > bound:
             raise ByteQuotaExceeded(bound)
 
     def left_bytes(self, key_id: str | None, most: int | None) -> int | None:
-        """Return how many bytes the quota of a key leaves, None for any number; see `allow_bytes`.
+        """Return the remaining bytes of a key's quota, None without a quota; see `allow_bytes`.
 
         Raises:
-            ByteQuotaExceeded: It leaves none.
+            ByteQuotaExceeded: No bytes remain.
         """
         bound = self._byte_bound(key_id, most)
         if bound is None:
@@ -76,24 +76,24 @@ class Quotas:
         return most if own is None else own
 
     def _taken_bytes(self, key_id: str | None) -> int:
-        advisory_lock(self._session, _TURNS, key_id or "")
+        advisory_lock(self._session, _LOCKS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
         coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
         return self._total(stored) + self._total(coming.where(*_open_uploads(key_id)))
 
     def allow_upload(self, key_id: str | None, most: int) -> None:
-        """Check the quota of open uploads of a key, of which one is to be added.
+        """Check the quota of open uploads of a key before one is added.
 
         Raises:
-            UploadQuotaExceeded: They would be too many.
+            UploadQuotaExceeded: They exceed the quota.
         """
-        advisory_lock(self._session, _TURNS, key_id or "")
+        advisory_lock(self._session, _LOCKS, key_id or "")
         count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))
         if self._total(count) >= most:
             raise UploadQuotaExceeded(most)
 
     def _total(self, figure: Select[Any]) -> int:
-        with limited_to(None):  # what was moved to other projects counts as well
+        with limited_to(None):  # rows moved to other projects count as well
             return int(self._session.scalar(figure) or 0)
 
 

@@ -41,7 +41,7 @@ class Rankings:
         documents: int,
         findings: list[dict[str, Any]] | None = None,
     ) -> Ranking:
-        """Record how a system orders a dataset's documents."""
+        """Record a ranking of a dataset's documents by a system."""
         ranking = Ranking(
             id=id or ids.new_id(ids.RANKING),
             job_id=job_id,
@@ -58,7 +58,7 @@ class Rankings:
         """Return one ranking.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Ranking, "ranking", id)
 
@@ -77,14 +77,14 @@ class Rankings:
         """List rankings, newest first by default.
 
         Args:
-            cursor: Where to go on.
-            limit: How many.
-            dataset_id: Only those of its queries.
-            uploaded: Only runs from elsewhere, or only the rankings of models.
+            cursor: Where the page begins.
+            limit: Rows at most.
+            dataset_id: Only those on its queries.
+            uploaded: Only uploaded runs, or only the rankings of models.
             project: Only those of this project.
-            prefix: Only those whose system or id begins so, whatever its case.
+            prefix: Only those whose system or id begins with it, ignoring case.
             sort: One of `COLUMNS`.
-            direction: Of that column.
+            direction: Sort direction.
 
         Raises:
             InvalidInput: The cursor is not of this list.

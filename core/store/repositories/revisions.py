@@ -9,18 +9,17 @@ from sqlalchemy import Engine, text
 
 from core.errors import StoreUnavailable
 
-# The transactions whose effects are seen, and since when this server counts them.
+# The visible transactions, and the start of this server's count.
 _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text")
 
 
 class Revisions:
     """Revision of a database, which changes with every commit.
 
-    The reverse does not hold, for a new name may stand for the same state. A name means something to the
-    object that gave it, and to no other. Safe between threads.
+    It may also change without a commit. Compare only revisions of the same object. Thread-safe.
 
     Args:
-        engine: Of the database. On SQLite one connection is kept, which must not be open in a fork.
+        engine: Engine of the database. On SQLite one connection is kept, which must be closed before a fork.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -34,7 +33,7 @@ class Revisions:
         """Return the current revision.
 
         Raises:
-            StoreUnavailable: SQLite does not answer; what PostgreSQL raises is left as it is.
+            StoreUnavailable: SQLite does not answer; errors of PostgreSQL are not converted.
         """
         if self._engine.dialect.name == "postgresql":
             with self._engine.connect() as connection:
@@ -55,8 +54,8 @@ class Revisions:
     def _latest_of_sqlite(self) -> str:
         with self._lock:
             if self._watching is None:
-                # Without SQLAlchemy's transactions, within which SQLite would see no change.
+                # Outside SQLAlchemy's transactions, in which SQLite would see a snapshot.
                 self._watching, self._opening = self._engine.raw_connection(), next(self._openings)
-            # How often others have committed, as this one connection sees it.
+            # Number of commits of other connections.
             (version,) = self._watching.cursor().execute("PRAGMA data_version").fetchone()
             return f"{self._opening} {version}"

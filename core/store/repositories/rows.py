@@ -1,4 +1,4 @@
-"""What repositories do with single rows."""
+"""Add, find and lock single rows."""
 
 from typing import TypeVar
 
@@ -14,14 +14,14 @@ Result = TypeVar("Result", Evaluation, Ranking, Comparison, Inspection)
 
 
 def added(session: Session, row: Row) -> Row:
-    """Insert a row and return it with what the database filled in."""
+    """Insert a row and return it with the defaults of the database."""
     session.add(row)
     session.flush()
     return row
 
 
 def added_result(session: Session, row: Result) -> Result:
-    """Insert what a job made, in the project of the job."""
+    """Insert a result of a job, in the project of the job."""
     row.project = session.scalar(select(Job.project).where(Job.id == row.job_id))
     return added(session, row)
 
@@ -30,13 +30,13 @@ def found(session: Session, table: type[Row], kind: str, id: str) -> Row:
     """Return the row of an id.
 
     Args:
-        session: Of the transaction.
-        table: Where it is.
-        kind: What people call it.
-        id: Of the row.
+        session: Session of the transaction.
+        table: Its table.
+        kind: Name of the kind in errors.
+        id: Id of the row.
 
     Raises:
-        NotFound: There is none.
+        NotFound: It does not exist.
     """
     row = session.get(table, id)
     if row is None:
@@ -45,10 +45,10 @@ def found(session: Session, table: type[Row], kind: str, id: str) -> Row:
 
 
 def locked(session: Session, table: type[Row], kind: str, id: str) -> Row:
-    """Return the row of an id as it is now, locked until the transaction ends.
+    """Return the current row of an id, locked until the transaction ends.
 
     Raises:
-        NotFound: There is none.
+        NotFound: It does not exist.
     """
     row = session.get(table, id, with_for_update=True, populate_existing=True)
     if row is None:

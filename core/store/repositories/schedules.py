@@ -18,7 +18,7 @@ from core.store.tables import Schedule, ScheduleRun
 
 
 class RunStatus(StrEnum):
-    """How far a run is."""
+    """The status of a run."""
 
     QUEUED = "queued"
     TRAINING = "training"
@@ -33,7 +33,7 @@ class RunStatus(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What started a run."""
+    """The trigger of a run."""
 
     CLOCK = "clock"
     REQUEST = "request"
@@ -63,15 +63,15 @@ class Schedules:
         """Return one schedule.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Schedule, "schedule", id)
 
     def locked(self, id: str) -> Schedule:
-        """Return one schedule that no other transaction changes or runs meanwhile.
+        """Return one schedule, locked until the transaction ends.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return locked(self._session, Schedule, "schedule", id)
 
@@ -90,10 +90,10 @@ class Schedules:
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
-            enabled: Only those that are enabled, or only those that are not.
-            prefix: Only those whose name or id begins so, whatever its case.
+            enabled: Only enabled ones, or only disabled ones.
+            prefix: Only those whose name or id begins with it, ignoring case.
             sort: One of `COLUMNS`.
-            direction: Of that column.
+            direction: Sort direction.
 
         Raises:
             InvalidInput: The cursor is not of this list.
@@ -108,7 +108,7 @@ class Schedules:
         """Delete a schedule and its runs; their jobs stay.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         self._session.delete(self.locked(id))
         self._session.flush()
@@ -140,7 +140,7 @@ class Schedules:
         status: RunStatus = RunStatus.QUEUED,
         detail: str | None = None,
     ) -> ScheduleRun:
-        """Record a run; one that has already ended has finished now."""
+        """Record a run; one with a terminal status has finished now."""
         run = ScheduleRun(
             id=ids.new_id(ids.SCHEDULE_RUN),
             schedule_id=schedule_id,
@@ -186,7 +186,7 @@ class Schedules:
         return Span(cursor, limit).take(self._session, rows, ScheduleRun.id, ids.SCHEDULE_RUN)
 
     def last_runs(self, schedule_ids: Iterable[str]) -> Mapping[str, ScheduleRun]:
-        """Return the newest run of each of some schedules, those without one left out."""
+        """Return the newest run of each of some schedules, without schedules that have none."""
         newest = (
             select(func.max(ScheduleRun.id))
             .where(ScheduleRun.schedule_id.in_(list(schedule_ids)))
@@ -205,7 +205,7 @@ class Schedules:
         return self._session.scalar(rows.order_by(ScheduleRun.id.desc()).limit(1))
 
     def last_due_at(self, schedule_id: str) -> datetime | None:
-        """Return the latest due time that the clock has started a run for, or None."""
+        """Return the latest due time of a run triggered by the clock, or None."""
         rows = select(func.max(ScheduleRun.due_at)).where(
             ScheduleRun.schedule_id == schedule_id, ScheduleRun.trigger == Trigger.CLOCK
         )

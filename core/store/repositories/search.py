@@ -1,4 +1,4 @@
-"""Search over everything that has an id."""
+"""Search objects of all kinds by id and name."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -18,15 +18,15 @@ from core.store.tables import Comparison, Dataset, Evaluation, Experiment, Job, 
 
 @dataclass(frozen=True)
 class Hit:
-    """An object that a search found.
+    """A result of a search.
 
     Attributes:
         kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or `experiment`.
         id: Its id.
-        name: What people call it.
+        name: Its display name.
         detail: The status of a dataset, study or experiment, the kind and status of a job; None for others.
-        created_at: When it was made.
-        project: The project that it belongs to, or None.
+        created_at: Time of its creation.
+        project: Its project, or None.
     """
 
     kind: str
@@ -47,8 +47,7 @@ class Search:
     def find(self, text: str, limit: int) -> list[Hit]:
         """Find objects whose id begins with a text or whose name contains it, the newest of each kind first.
 
-        The case of names does not matter. Of a model's versions the latest is found by name, any by its
-        reference.
+        Names are compared ignoring case. A model's name finds its latest version, a reference any version.
 
         Args:
             text: At least one character.
@@ -85,7 +84,7 @@ class Search:
 
 
 def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
-    """Compare as the index of ids is sorted, in which `LIKE` cannot look; the prefix may be left out."""
+    """Return the condition that an id begins with a text, with or without its prefix, by the index of ids."""
     beginning = text.lower() if text.lower().startswith(prefix) else prefix + text.lower()
     last = beginning.ljust(len(prefix) + ids.LENGTH, "z")
     return and_(id >= beginning, id <= last)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core.store.repositories.job_states import ACTIVE, STATUSES
+from core.jobs.status import ACTIVE, STATUSES
 from core.store.tables import (
     Comparison,
     Dataset,
@@ -51,8 +51,8 @@ class ActiveJobs:
         kind: Their kind.
         status: `queued` or `running`.
         priority: Their priority.
-        number: How many there are.
-        oldest_at: When the first of them was submitted.
+        number: Number of jobs.
+        oldest_at: Time at which the oldest was submitted.
     """
 
     kind: str
@@ -68,8 +68,8 @@ class Stored:
 
     Attributes:
         status: Status of datasets, empty for models.
-        number: How many there are.
-        size_bytes: Their bytes: of datasets as they were sent, of models their text.
+        number: Number of objects.
+        size_bytes: Bytes of the datasets as sent, or of the texts of the models.
     """
 
     status: str
@@ -90,7 +90,7 @@ class Statistics:
         return [ActiveJobs(*row) for row in self._session.execute(rows.group_by(*groups))]
 
     def jobs(self) -> dict[str, int]:
-        """Count the jobs by status, zeros included."""
+        """Count the jobs by status, including zeros."""
         rows = select(Job.status, func.count()).group_by(Job.status)
         return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
 
@@ -124,7 +124,7 @@ class StorageUsage:
         self._session = session
 
     def by_kind(self) -> dict[str, int]:
-        """Count what is not in the trash, by the kinds that storage lists."""
+        """Count the objects outside the trash by the kinds of `core.store.lifecycle.storage`."""
         counted = {
             name: self._session.scalar(select(func.count(column))) or 0 for name, column in _COUNTED.items()
         }

@@ -46,7 +46,7 @@ COLUMNS: Columns = MappingProxyType(
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What a trial found.
+    """The result of a trial.
 
     Attributes:
         status: `succeeded` or `pruned`.
@@ -80,14 +80,14 @@ class Studies:
         key_id: str | None,
         project: str | None = None,
     ) -> Study:
-        """Record a study and queue its first trials, the default before all.
+        """Record a study and queue its first trials, beginning with the default.
 
         Args:
-            spec: What is asked for, resolved.
-            budget: How much it may take.
-            parallel: Trials that are queued or run at a time.
+            spec: The resolved specification.
+            budget: Its budget.
+            parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, where one is needed.
-            project: None for that of its models, if there are some, or else of its dataset.
+            project: None for that of its models, or else of its dataset.
 
         Raises:
             NotFound: A dataset does not exist.
@@ -117,7 +117,7 @@ class Studies:
         """Return one study.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Study, "study", id)
 
@@ -125,7 +125,7 @@ class Studies:
         """Return one study, locked until the transaction ends.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return locked(self._session, Study, "study", id)
 
@@ -170,23 +170,25 @@ class Studies:
         """Return one trial.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return trial_of(self._session, study_id, number)
 
     def active_jobs(self, study_id: str) -> list[str]:
-        """List the jobs of a study that may not have ended, without a lock."""
+        """List the jobs of a study that may be active, without a lock."""
         study = self.get(study_id)
         active = select(Trial.job_id).where(Trial.study_id == study_id, Trial.status.in_(ACTIVE_TRIALS))
         own = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
-        named = [*self._session.scalars(active), *(each for each in own if each)]
+        job_ids = [*self._session.scalars(active), *(each for each in own if each)]
         ended = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
-        return list(self._session.scalars(select(Job.id).where(Job.id.in_(named), Job.status.not_in(ended))))
+        return list(
+            self._session.scalars(select(Job.id).where(Job.id.in_(job_ids), Job.status.not_in(ended)))
+        )
 
     def start_trial(
         self, study: Study, trial: Trial, parameters: dict[str, Any], training: dict[str, Any]
     ) -> None:
-        """Record the parameters of a trial that begins; the study is locked."""
+        """Record the parameters of a started trial; requires the lock of the study."""
         now = utc_now()
         trial.status, trial.parameters, trial.training = RUNNING, parameters, training
         trial.started_at = trial.started_at or now
@@ -194,7 +196,7 @@ class Studies:
         self._session.flush()
 
     def end_trial(self, study_id: str, number: int, result: TrialResult) -> None:
-        """Record what a trial found, in the transaction that ends its job."""
+        """Record the result of a trial, in the transaction that ends its job."""
         study, trial = self.locked(study_id), self.trial(study_id, number)
         trial.status, trial.value = result.status, result.value
         trial.folds, trial.interval, trial.curve = result.folds, result.interval, result.curve
@@ -210,14 +212,14 @@ class Studies:
         """Queue a trial with given parameters, beyond the budget.
 
         Raises:
-            WrongState: The study concludes or has ended.
+            WrongState: The study is concluding or has ended.
         """
         study = self._open(study_id, "trials are added while it runs or is paused")
         study.trials += 1
         return self._progress.queue(study, "hand", parameters)
 
     def pause(self, study_id: str) -> Study:
-        """Queue no further trials; those that are queued or run go on to their end.
+        """Queue no further trials; queued and running ones finish.
 
         Raises:
             WrongState: It is not running.
@@ -244,7 +246,7 @@ class Studies:
         return study
 
     def cancel(self, study_id: str) -> Study:
-        """Queue nothing further; the caller cancels `active_jobs` in another transaction.
+        """Cancel a study; the caller cancels `active_jobs` in another transaction.
 
         Raises:
             WrongState: It has ended.
@@ -256,10 +258,10 @@ class Studies:
         return study
 
     def change_budget(self, study_id: str, **values: Any) -> Study:
-        """Change trials, seconds, patience or parallel trials, and queue what is possible now.
+        """Change trials, seconds, patience or parallel trials, and queue further trials within them.
 
         Raises:
-            WrongState: It concludes or has ended.
+            WrongState: The study is concluding or has ended.
         """
         study = self._open(study_id, "its budget is changed while it runs or is paused; clone it instead")
         for name, value in values.items():
@@ -282,7 +284,7 @@ class Studies:
 
 
 def _is_better(study: Study, trial: Trial) -> bool:
-    """Return whether a trial is the best so far; among equals the one of the least number."""
+    """Return whether a trial is the best so far; ties go to the lowest number."""
     if study.best_value is None or study.best_number is None or trial.value is None:
         return True
     sign = 1.0 if study.spec["higher_is_better"] else -1.0

@@ -1,4 +1,4 @@
-"""Progress of studies: the end of a job queues the next one, or ends its study."""
+"""Progress of studies: the end of a job queues the next job, or ends its study."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,9 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.jobs import JobStatus
-from core.jobs.conclude import ConcludeJob
-from core.jobs.study import StudyJob
-from core.jobs.trial import TrialJob
+from core.jobs.study import ConcludeJob, StudyJob, TrialJob
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
@@ -34,18 +32,18 @@ ACTIVE_TRIALS = (QUEUED, RUNNING)
 class StudyProgress:
     """Progress of studies within one transaction.
 
-    The transaction that ends a trial queues the next one, so that no coordinator runs. A job's row is always
-    locked before its study's, so that no two transactions wait for each other.
+    The transaction that ends a trial queues the next one, without a coordinator. A job's row is always
+    locked before its study's, so that transactions do not deadlock.
     """
 
     def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
         self._session = session
         self._jobs = jobs
         self._events = events
-        jobs.on_ending(self._settle)
+        jobs.on_ending(self._record_outcome)
 
     def advance(self, study: Study) -> None:
-        """Queue the trials that a running, locked study wants now, or its refits after the last one."""
+        """Queue the next trials of a running, locked study, or its refits after the last trial."""
         if study.status != RUNNING:
             return
         columns = (Trial.number, Trial.status, Trial.value, Trial.source)
@@ -71,8 +69,8 @@ class StudyProgress:
 
         Args:
             study: The study.
-            source: Who chooses its parameters: `default`, `sampler` or `hand`.
-            parameters: Those of `hand`.
+            source: Origin of its parameters: `default`, `sampler` or `hand`.
+            parameters: Parameters of `hand`, else None.
         """
         latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
         number = 0 if latest is None else latest + 1
@@ -94,16 +92,16 @@ class StudyProgress:
         self._session.flush()
         self._events.study_concluded(study)
 
-    def _settle(self, job: Job) -> None:
-        """Carry the end of a job over to its study."""
+    def _record_outcome(self, job: Job) -> None:
+        """Record the end of a job in its study."""
         if job.kind == TrialJob.kind:
-            self._settle_trial(job)
+            self._record_outcome_trial(job)
         elif job.kind == ConcludeJob.kind:
-            self._settle_conclusion(job)
+            self._record_outcome_conclusion(job)
         elif job.kind == "train":
-            self._settle_refit(job)
+            self._record_outcome_refit(job)
 
-    def _settle_trial(self, job: Job) -> None:
+    def _record_outcome_trial(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
         if study is None:
             return
@@ -114,12 +112,12 @@ class StudyProgress:
             self._session.flush()
         self.advance(study)
 
-    def _settle_conclusion(self, job: Job) -> None:
+    def _record_outcome_conclusion(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
         if study is not None and study.status == CONCLUDING:
             self._fail(study, "The conclusion failed", job)
 
-    def _settle_refit(self, job: Job) -> None:
+    def _record_outcome_refit(self, job: Job) -> None:
         refitted = or_(Study.default_job_id == job.id, Study.winner_job_id == job.id)
         study_id = self._session.scalar(select(Study.id).where(refitted))
         if study_id is None:
@@ -199,10 +197,10 @@ class StudyProgress:
 
 
 def trial_of(session: Session, study_id: str, number: int) -> Trial:
-    """Return one trial as it is now.
+    """Return the current row of a trial.
 
     Raises:
-        NotFound: There is none.
+        NotFound: It does not exist.
     """
     trial = session.get(Trial, (study_id, number), populate_existing=True)
     if trial is None:
@@ -211,7 +209,7 @@ def trial_of(session: Session, study_id: str, number: int) -> Trial:
 
 
 def seconds_between(since: datetime | None, until: datetime) -> float:
-    """Return the seconds between two moments, 0 where the first has not come."""
+    """Return the seconds between two moments, 0 where the first is None."""
     return 0.0 if since is None else max(0.0, (until - since).total_seconds())
 
 

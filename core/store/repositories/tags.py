@@ -1,4 +1,4 @@
-"""Tags of jobs and models: texts by name."""
+"""Tags of jobs and models: values by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from core.errors import InvalidInput
 
 MAX_TAGS = 64
 
-# Names of tags with the value that each must have, None where any will do.
+# Names of tags with their required value, None for any value.
 WantedTags = Sequence[tuple[str, str | None]]
 
 
@@ -25,10 +25,10 @@ def with_tags(
 
 
 def changed_tags(tags: Mapping[str, str] | None, changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Return tags with changes: those that are None are removed, all others stay or are set.
+    """Return tags with changes; None removes a tag.
 
     Raises:
-        InvalidInput: They would be too many.
+        InvalidInput: There would be too many tags.
     """
     merged = {**(tags or {}), **changes}
     kept = {tag: value for tag, value in merged.items() if value is not None}

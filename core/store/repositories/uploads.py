@@ -13,12 +13,12 @@ from core.store.repositories import ids
 from core.store.repositories.rows import added
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
-# More than the largest upload has at 16 MiB a part; a few bytes at a time may not fill the table.
+# More parts than the largest upload needs at 16 MiB each; limits uploads of a few bytes at a time.
 MAX_PARTS = 10_000
 
 
 class Uploads:
-    """Resumable uploads within one transaction. An upload exists for the API key that made it alone."""
+    """Resumable uploads within one transaction. An upload is visible only to the API key that created it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -32,13 +32,13 @@ class Uploads:
         metadata_header: str = "",
         key_id: str | None = None,
     ) -> Upload:
-        """Add an upload of which nothing has arrived.
+        """Add an empty upload.
 
         Args:
-            size_bytes: Size of the file, None where it is named later.
-            expires_at: When it is removed.
-            filename: What its owner calls the file.
-            metadata_header: `Upload-Metadata` as it was sent.
+            size_bytes: Size of the file, None if declared later.
+            expires_at: Time of its expiry.
+            filename: Name of the file.
+            metadata_header: The header `Upload-Metadata` as sent.
             key_id: The API key, None where none is needed.
         """
         upload = Upload(
@@ -55,7 +55,7 @@ class Uploads:
         """Return an upload of an API key.
 
         Raises:
-            NotFound: There is none, it has expired or it is of another key.
+            NotFound: It does not exist, has expired or belongs to another key.
         """
         upload = self._session.get(Upload, id)
         if upload is None or upload.key_id != key_id or upload.expires_at <= utc_now():
@@ -63,30 +63,30 @@ class Uploads:
         return upload
 
     def require(self, id: str) -> None:
-        """Raise where there is no upload, of whichever API key.
+        """Raise where an upload does not exist, for any API key.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
 
     def open_of(self, key_id: str | None) -> Sequence[Upload]:
-        """List the uploads of an API key that were not used, newest first."""
+        """List the unused uploads of an API key, newest first."""
         of_key = Upload.key_id.is_(None) if key_id is None else Upload.key_id == key_id
         rows = select(Upload).where(of_key, Upload.used_at.is_(None), Upload.expires_at > utc_now())
         return self._session.scalars(rows.order_by(Upload.id.desc())).all()
 
     def set_size(self, upload: Upload, size_bytes: int) -> None:
-        """Name the size of an upload that was made without."""
+        """Set the size of an upload that was created without one."""
         upload.size_bytes = size_bytes
         self._session.flush()
 
     def begin_writing(self, id: str, start: int, writer: str) -> bool:
-        """Give an upload to a request that sends bytes; another one that still does loses it.
+        """Assign an upload to a request that sends bytes; a previous request loses it.
 
         Returns:
-            Whether the upload ends at `start`, where those bytes belong; otherwise nothing is changed.
+            Whether the upload has `start` bytes so far; otherwise nothing is changed.
         """
         taken = update(Upload).where(Upload.id == id, Upload.received_bytes == start).values(writer=writer)
         return self._session.scalar(taken.returning(Upload.id)) is not None
@@ -95,10 +95,10 @@ class Uploads:
         """Append stored parts to an upload.
 
         Args:
-            id: Of the upload.
-            writer: The request that has it.
-            parts: Each begins where the one before ends.
-            expires_at: When the upload is removed now.
+            id: Id of the upload.
+            writer: The request that it is assigned to.
+            parts: Contiguous parts in order.
+            expires_at: New time of its expiry.
 
         Raises:
             UploadTakenOver: Another request has taken the upload over, or it was deleted.
@@ -122,13 +122,13 @@ class Uploads:
         return self._session.scalars(rows).all()
 
     def use(self, id: str, key_id: str | None, sha256: str) -> None:
-        """Mark an upload as used: its bytes have become a file of something else, its parts may go.
+        """Mark an upload as used and its parts as deletable, after its bytes were copied to their target.
 
-        The row stays until it expires, so that the same request may be repeated.
+        The row stays until its expiry, so that the same request can be repeated.
 
         Raises:
-            NotFound: There is none.
-            WrongState: They have become one before.
+            NotFound: It does not exist.
+            WrongState: The upload was used before.
         """
         upload = self.get(id, key_id)
         now = utc_now()
@@ -142,7 +142,7 @@ class Uploads:
         """Delete an upload, and mark its parts to be deleted.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         self.get(id, key_id)
         self._delete([id])
@@ -152,7 +152,7 @@ class Uploads:
         return self._session.scalars(select(Upload.id).where(Upload.expires_at <= utc_now())).all()
 
     def delete_expired(self) -> Sequence[str]:
-        """Delete what has expired, mark its parts to be deleted, and return the ids."""
+        """Delete expired uploads, mark their parts to be deleted, and return their ids."""
         expired = self.expired()
         if expired:
             self._delete(expired)

@@ -37,16 +37,16 @@ class Webhooks:
         enabled: bool = True,
         key_id: str | None = None,
     ) -> Webhook:
-        """Record a webhook, to which events are sent that happen from now on.
+        """Record a webhook, which receives events from now on.
 
         Args:
-            url: Where to.
-            secret: The key of its signatures as it is stored, perhaps encrypted.
-            events: The kinds that are sent, all where it is empty.
-            description: What people write about it.
-            project: Only events of this project are sent.
-            enabled: Whether events are sent.
-            key_id: The API key that makes it.
+            url: URL of the receiver.
+            secret: The key of its signatures as stored, encrypted or not.
+            events: The kinds to send; empty for all.
+            description: Description by its owner.
+            project: Send only events of this project.
+            enabled: Whether to send events.
+            key_id: The API key that creates it.
         """
         webhook = Webhook(
             id=ids.new_id(ids.WEBHOOK),
@@ -65,7 +65,7 @@ class Webhooks:
         """Return one webhook.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         return found(self._session, Webhook, "webhook", id)
 
@@ -78,11 +78,11 @@ class Webhooks:
         return Span(cursor, limit).take(self._session, select(Webhook), Webhook.id, ids.WEBHOOK)
 
     def locked(self) -> Sequence[Webhook]:
-        """Return all webhooks, whose changes are stored with the transaction."""
+        """Return all webhooks, locked; their changes are stored with the transaction."""
         return self._session.scalars(select(Webhook).order_by(Webhook.id).with_for_update()).all()
 
     def waiting(self, webhook_ids: Collection[str]) -> dict[str, int]:
-        """Return the number of deliveries that wait, by webhook."""
+        """Return the number of waiting deliveries by webhook."""
         waiting = (WebhookDelivery.webhook_id.in_(webhook_ids), WebhookDelivery.state == WAITING)
         rows = select(WebhookDelivery.webhook_id, func.count()).where(*waiting)
         counts = dict.fromkeys(webhook_ids, 0)
@@ -93,10 +93,10 @@ class Webhooks:
     def change(self, id: str, values: Mapping[str, Any]) -> Webhook:
         """Change a webhook.
 
-        One that is enabled again is sent the deliveries that still wait, and what happens from now on.
+        A webhook that is enabled again gets its waiting deliveries and events from now on.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         webhook = self._locked(id)
         if values.get("enabled") and not webhook.enabled:
@@ -114,10 +114,10 @@ class Webhooks:
         return webhook
 
     def rotate(self, id: str, secret: str) -> Webhook:
-        """Give a webhook another secret; the former one signs as well for a day.
+        """Replace the secret of a webhook; the former one also signs for another day.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         webhook = self._locked(id)
         now = utc_now()
@@ -130,25 +130,25 @@ class Webhooks:
         """Delete a webhook with its deliveries.
 
         Raises:
-            NotFound: There is none.
+            NotFound: It does not exist.
         """
         self._locked(id)
         self._session.execute(delete(Webhook).where(Webhook.id == id))
 
     def any_enabled(self) -> bool:
-        """Return whether events are sent anywhere."""
+        """Return whether any webhook is enabled."""
         return self._session.scalar(select(Webhook.id).where(Webhook.enabled).limit(1)) is not None
 
     def are_behind(self) -> bool:
-        """Return whether there are events for which an enabled webhook has no deliveries yet."""
+        """Return whether an enabled webhook lacks deliveries of recorded events."""
         latest = self._events.latest_id()
         behind = select(Webhook.id).where(Webhook.enabled, Webhook.dispatched_id < latest)
         return self._session.scalar(behind.limit(1)) is not None
 
     def dispatch(self) -> None:
-        """Make deliveries of the events since the last time, some hundreds at once.
+        """Create deliveries of the events since the last call, some hundreds at a time.
 
-        Ids of events are committed in order, so none is missed; two processes take different webhooks.
+        Ids of events are committed in order, so none is missed; concurrent processes lock different webhooks.
         """
         latest, now = self._events.latest_id(), utc_now()
         behind = select(Webhook).where(Webhook.enabled, Webhook.dispatched_id < latest).order_by(Webhook.id)

@@ -20,16 +20,16 @@ class Workers:
     def report(
         self, name: str, lane: str, processes: int, seconds: float, compiling: str | None = None
     ) -> bool:
-        """Record a live worker; delete those whose lease has expired, and record that they are lost.
+        """Record a live worker; delete workers with an expired lease and record their loss.
 
-        Returns whether anything but the lease has changed.
+        Return whether anything but the lease has changed.
 
         Args:
-            name: What its jobs call it, before the id of a process.
-            lane: The jobs that it carries out.
-            processes: How many of them at the same time.
-            seconds: How long it may then be silent.
-            compiling: How far the compilation of its kernels is, None once it can work.
+            name: Worker name, the prefix of its processes' names.
+            lane: Lane of the jobs that it runs.
+            processes: Number of its concurrent jobs.
+            seconds: Duration of its lease.
+            compiling: Progress of the compilation of its kernels, None when it is ready.
         """
         now = utc_now()
         expired = delete(Worker).where(Worker.name != name, Worker.expires_at < now).returning(Worker)

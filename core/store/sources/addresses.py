@@ -1,4 +1,4 @@
-"""Addresses of judged files, and the prefixes below which the operator allows them."""
+"""Addresses of judged files, and the allowed prefixes."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
     }
 )
-# Revisions of the Hub that have slashes although they are one name.
+# Prefixes of revisions of the Hub whose names contain slashes.
 _SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
 _HUB_TYPE = "datasets"
 _WEB = ("https", "http")
@@ -42,10 +42,10 @@ class Address:
 
     Attributes:
         scheme: `s3`, `gs`, `https`, `http`, `hf` or `ir_datasets`.
-        host: The bucket, the host with a port that is not the usual one, or empty.
+        host: The bucket, the host with a port other than the default, or empty.
         segments: Names of the folders and of the file, decoded.
-        path: The same as they are requested, with slashes between them.
-        query: What follows a `?`, of web servers only.
+        path: The encoded path of the request.
+        query: The part after `?`, for web servers only.
         revision: Branch, tag or commit of a repository of the Hugging Face Hub; None for its main branch.
     """
 
@@ -58,17 +58,17 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The last name, which messages call the file by."""
+        """The last segment, the name of the file in messages."""
         return self.segments[-1] if self.segments else self.host
 
     @property
     def is_web(self) -> bool:
-        """Whether it is of a web server."""
+        """Whether the scheme is that of a web server."""
         return self.scheme in _WEB
 
     @property
     def storage_path(self) -> str:
-        """The path within a file system of fsspec: the bucket, or `datasets`, and the names below."""
+        """The path within a file system of fsspec: the bucket, or `datasets`, and the segments."""
         if self.scheme != "hf":
             return f"{self.host}/{self.path}".rstrip("/")
         repository, names = self.segments[:3], self.segments[3:]
@@ -84,7 +84,7 @@ class Address:
         return f"{self.scheme}://{self.storage_path}"
 
     def is_below(self, prefix: "Address") -> bool:
-        """Return whether a prefix is this address, or a folder around it."""
+        """Return whether a prefix equals this address or is a folder above it."""
         return (
             (self.scheme, self.host) == (prefix.scheme, prefix.host)
             and self.segments[: len(prefix.segments)] == prefix.segments
@@ -98,14 +98,14 @@ class Address:
 
 
 def parse_address(text: str, pointer: str = "/source") -> Address:
-    """Parse an address strictly: what could be read in two ways is refused.
+    """Parse an address strictly; ambiguous ones are refused.
 
     Args:
-        text: As the request or the setting has it.
-        pointer: Where it stands in the payload.
+        text: The address.
+        pointer: JSON pointer of the address in the payload, for errors.
 
     Raises:
-        InvalidInput: It is no such address, has `..` or encoded slashes, or holds credentials.
+        InvalidInput: It is no valid address, has `..` or encoded slashes, or holds credentials.
     """
     return _parsed(text, pointer, is_prefix=False)
 
@@ -114,7 +114,7 @@ def parse_redirect(text: str) -> Address:
     """Parse the address that a web server redirects to, which may be signed.
 
     Raises:
-        InvalidInput: It is of no web server, or not strict.
+        InvalidInput: It is no address of a web server, or ambiguous.
     """
     return _web(text, "/source", may_be_signed=True)
 
@@ -123,11 +123,11 @@ class AllowedAddresses:
     """The prefixes below which addresses may be read.
 
     Args:
-        prefixes: Such as `s3://bucket/prefix`, `https://data.example.org/`, `hf://datasets/ORG` or
-            `ir_datasets:`, which allows all of its kind.
+        prefixes: Prefixes such as `s3://bucket/prefix`, `https://data.example.org/`, `hf://datasets/ORG`
+            or `ir_datasets:`, which allows all datasets of that package.
 
     Raises:
-        InvalidInput: One of them is no address.
+        InvalidInput: A prefix is no valid address.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
@@ -137,7 +137,7 @@ class AllowedAddresses:
         """Refuse an address that is below no prefix.
 
         Raises:
-            InvalidInput: It is not.
+            InvalidInput: The address is not allowed.
         """
         if not self._prefixes:
             raise InvalidInput.at(pointer, f"the service reads no addresses: {SETTING} is not set")
@@ -149,7 +149,7 @@ def parse_prefix(text: str) -> Address:
     """Parse an entry of the allow-list.
 
     Raises:
-        InvalidInput: It is no address.
+        InvalidInput: It is no valid address.
     """
     return _parsed(text.strip(), f"/{SETTING}", is_prefix=True)
 
@@ -177,7 +177,7 @@ def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
 
 
 def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
-    # As it is sent: httpx has resolved `.` and `..`, and has encoded what must be.
+    # The path as it is sent: httpx has resolved `.` and `..` and encoded reserved characters.
     url = checked_url(text, pointer, _WEB)
     host = url.raw_host.decode()
     if host.endswith(".") or "%" in host:
@@ -225,7 +225,7 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
 
 
 def _segments(path: str, pointer: str) -> tuple[str, ...]:
-    """Split a path whose characters mean themselves."""
+    """Split a path into its decoded segments."""
     segments = _split(path.rstrip("/"), pointer)
     if any(mark in path for mark in ("?", "*", "[", "]", "%", "::", "@")):
         raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; give a pattern in files")
@@ -240,7 +240,7 @@ def _split(path: str, pointer: str) -> tuple[str, ...]:
 
 
 def _decoded(segment: str, pointer: str) -> str:
-    """Decode a name; what an encoding could hide from the comparison with prefixes is refused."""
+    """Decode a segment; refuse characters that an encoding could hide from the comparison with prefixes."""
     name = unquote(segment, errors="strict") if _is_utf8(segment) else ""
     if not name or name in (".", "..") or set(name) & set("/\\%") or not is_visible(name):
         raise InvalidInput.at(pointer, "must have a path without encoded slashes, dots and percent signs")

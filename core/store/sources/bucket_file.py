@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """A file system of fsspec at an address, whose failures are told without their texts.
+    """A file system of fsspec at an address; errors never contain the messages of its driver.
 
     Args:
         address: A file or folder in it.
-        options: Of the file system, such as credentials.
+        options: Options of the file system, such as credentials.
     """
 
     def __init__(self, address: Address, options: Mapping[str, Any]) -> None:
@@ -39,8 +39,8 @@ class Bucket:
         Without a pattern a folder that holds a single file is that file.
 
         Raises:
-            InvalidInput: There are none, or several without a pattern.
-            DatasetError: The address does not exist, or may not be read.
+            InvalidInput: No file matches, or several without a pattern.
+            DatasetError: The address does not exist or is not readable.
             DownloadInterrupted: The storage does not answer now.
         """
         address, path = self._address, self._address.storage_path
@@ -58,8 +58,8 @@ class Bucket:
         """Run an action on the file system once.
 
         Raises:
-            DatasetError: It finds nothing, or is not allowed.
-            DownloadInterrupted: It fails otherwise.
+            DatasetError: The file does not exist or is not readable.
+            DownloadInterrupted: Any other failure.
         """
         try:
             if self._files is None:
@@ -88,8 +88,8 @@ class BucketFile:
     """An object of a bucket, or a file of the Hugging Face Hub.
 
     Args:
-        address: Of the file.
-        bucket: The file system that has it.
+        address: Address of the file.
+        bucket: Its file system.
     """
 
     def __init__(self, address: Address, bucket: Bucket) -> None:
@@ -124,7 +124,7 @@ class BucketFile:
 
     def _blocks(self, start: int, version: FileVersion) -> Iterator[bytes]:
         size, path = version.size_bytes or 0, self.address.storage_path
-        # What is read ahead of a range would be thrown away.
+        # A read-ahead beyond the range would be discarded.
         options = {"cache_type": "none"} if self.address.scheme == "hf" else {}
         for first in range(start, size, _RANGE_BYTES):
             last = min(first + _RANGE_BYTES, size)
@@ -134,7 +134,7 @@ class BucketFile:
 
 
 def _status(error: Exception) -> int | None:
-    """Return the HTTP status behind an error of huggingface_hub, None where there is none."""
+    """Return the HTTP status of an error of huggingface_hub, or None."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) and status >= HTTPStatus.BAD_REQUEST else None
 

@@ -1,4 +1,4 @@
-"""Credentials that requests name and workers know, each bound to the addresses that it is for."""
+"""Named credentials of workers, each valid for certain addresses only."""
 
 import json
 import os
@@ -22,12 +22,12 @@ _MEMBERS = frozenset({"prefixes", "options", "headers"})
 
 @dataclass(frozen=True)
 class Credentials:
-    """What is shown to a server or an object store. Its secrets are in no `repr`.
+    """Credentials of a server or an object store, without secrets in their `repr`.
 
     Attributes:
-        prefixes: Addresses for which it may be used, and all below them.
-        options: Of the fsspec file system, of buckets and the Hugging Face Hub.
-        headers: Of requests to web servers.
+        prefixes: Prefixes of the addresses for which they are valid.
+        options: Options of the fsspec file system of buckets and the Hugging Face Hub.
+        headers: Headers of requests to web servers.
     """
 
     prefixes: tuple[Address, ...] = ()
@@ -35,7 +35,7 @@ class Credentials:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def fits(self, address: Address) -> bool:
-        """Return whether it may be used for an address."""
+        """Return whether they are valid for an address."""
         return any(address.is_below(prefix) for prefix in self.prefixes)
 
 
@@ -45,8 +45,8 @@ NONE = Credentials()
 class CredentialFile:
     """Credentials by name, in a file and in environment variables `RANKERY_CREDENTIALS_<NAME>`.
 
-    The file is JSON, or TOML where its name ends so, with an object for each name; a variable holds one such
-    object as JSON and comes before the file. Both are read anew each time, so that secrets can be rotated.
+    The file is JSON, or TOML by its suffix, with an object for each name. A variable holds one such object
+    as JSON and overrides the file. Both are read on each call, so that secrets can be rotated.
 
     Args:
         file: The file, or None.
@@ -61,7 +61,7 @@ class CredentialFile:
         """Return the credentials of a name, for an address.
 
         Raises:
-            InvalidInput: There are none of this name, they are not for this address, or cannot be read.
+            InvalidInput: There are none of this name, not for this address, or they cannot be read.
         """
         found = self._read(name)
         if not found.fits(address):

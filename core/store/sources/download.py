@@ -1,4 +1,4 @@
-"""Downloads that go on where they ended."""
+"""Downloads that resume after an interruption."""
 
 import time
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from core.store.sources.scratch import PartialFile
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
 _LOOK_SECONDS = 0.1
-_ROOM_STEP_BYTES = 64 * 2**20  # between two looks at the free space
+_ROOM_STEP_BYTES = 64 * 2**20  # between two checks of the free space
 
 OnBytes = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A file that was downloaded.
+    """The result of a download.
 
     Attributes:
-        version: That was read.
+        version: Version of the file.
         size_bytes: Its size.
         sha256: Checksum of its bytes.
     """
@@ -38,11 +38,11 @@ class DownloadLimits:
     """The limits of the files of one dataset together.
 
     Attributes:
-        size_bytes: The most bytes.
-        until: When the time is over, by the monotonic clock.
-        seconds: The same as a duration, for messages.
-        min_free_bytes: What stays free on the disk.
-        patience_seconds: How long a server that fails is asked again, from the last byte that it sent.
+        size_bytes: Limit of their bytes.
+        until: Deadline by the monotonic clock.
+        seconds: The time limit as a duration, for messages.
+        min_free_bytes: Bytes that must stay free on the disk.
+        patience_seconds: How long a failed server is retried since its last byte.
     """
 
     size_bytes: int
@@ -52,14 +52,14 @@ class DownloadLimits:
     patience_seconds: float
 
     def without(self, taken_bytes: int) -> "DownloadLimits":
-        """Return the limits of the files that are left."""
+        """Return the limits of the remaining files."""
         return replace(self, size_bytes=self.size_bytes - taken_bytes)
 
     def check_size(self, size_bytes: int, file: str) -> None:
-        """Refuse a file that is too large.
+        """Refuse a file that exceeds the size limit.
 
         Raises:
-            DatasetError: It is.
+            DatasetError: The file is too large.
         """
         if size_bytes > self.size_bytes:
             raise DatasetError.at(
@@ -69,10 +69,10 @@ class DownloadLimits:
             )
 
     def check_time(self, file: str) -> None:
-        """Refuse to go on when the time is over.
+        """Refuse to continue after the deadline.
 
         Raises:
-            DatasetError: It is.
+            DatasetError: The deadline has passed.
         """
         if time.monotonic() > self.until:
             raise DatasetError.at(
@@ -83,19 +83,19 @@ class DownloadLimits:
 
 
 def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_bytes: OnBytes) -> Downloaded:
-    """Download a file, going on from what the target has of the same version.
+    """Download a file, resuming after the bytes that the target has of the same version.
 
     Args:
-        file: What to download.
-        target: Where to.
-        limits: Of size and time.
-        on_bytes: Told the bytes that are there and those in all, None where that is not known; may raise to
-            stop. Also called, several times a second, while the server is waited for.
+        file: The file.
+        target: Its copy on this machine.
+        limits: Limits of size and time.
+        on_bytes: Called with the bytes so far and the total, None if unknown; may raise to stop. Also
+            called several times a second while waiting for the server.
 
     Raises:
         DatasetError: There is no such file, or it is too large or too slow.
-        StoreUnavailable: The server failed for as long as it is asked again.
-        StoreFull: The disk has no room for it.
+        StoreUnavailable: The server failed for longer than `patience_seconds`.
+        StoreFull: The disk is full.
         RankeryError: See `RemoteFile.read`.
     """
     return _Download(file, target, limits, on_bytes).run()
@@ -139,7 +139,7 @@ class _Download:
     def _attempt(self) -> Downloaded:
         kept = self._target.size_bytes if self._version and self._version.is_certain else 0
         if kept and self._version and self._version.size_bytes == kept:
-            return self._done(self._version)  # all of it came before the process was killed
+            return self._done(self._version)  # complete before the process was killed
         with self._file.read(kept, self._version) as stream:
             version = self._checked(stream, kept)
             with self._target.path.open("r+b" if stream.start else "wb") as output:
@@ -149,19 +149,19 @@ class _Download:
         return self._done(version)
 
     def _checked(self, stream: ByteStream, kept: int) -> FileVersion:
-        """Check what the server declares, and keep the version for who goes on."""
+        """Check the size that the server declares, and record the version for a resumed download."""
         if stream.start not in (0, kept):
             raise AssertionError("a stream begins where it was asked to, or at the start")
         if stream.version.size_bytes is not None:
             self._limits.check_size(stream.version.size_bytes, self._name)
             self._require_room(stream.version.size_bytes - stream.start)
         if stream.start and self._version is not None and _is_other(stream.version, self._version):
-            self._version = None  # a server that ignores the condition
+            self._version = None  # the server ignores the condition
             raise DownloadInterrupted(f"{self._name} changed while it was read")
         if stream.start == 0:
             self._target.path.unlink(missing_ok=True)  # else its bytes would count for the new version
         self._version = stream.version
-        self._target.keep({"address": str(self._file.address), **stream.version.as_json()})
+        self._target.keep({"address": str(self._file.address), **stream.version.to_json()})
         return stream.version
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
@@ -182,7 +182,7 @@ class _Download:
     def _write(self, output: BinaryIO, block: bytes) -> None:
         try:
             output.write(block)
-            output.flush()  # what another process finds when this one is killed
+            output.flush()  # for a process that resumes after this one is killed
         except OSError as error:
             raise StoreFull(f"the disk of downloads has no room for {self._name}: {error}") from error
 
@@ -203,7 +203,7 @@ class _Download:
         known: dict[str, Any] = {"size_bytes": None, **kept}
         try:
             return FileVersion(**known)
-        except TypeError:  # of another version of the service
+        except TypeError:  # record of another version of the service
             return None
 
     def _wait(self, seconds: float) -> None:

@@ -21,12 +21,12 @@ _TIMEOUT = httpx.Timeout(10.0, read=30.0)
 
 
 class RemoteFiles:
-    """Finds files at addresses; use it in a `with` block, which closes its connections.
+    """Find files at addresses; use it in a `with` block, which closes its connections.
 
     Args:
-        prefixes: Below which addresses may be read, as the setting `sources` has them.
-        outbound_allowed: Networks and hosts that are not public and may be connected to.
-        credential_file: Of credentials that requests name, or None.
+        prefixes: Allowed prefixes, from the setting `sources`.
+        outbound_allowed: Allowed networks and hosts that are not public.
+        credential_file: File of the named credentials, or None.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class RemoteFiles:
         """Return the files of some addresses, in their order.
 
         Args:
-            addresses: Of files, or of folders with a pattern.
-            pattern: Of the names of files in folders.
-            credentials: Their name, or None.
+            addresses: Addresses of files, or of folders with a pattern.
+            pattern: Pattern of file names in folders.
+            credentials: Name of the credentials, or None.
 
         Raises:
             InvalidInput: An address is not allowed, a pattern does not fit, or the credentials do not.
-            DatasetError: A folder does not exist, or may not be read.
+            DatasetError: A folder does not exist or is not readable.
             DownloadInterrupted: A storage does not answer now.
         """
         found = [file for address in addresses for file in self._files(address, pattern, credentials)]

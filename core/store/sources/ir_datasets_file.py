@@ -12,17 +12,17 @@ from core.errors import DatasetError, ExtraMissing
 from core.store.sources.addresses import EXTRAS, IR_DATASETS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
-_LINES = 4_096  # of one block
+_LINES = 4_096  # lines of a block
 Judgments = dict[str, dict[str, float]]
 
 
 class IrDatasetFile:
-    """The judgments of a dataset of `ir_datasets`, which downloads what it lacks to `IR_DATASETS_HOME`.
+    """The judgments of a dataset of `ir_datasets`, which downloads missing files to `IR_DATASETS_HOME`.
 
-    Where the dataset has scored documents, the run that is to be ranked again, the file is a table: each
-    scored document with its score as the one feature `score`, its label, and the text of its query. Documents
-    without a judgment have the label 0, negative judgments count as 0, and judged documents without a score
-    are left out: their missing score would tell the label. Other datasets are TREC qrels, without features.
+    A dataset with scored documents, the run to be re-ranked, becomes a table: each scored document with its
+    score as the only feature `score`, its label, and the text of its query. Documents without a judgment
+    have the label 0, and so have negative judgments. Judged documents without a score are left out, since
+    their missing score would reveal the label. Other datasets become TREC qrels, without features.
 
     Args:
         address: `ir_datasets:` and the id of the dataset.
@@ -33,7 +33,7 @@ class IrDatasetFile:
 
     @contextlib.contextmanager
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
-        """Open the file, from its start in any case; see `RemoteFile.read`."""
+        """Open the file, always from its start; see `RemoteFile.read`."""
         try:
             import ir_datasets
         except ImportError as error:
@@ -52,7 +52,7 @@ class IrDatasetFile:
         try:
             while block := "".join(islice(lines, _LINES)):
                 yield block.encode()
-        except (OSError, EOFError, RuntimeError) as error:  # of the downloads of the package
+        except (OSError, EOFError, RuntimeError) as error:  # raised by downloads of the package
             raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error
 
     def _lacking(self, found: str) -> DatasetError:

@@ -1,4 +1,4 @@
-"""What all files at addresses have in common."""
+"""The interface of files at addresses."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from core.store.sources.addresses import Address
 
 
 class DownloadInterrupted(Exception):
-    """The server is busy, or the connection was lost; another request may go on from there."""
+    """The server is busy, or the connection was lost; another request may resume."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class FileVersion:
 
     Attributes:
         size_bytes: Its size, None where the server does not declare it.
-        etag: The entity tag.
+        etag: Its entity tag.
         last_modified: Time of the last change, as the server writes it.
         generation: The generation of an object of Google Cloud Storage.
         revision: The hash of the content in a repository of the Hugging Face Hub.
@@ -32,22 +32,22 @@ class FileVersion:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the same version means the same bytes, so that a download may go on where it ended."""
+        """Whether equal versions have equal bytes, so that a download may resume."""
         strong = self.etag is not None and not self.etag.startswith("W/")
         return strong or any((self.last_modified, self.generation, self.revision))
 
-    def as_json(self) -> dict[str, str | int]:
-        """Return what is known."""
+    def to_json(self) -> dict[str, str | int]:
+        """Return the known fields."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ByteStream:
-    """The bytes of a file from some position on.
+    """The bytes of a file from a position on.
 
     Attributes:
-        version: That is read.
-        start: Position of the first byte: the one asked for, or 0 where the file is read anew.
+        version: Version of the file.
+        start: Position of the first byte: the requested one, or 0 where the file is read from its start.
         blocks: The bytes.
     """
 
@@ -61,20 +61,20 @@ class RemoteFile(Protocol):
 
     @property
     def address(self) -> Address:
-        """Where it is."""
+        """The address of the file."""
         ...
 
     def read(self, start: int, version: FileVersion | None) -> AbstractContextManager[ByteStream]:
         """Open the file to read it.
 
         Args:
-            start: Where to go on, if the file is still of the version; otherwise it is read from its start.
-            version: Of the bytes before.
+            start: Position to resume at if the version is unchanged; otherwise the file is read from 0.
+            version: Version of the bytes before `start`.
 
         Raises:
             DownloadInterrupted: The server does not answer now; also while the bytes are read.
-            DatasetError: There is no such file, or it may not be read.
+            DatasetError: There is no such file, or it is not readable.
             InvalidInput: The server redirects to an address that is not allowed.
-            AddressRefused: The host is of a network that may not be connected to.
+            AddressRefused: The host is in a network that is not allowed.
         """
         ...

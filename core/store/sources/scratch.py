@@ -1,4 +1,4 @@
-"""Folders of downloads under way, which outlive the process that began them."""
+"""Folders of unfinished downloads, which another process can resume."""
 
 import contextlib
 import fcntl
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 _LOCK = ".lock"
-_KEPT_SECONDS = 24 * 3600.0  # of a job that was lost and never came back
+_KEPT_SECONDS = 24 * 3600.0  # for jobs that were lost and not resumed
 
 
 class PartialFile:
-    """A file that is being downloaded, with what is known of its version beside it.
+    """A partially downloaded file, with a record of its version in a file beside it.
 
     Args:
-        path: Where its bytes are.
+        path: Path of its bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,11 +29,11 @@ class PartialFile:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes that are there."""
+        """The bytes downloaded so far."""
         return self.path.stat().st_size if self.path.exists() else 0
 
     def record(self) -> dict[str, Any] | None:
-        """Return what was kept of the version, None where nothing was."""
+        """Return the recorded version, or None."""
         try:
             kept: dict[str, Any] = json.loads(self._record.read_text())
         except (OSError, ValueError):
@@ -41,7 +41,7 @@ class PartialFile:
         return kept
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Keep what is known of the version."""
+        """Record the version."""
         temporary = self._record.with_suffix(".new")
         temporary.write_text(json.dumps(record))
         temporary.replace(self._record)
@@ -53,14 +53,14 @@ class PartialFile:
 
 @contextlib.contextmanager
 def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
-    """Provide the folder of a key; it stays when the process is killed or the block is interrupted.
+    """Provide the folder of a key, which is kept when the process is killed or the block is interrupted.
 
-    The caller removes it by `shutil.rmtree` when the downloads are not needed any more. Where another process
-    has the folder, as one that lost its job and is yet to hear of it, a temporary one is provided.
+    The caller removes it by `shutil.rmtree` when the downloads are no longer needed. If another process
+    holds the folder, for instance one that lost its job unnoticed, a temporary folder is provided.
 
     Args:
-        folder: Of all such folders; made where it is missing. Those left for a day are removed.
-        key: Of the downloads.
+        folder: Parent of all such folders; created if missing. Folders unused for a day are removed.
+        key: Key of the downloads.
     """
     folder.mkdir(parents=True, exist_ok=True)
     own = folder / hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -77,7 +77,7 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _lock_of(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder, where it is free, until the block or the process ends."""
+    """Try to hold the lock of a folder until the block or the process ends; yields whether it is held."""
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,14 +22,14 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 class WebFile:
     """A file of a web server, over HTTPS, or over HTTP where a prefix of that scheme allows it.
 
-    Every redirect must be below an allowed prefix, too. Credentials are sent only to addresses that they are
-    for. The bytes are read as they are stored: no compression is asked for, and none is undone.
+    Every redirect must be below an allowed prefix, too. Credentials are sent only to addresses for which they
+    are valid. The bytes are read as stored, without content encoding.
 
     Args:
-        address: Of the file.
-        client: Requests, without following redirects, with an `SsrfGuard`.
-        allowed: The prefixes that redirects must be below.
-        credentials: What to show.
+        address: Address of the file.
+        client: HTTP client with an `SsrfGuard` that does not follow redirects.
+        allowed: Allowed prefixes of redirects.
+        credentials: Credentials to send.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WebFile:
             raise DownloadInterrupted(f"{self.address.host}: {type(error).__name__}") from error
 
     def _response(self, headers: dict[str, str], stack: contextlib.ExitStack) -> httpx.Response:
-        """Request the file, and what the answers redirect to."""
+        """Request the file and follow redirects."""
         address = self.address
         for _ in range(_MAX_REDIRECTS + 1):
             own = dict(self._credentials.headers) if self._credentials.fits(address) else {}
@@ -74,7 +74,7 @@ class WebFile:
             target = parse_redirect(urljoin(str(address), location))
             self._allowed.check(target)
         except InvalidInput as invalid:
-            # Without the path and the query of the target, which may be signed.
+            # Omit path and query of the target, which may be signed.
             host = _host(urljoin(str(address), location))
             raise self._refused(
                 f"but it redirects to {host}, which is below no prefix of {SETTING}"
@@ -104,7 +104,7 @@ class WebFile:
 
 
 def _condition(version: FileVersion | None) -> str | None:
-    """Return what `If-Range` needs: a strong entity tag, else the time of the last change."""
+    """Return the value of `If-Range`: a strong entity tag, else the time of the last change."""
     if version is None:
         return None
     if version.etag is not None and not version.etag.startswith("W/"):

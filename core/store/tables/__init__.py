@@ -1,14 +1,13 @@
 """Tables: one class per table, grouped by subject."""
 
 from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, IdempotencyRecord
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Named, Trashable
 from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.datasets import Dataset
 from core.store.tables.drift import DriftReport, ScoreSamples
 from core.store.tables.events import Event, Webhook, WebhookDelivery
 from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
-from core.store.tables.mixins import Labelled, Named, Trashable
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
 from core.store.tables.results import ComparedSystem, Comparison, Evaluation, Inspection, Ranking
 from core.store.tables.schedules import Schedule, ScheduleRun

@@ -15,12 +15,12 @@ class ApiKey(Base):
 
     Attributes:
         secret_sha256: SHA-256 of the secret, in hexadecimal; the secret itself is not kept.
-        hint: The first characters of the secret, to tell keys apart in a list.
+        hint: The first characters of the secret, to recognize the key in a list.
         scopes: `read`, `score`, `write`, `admin`.
-        projects: The projects that it is bound to, None for all.
-        created_by: The key that made it, None for one made at the command line.
-        max_active_jobs: Its own bound on jobs that have not ended, None for the setting's.
-        max_stored_bytes: Its own bound on the bytes of its datasets, None for the setting's.
+        projects: The projects that it is limited to, None for all.
+        created_by: The key that created it, None for one created at the command line.
+        max_active_jobs: Quota of active jobs, None for the setting's.
+        max_stored_bytes: Quota of the bytes of its datasets, None for the setting's.
     """
 
     __tablename__ = "api_keys"
@@ -55,9 +55,9 @@ class AuditEntry(Base):
     """An audited request and its outcome.
 
     Attributes:
-        key_id: The key it came with, None where there was none.
-        status: HTTP status of the answer.
-        address: Where it came from.
+        key_id: The API key of the request, or None.
+        status: HTTP status of the response.
+        address: Client address of the request.
     """
 
     __tablename__ = "audit_entries"

@@ -1,10 +1,10 @@
-"""The base class and column types of all tables."""
+"""The base class of all tables, their column types, and mixins of shared columns."""
 
 from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, MetaData, String
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from core.store.tables.columns import UtcDateTime
 
@@ -34,3 +34,35 @@ class Base(DeclarativeBase):
         list[str]: JSON(none_as_null=True),
         list[dict[str, Any]]: JSON(none_as_null=True),
     }
+
+
+class Trashable:
+    """A row that can be moved to the trash; selections omit rows in the trash.
+
+    Attributes:
+        deleted_at: Time at which it was moved to the trash, or None.
+        deleted_by: The API key that moved it, None without a key or for retention.
+    """
+
+    deleted_at: Mapped[datetime | None] = mapped_column(index=True)
+    deleted_by: Mapped[str | None] = mapped_column(ID)
+
+
+class Labelled:
+    """A row that belongs to a project.
+
+    Attributes:
+        project: Name of the project, None for a row of no project.
+    """
+
+    project: Mapped[str | None] = mapped_column(PROJECT, index=True)
+
+
+class Named:
+    """A row about a name of models, which belongs to the project of the name.
+
+    Attributes:
+        name: The name.
+    """
+
+    name: Mapped[str] = mapped_column(NAME)

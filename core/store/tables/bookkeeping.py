@@ -13,9 +13,9 @@ class ArtifactDigest(Base):
     """The checksum of a stored artifact.
 
     Attributes:
-        key: Of the artifact.
-        sha256: Of its bytes when they were written; None where no good ones were ever seen.
-        damaged_at: When it was found to have other bytes, or none; None while it is good.
+        key: Key of the artifact.
+        sha256: Checksum of its bytes; None where it was damaged before its checksum was stored.
+        damaged_at: Time at which it was found damaged or missing; None while it is good.
     """
 
     __tablename__ = "artifact_digests"
@@ -27,7 +27,7 @@ class ArtifactDigest(Base):
 
 
 class PendingDeletion(Base):
-    """A folder of artifacts that no row needs any more; the row goes once the folder is deleted."""
+    """A folder of artifacts without rows, which is to be deleted; the row is deleted with the folder."""
 
     __tablename__ = "pending_deletions"
 
@@ -36,7 +36,7 @@ class PendingDeletion(Base):
 
 
 class Tally(Base):
-    """A counter that only grows, shared by all processes.
+    """A monotonic counter, shared by all processes.
 
     Attributes:
         labels: JSON with sorted keys, `{}` for none.

@@ -18,7 +18,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         """Convert an aware datetime to UTC.
 
         Raises:
-            ValueError: For a naive datetime, whose moment is unknown.
+            ValueError: The datetime is naive.
         """
         if value is None:
             return None
@@ -35,7 +35,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def to_json(value: Any) -> str:
-    """Write a JSON column; a number that is not finite becomes null, as JSON has none."""
+    """Serialize a JSON column; numbers that are not finite become null."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:

@@ -7,27 +7,26 @@ from sqlalchemy import BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Trashable
 
 
 class Dataset(Labelled, Trashable, Base):
     """A judged dataset: `pending` until ingested, then `ready` or `invalid`.
 
     Attributes:
-        source: Where it came from, `{"kind": "upload", "filename", "format", "options"}`,
+        source: Its origin, `{"kind": "upload", "filename", "format", "options"}`,
             `{"kind": "folder", "folder", "filename", "modified", "part", "format"}`,
             `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}` or
             `{"kind": "synthetic", …}`.
         size_bytes: Size of the bytes as sent.
         sha256: Checksum of the bytes as sent.
-        digest: What decides its content; datasets of one digest are the same. None until it is ready.
+        digest: Digest of its content; datasets of one digest are equal. None until it is ready.
         data_key: Key of its Parquet artifact, which datasets of one digest share. None until it is ready.
         statistics: See `core.data.dataset_statistics`.
-        feature_names: Names of its features in their order, read only where asked for; None until it is ready
-            and from before they were kept.
-        findings: What is to be said about it, see `core.doctor`. None until it is ready.
-        parts: The datasets that came in the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
+        feature_names: Names of its features in order, a deferred column; None until it is ready and for
+            datasets of releases that did not store them.
+        findings: Findings of `core.doctor`. None until it is ready.
+        parts: The datasets of the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
         key_id: The API key that sent it, None where no key was needed.
         problem: `{"title", "detail", "errors"}` of an invalid one.
     """

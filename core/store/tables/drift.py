@@ -7,19 +7,18 @@ from sqlalchemy import BigInteger, Double, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled
 
 
 class ScoreSamples(Base):
-    """An artifact with scoring requests and their scores, as one API process stored them.
+    """An artifact with scoring requests and their scores, stored by one API process.
 
     Attributes:
         models: Names of the models that scored.
-        requests: How many there are.
-        size_bytes: Of the artifact.
-        first_at: When the first was scored.
-        last_at: When the last was scored.
+        requests: Number of requests.
+        size_bytes: Size of the artifact.
+        first_at: Time of the first request.
+        last_at: Time of the last request.
     """
 
     __tablename__ = "score_samples"
@@ -34,23 +33,23 @@ class ScoreSamples(Base):
 
 
 class DriftReport(Labelled, Base):
-    """What a drift job found; kept with the ids of what it looked at, which it outlives.
+    """The report of a drift job; it outlives the objects whose ids it has.
 
     Attributes:
         model_id: The model.
         model: Its reference, `web:3`.
         name: Its name, `web`.
-        days: Samples of so many days were looked at.
-        since: When they begin.
-        until: When they end.
+        days: Length of the examined period.
+        since: Start of the period.
+        until: End of the period.
         verdict: `drift`, `none` or `too_few`.
-        sentence: The same in words.
-        requests: Sampled requests that were read.
-        queries: Queries that were looked at.
-        documents: Their documents.
+        sentence: The verdict as a sentence.
+        requests: Number of sampled requests that were read.
+        queries: Number of examined queries.
+        documents: Number of their documents.
         drifted_features: Names of the columns that drifted, `scores` among them.
-        thresholds: What counts as drift.
-        comparisons: With the training data, and with the samples before; see `worker.runners.drift`.
+        thresholds: Thresholds of drift.
+        comparisons: Comparisons with the training data and with earlier samples; see `worker.runners.drift`.
     """
 
     __tablename__ = "drift_reports"

@@ -7,24 +7,23 @@ from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, PROJECT, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.base import ID, NAME, PROJECT, WORD, Base, Labelled
 
 EVENT_KIND = String(32)
-# SQLite numbers rows by itself where the type is exactly INTEGER.
+# SQLite generates ids only for the exact type INTEGER.
 SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Event(Labelled, Base):
-    """Something that happened, recorded by the transaction that did it.
+    """An event, recorded by the transaction that caused it.
 
     Attributes:
-        id: Of a sequence whose numbers are committed in order and never used again.
+        id: Number of a sequence that is committed in order and never reused.
         kind: One of `core.events.EVENT_KINDS`.
-        object_kind: What it is about: `job`, `study`, `alias`, `dataset`, `worker`, …
-        object_id: Id of that, `name@alias` of an alias, or the name of a worker.
-        key_id: The API key that caused it, None where there was none.
-        data: What happened, by the kind.
+        object_kind: Kind of its object: `job`, `study`, `alias`, `dataset`, `worker`, …
+        object_id: Id of its object, `name@alias` of an alias, or the name of a worker.
+        key_id: The API key that caused it, or None.
+        data: Payload, by the kind.
     """
 
     __tablename__ = "events"
@@ -40,17 +39,17 @@ class Event(Labelled, Base):
 
 
 class Webhook(Base):
-    """An address that events are sent to.
+    """A receiver of events.
 
     Attributes:
-        events: The kinds that are sent, empty for all.
-        project: Only events of this project are sent; None for all.
-        disabled_reason: Why the service disabled it, None where it did not.
+        events: The kinds to send, empty for all.
+        project: Send only events of this project; None for all.
+        disabled_reason: The reason why the service disabled it, or None.
         secret: The key of its signatures, `whsec_…`, or that text encrypted; see `app.webhooks.secrets`.
-        former_secret: The one before the last rotation, which signs as well until `former_until`.
-        dispatched_id: The last event for which deliveries were made.
-        failing_since: When attempts began to fail, None while they succeed.
-        created_by: The API key that made it, None where no key was needed.
+        former_secret: The secret before the last rotation, which also signs until `former_until`.
+        dispatched_id: The last event for which deliveries were created.
+        failing_since: Time of the first failure since the last success, or None.
+        created_by: The API key that created it, None where no key was needed.
     """
 
     __tablename__ = "webhooks"
@@ -74,14 +73,14 @@ class Webhook(Base):
 
 
 class WebhookDelivery(Base):
-    """One event on its way to one webhook.
+    """The delivery of one event to one webhook.
 
     Attributes:
-        object_id: Of the event: deliveries of one object are sent in order.
+        object_id: Object of the event: deliveries of one object are sent in order.
         state: `waiting`, `delivered` or `dead`.
-        attempts: How often it was sent since it was made or redelivered.
-        next_attempt_at: When it may be sent; that of one being sent is when another process may send it.
-        claim: How often it was claimed, so that a process whose claim has ended records nothing.
+        attempts: Number of attempts since it was created or redelivered.
+        next_attempt_at: Time of the next attempt; while claimed, the end of the claim's lease.
+        claim: Number of claims, a fencing token for the outcome of an attempt.
         log: The latest attempts: `[{"at", "status", "took_seconds", "error", "answer"}]`.
     """
 

@@ -7,30 +7,28 @@ from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Trashable
 
 
 class Experiment(Labelled, Trashable, Base):
-    """Tables of a paper, trained and measured again.
+    """A reproduction of tables of a paper.
 
     Attributes:
         paper: Name of the paper, see `core.experiments`.
         tables: Names of its tables, None for all.
         scale: `quick` or `paper`.
         data: `synthetic` or `sparse` for drawn data, `folder` for a user's.
-        source: The folder as it was asked for, or None.
+        source: The requested folder, or None.
         folds: Numbers of the folds, empty for a single split.
-        dry_run: Whether five trees are trained to estimate the time, and nothing else.
+        dry_run: Whether to train only five trees, to estimate the time.
         status: See `core.store.repositories.experiments`.
         datasets: `[{"fold", "name", "part", "dataset_id"}]`.
-        corpus: The corpus of the paper that the data is by its counts; None before it is known, or for other
-            data.
-        reported_tables: How many complete tables the latest report has.
-        report_job_id: The latest job that writes the report, or None.
+        corpus: The corpus of the paper with the same counts as the data; None until checked or for others.
+        reported_tables: Number of complete tables in the latest report.
+        report_job_id: The latest report job, or None.
         report_key: Key of the latest report, or None.
-        sentence: Its summary, or None.
-        problem: `{"title", "detail"}` of one that failed, or None.
+        sentence: Summary of the report, or None.
+        problem: `{"title", "detail"}` of a failed one, or None.
         key_id: The API key that submitted it, None where none was needed.
     """
 
@@ -65,13 +63,13 @@ class ExperimentTraining(Base):
     Attributes:
         digest: Digest of the run in the plan.
         fold: Number of the fold, 0 without folds.
-        sharing_key: Digest of all that decides the model and of the contents of its datasets.
-        place: Its place in the plan, from 0.
-        spec: Specification of the training job, complete.
+        sharing_key: Digest of the specification and of the contents of its datasets.
+        place: Its position in the plan, from 0.
+        spec: Complete specification of the training job.
         job_id: The training, None until it is queued.
-        evaluation_job_id: The evaluation of its model on the training data, where that is needed and queued.
-        needs_training_values: Whether the values on the training data are needed.
-        is_shared: Whether the job was there already.
+        evaluation_job_id: The evaluation of its model on the training data, None until it is queued.
+        needs_training_values: Whether the report needs values on the training data.
+        is_shared: Whether the job existed before.
     """
 
     __tablename__ = "experiment_trainings"

@@ -7,35 +7,34 @@ from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
 
 
 class Job(Labelled, Trashable, Base):
-    """One piece of work for a worker.
+    """A job of a worker.
 
     Attributes:
-        kind: What to do, see `core.jobs.JobKind`.
-        status: See `core.store.repositories.job_states`.
-        spec: What to do, as submitted and resolved.
+        kind: See `core.jobs.JobKind`.
+        status: See `core.jobs.status`.
+        spec: The submitted specification, resolved.
         progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
-        result: Ids of what the job made, or None.
+        result: Ids of the results, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
-        findings: What is to be said about it and its datasets beside each other, or None until that is known.
-        priority: Jobs of a greater one are taken first.
+        findings: Findings of the job and of its datasets compared with each other, None until known.
+        priority: Jobs of a higher priority are claimed first.
         key_id: The API key that submitted it, None where no key was needed.
-        checkpoint: Where an unfinished training goes on, `{"key", "iteration"}`, or None.
-        title: The name that people know it by, or None.
+        checkpoint: The checkpoint that a training resumes from, `{"key", "iteration"}`, or None.
+        title: Its label, or None for the default title.
         main_metric: The latest value of its main metric, or None.
-        took_seconds: Time from its first start to its end, or None before.
-        attempt: How often it was claimed.
-        token: Fencing token, one more at each claim.
+        took_seconds: Time from its first start to its end, None until then.
+        attempt: Number of claims that count.
+        token: Fencing token, incremented by each claim.
         lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
-        woken_at: When a wake-up was last sent for it by the sweeper.
-        notes: What its owners write about it, or None.
-        tags: What they mark it with, or None.
-        trace_context: Headers that name the span of the request that submitted it, or None.
+        woken_at: Time of the sweeper's last wake-up for it.
+        notes: Notes of its owners, or None.
+        tags: Tags by name, or None.
+        trace_context: Trace headers of the request that submitted it, or None.
     """
 
     __tablename__ = "jobs"
@@ -88,8 +87,8 @@ class JobAttempt(Base):
         token: The fencing token of the claim.
         attempt: Its number among the attempts that count.
         ending: `succeeded`, `refused`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
-        detail: Why it ended so, where there is something to say.
-        resumed_from: Iteration of the checkpoint that it went on from, or None.
+        detail: Reason of the outcome, or None.
+        resumed_from: Iteration of the checkpoint that it resumed from, or None.
         phases: `[{"phase", "seconds", "peak_memory_bytes"}]` in order, or None until known.
     """
 
@@ -112,7 +111,7 @@ class JobIteration(Base):
 
     Attributes:
         values: By data and metric.
-        milliseconds: Mean times of an iteration since the point before, by part; None where not recorded.
+        milliseconds: Mean times of an iteration since the previous point, by part; None where not recorded.
     """
 
     __tablename__ = "job_iterations"
@@ -138,11 +137,11 @@ class Worker(Base):
     """A worker and its lease.
 
     Attributes:
-        name: Machine and process, as its jobs name it before the id of the pool process.
-        lane: The jobs that it carries out.
-        processes: How many of them at the same time.
-        expires_at: When it is taken to be gone, unless it is heard of again.
-        compiling: How far the compilation of its kernels is, None once it carries out jobs.
+        name: Machine and process, the prefix of the names of its pool processes.
+        lane: Lane of the jobs that it runs.
+        processes: Number of its concurrent jobs.
+        expires_at: End of its lease, which each report extends.
+        compiling: Progress of the compilation of its kernels, None when it is ready.
     """
 
     __tablename__ = "workers"

@@ -7,29 +7,29 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base
-from core.store.tables.mixins import Labelled, Named, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Named, Trashable
 from core.types import Precision
 
 
 class Model(Labelled, Trashable, Base):
-    """A model that ranks: trained here, or imported.
+    """A ranking model, trained here or imported.
 
     Attributes:
-        dataset_id: What it learnt from, which it outlives; None of an imported one.
-        loss: The loss that it was trained with; None of an imported one.
-        hyperparameters: How its trees were grown; None of an imported one, empty of a network.
-        scorer: What was trained and how, `{"kind": "mlp", …}`; None of trees.
-        best_iteration: How many trees it has, or the epoch that its weights are of.
-        findings: What to know of it on its test data, see `core.doctor`; None where there is nothing.
-        title: What people call this version, or None; its identity is its name and version.
-        description: What its owners say of it, or None.
-        tags: What they mark it with, or None.
-        lineage: What it was made of and by what, see `worker.job.lineage`; None from before that was kept.
-        explanation: `core.scoring.Explainability` as JSON; None from before that was kept.
+        dataset_id: Its training data, which may be deleted; None of an imported one.
+        loss: Its loss; None of an imported one.
+        hyperparameters: Hyperparameters of its trees; None of an imported one, empty of a network.
+        scorer: Architecture and options of a network, `{"kind": "mlp", …}`; None of trees.
+        best_iteration: Its number of trees, or the epoch of its weights.
+        findings: Findings on its test data, see `core.doctor`; None without findings.
+        title: Title of the version, or None; its identity is its name and version.
+        description: Description by its owners, or None.
+        tags: Tags by name, or None.
+        lineage: Inputs and software of its training, see `worker.job.lineage`; None for models of earlier
+            releases.
+        explanation: `core.scoring.Explainability` as JSON; None for models of earlier releases.
         validation: Summaries on the validation data, `{"metrics": {"ndcg@10": {"mean", "lower", "upper"}},
-            "queries", "query_ids_sha256"}`; None without such data and from before that was kept. The values
-            of its queries are an artifact.
+            "queries", "query_ids_sha256"}`; None without such data and for models of earlier releases. The
+            values of its queries are an artifact.
     """
 
     __tablename__ = "models"
@@ -64,7 +64,7 @@ class Model(Labelled, Trashable, Base):
 
     @property
     def kind(self) -> str:
-        """What scores: `trees`, `linear`, `mlp` or `sum`."""
+        """The kind of scorer: `trees`, `linear`, `mlp` or `sum`."""
         return "trees" if self.scorer is None else str(self.scorer["kind"])
 
     @property
@@ -79,12 +79,12 @@ class Model(Labelled, Trashable, Base):
 
 
 class ModelName(Labelled, Base):
-    """A name of models, whose versions all belong to its project; the number of a deleted one is not reused.
+    """A name of models, whose versions belong to its project; numbers of deleted versions are not reused.
 
-    It is there from the submission of the first training of the name, before there is a version.
+    The row exists from the submission of the first training of the name, before the first version.
 
     Attributes:
-        last_version: The highest version that there has been, 0 before the first.
+        last_version: The highest version so far, 0 before the first.
     """
 
     __tablename__ = "model_names"
@@ -97,7 +97,7 @@ class ModelAlias(Named, Base):
     """A movable name for one version of a model: `web@champion`.
 
     Attributes:
-        move_id: The move that a rollback undoes next, or None where there is none on record.
+        move_id: The move that a rollback undoes next, or None.
     """
 
     __tablename__ = "model_aliases"
@@ -120,12 +120,12 @@ class AliasMove(Named, Base):
 
     Attributes:
         kind: `moved`, `promoted`, `refused`, `rolled_back` or `removed`.
-        from_version: The version that the alias pointed at, None where it pointed nowhere.
-        to_version: The version that it was to point at, None where it was removed.
+        from_version: The version before the move, None for a new alias.
+        to_version: The version after the move, or the refused one; None for a removal.
         previous_id: The move that a rollback undoes after this one, or None.
-        key_id: The API key that asked for it, None where no key was needed.
-        job_id: The job that compared the two versions, where a gate asked for that.
-        report: What it found, see `core.evaluation.GateDecision.as_json`.
+        key_id: The API key that requested it, None where no key was needed.
+        job_id: The job that compared the two versions for a gate, or None.
+        report: The report of the job, see `core.evaluation.GateDecision.to_json`.
     """
 
     __tablename__ = "alias_moves"
@@ -148,8 +148,8 @@ class AliasGate(Named, Base):
     """The promotion gate of an alias, which may exist without the alias.
 
     Attributes:
-        dataset_id: The dataset that the versions are compared on, which therefore stays.
-        rule: What is asked for, as resolved when it was set.
+        dataset_id: The dataset that the versions are compared on, which cannot be deleted.
+        rule: The rule, resolved when it was set.
         key_id: The API key that set it, None where no key was needed.
     """
 

@@ -7,23 +7,22 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
 
 
 class Evaluation(Labelled, Trashable, Base):
-    """How a system ranks a dataset: a summary a metric; per-query values are an artifact.
+    """An evaluation of a system on a dataset: one summary for each metric; values by query are an artifact.
 
     Attributes:
-        system: Name of what ranks: `web:3`, or that of a ranking from elsewhere.
+        system: Name of the system: `web:3`, or that of an uploaded run.
         model_id: The model, or None where a ranking was evaluated.
         ranking_id: That ranking, or None.
-        summaries: By metric, see `core.evaluation.Evaluation.as_json`.
-        contract: The conventions of the numbers; None for an evaluation from before they were kept.
+        summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
+        contract: The metric conventions; None for an evaluation of an earlier release.
         baselines: Summaries of rankings that need no training.
         slices: Summaries of groups of queries.
-        diagnostics: What was asked about a loss at these scores, or None.
-        findings: What to know of the model on this dataset, see `core.doctor`; None where there is nothing.
+        diagnostics: Diagnostics of a loss at these scores, or None.
+        findings: Findings of the model on this dataset, see `core.doctor`; None without findings.
     """
 
     __tablename__ = "evaluations"
@@ -45,11 +44,11 @@ class Evaluation(Labelled, Trashable, Base):
 
 
 class Ranking(Labelled, Trashable, Base):
-    """A dataset's documents in the order a system gives them; the order itself is an artifact.
+    """A ranking of a dataset's documents by a system; the order is an artifact.
 
     Attributes:
-        system: Name of what ranks: `web:3`, or that of a run from elsewhere.
-        model_id: The model, or None for a run from elsewhere.
+        system: Name of the system: `web:3`, or that of an uploaded run.
+        model_id: The model, or None for an uploaded run.
         findings: As of an evaluation.
     """
 
@@ -68,15 +67,15 @@ class Ranking(Labelled, Trashable, Base):
 
 
 class Comparison(Labelled, Trashable, Base):
-    """Several systems on the same queries; per-query values are an artifact.
+    """A comparison of several systems on the same queries; values by query are an artifact.
 
     Attributes:
-        sentence: What may be said of them.
+        sentence: The result as a sentence.
         systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each; its
             ranking is always stored.
-        metrics: Spellings; the first one decides.
-        contract: The conventions of the numbers.
-        pairs: See `core.evaluation.Pair.as_json`.
+        metrics: Spellings of the metrics; the first one decides.
+        contract: The metric conventions.
+        pairs: See `core.evaluation.Pair.to_json`.
     """
 
     __tablename__ = "comparisons"
@@ -96,7 +95,7 @@ class Comparison(Labelled, Trashable, Base):
 
 
 class ComparedSystem(Base):
-    """A model or ranking that a comparison includes, to be found by its id.
+    """An index of comparisons by their models and rankings.
 
     Attributes:
         system_id: Id of the model, or of the ranking.
@@ -114,14 +113,14 @@ class Inspection(Labelled, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
-        metric: Spelling of what was measured.
+        metric: Spelling of the metric.
         contract: The conventions of the metric.
-        baseline: Its summary for the model as it is, as `core.evaluation.Evaluation.as_json` gives it.
-        repeats: How often each feature was mixed up.
-        within: `query` or `dataset`: among what it was.
-        importance: See `core.inspection.PermutationImportance.as_json`, the most important feature first.
-        partial_dependence: See `core.inspection.PartialDependence.as_json`.
-        sample: Documents that the scores of the partial dependence are means of, at most.
+        baseline: Its summary without permutation, see `core.evaluation.Evaluation.to_json`.
+        repeats: Number of permutations of each feature.
+        within: Scope of the permutations, `query` or `dataset`.
+        importance: See `core.inspection.PermutationImportance.to_json`, the most important feature first.
+        partial_dependence: See `core.inspection.PartialDependence.to_json`.
+        sample: Documents in the means of the partial dependence, at most.
         findings: As of an evaluation.
     """
 

@@ -7,24 +7,23 @@ from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled
 
 
 class Schedule(Labelled, Base):
-    """A job that is queued again and again.
+    """A job that is queued periodically.
 
     Attributes:
         cron: Its cron expression, see `core.schedules.Cron`.
         timezone: The time zone of the expression.
-        enabled: Whether it is due at all.
-        job: The job as it was asked for, with datasets by name.
-        spec: The job as it was resolved when the schedule was set.
+        enabled: Whether runs are queued by the clock.
+        job: The requested job, with datasets by name.
+        spec: The job as resolved when the schedule was set.
         alias: The alias to promote each model to through its gate, or None.
-        only_new_data: Whether runs are skipped whose datasets are those of the last run that trained.
-        next_run_at: The next due time, None while it is not enabled.
-        problem: `{"title", "detail"}` of what disabled it, or None.
-        key_id: The API key of whoever set it last, which its jobs are queued for; None where none was needed.
+        only_new_data: Whether to skip runs with the datasets of the last run that trained.
+        next_run_at: The next due time, None while it is disabled.
+        problem: `{"title", "detail"}` of the error that disabled it, or None.
+        key_id: The API key that set it last, for which its jobs are queued; None where none was needed.
     """
 
     __tablename__ = "schedules"
@@ -47,17 +46,17 @@ class Schedule(Labelled, Base):
 
 
 class ScheduleRun(Base):
-    """A run of a schedule, kept with the ids of what it used and made, which it outlives.
+    """A run of a schedule; it outlives the objects whose ids it has.
 
     Attributes:
-        due_at: When it was due, or asked for.
-        missed_since: The first of the due times before it that were missed and that it stands for, or None.
+        due_at: Its due time, or the time of the request.
+        missed_since: The first of the missed due times that it replaces, or None.
         trigger: `clock` or `request`.
         status: See `core.store.repositories.schedules.RunStatus`.
         detail: A sentence about its outcome, or None.
-        datasets: The datasets that it uses, by `train`, `validation` and `test`.
-        job_id: Its training or other job, None before that is queued.
-        model_id: The model that its training made, or None.
+        datasets: Ids of its datasets by `train`, `validation` and `test`.
+        job_id: Its training or other job, None until it is queued.
+        model_id: The trained model, or None.
         promotion_job_id: The job that compares this model with the alias, or None.
     """
 

@@ -7,30 +7,29 @@ from sqlalchemy import JSON, Double, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base
-from core.store.tables.mixins import Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
 
 
 class Study(Labelled, Trashable, Base):
-    """One question asked by many trainings.
+    """A hyperparameter study: many trainings of one specification.
 
     Attributes:
         status: `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
-        spec: What was asked for, resolved; see `core.studies.StudySpec`. It never changes.
+        spec: The requested specification, resolved; see `core.studies.StudySpec`. It never changes.
         trials: Trials at most.
-        seconds: Time after which no trial is started, or None.
-        patience: Trials without a new best one after which none is started, or None.
-        parallel_trials: Trials that are queued or run at a time.
+        seconds: Time after which no trial is queued, or None.
+        patience: Trials without a new best one after which none is queued, or None.
+        parallel_trials: Number of concurrently queued or running trials.
         key_id: The API key that submitted it, None where no key was needed.
-        best_number: Number of the best trial that ended well, or None.
+        best_number: Number of the best successful trial, or None.
         best_value: Its value.
         default_value: Value of trial 0, or None.
-        default_job_id: The training that refits the default, or None before.
-        winner_job_id: The training that refits the winner; None before, and where the default won.
-        conclude_job_id: The job that concludes, or None before.
-        conclusion: See `core.studies.Conclusion.as_json`, or None before.
+        default_job_id: The training that refits the default, None until then.
+        winner_job_id: The training that refits the winner; None until then, or if the default won.
+        conclude_job_id: The job that concludes, None until then.
+        conclusion: See `core.studies.Conclusion.to_json`, None until then.
         problem: `{"title", "detail"}` of a study that failed, or None.
-        paused_seconds: Length of the pauses that have ended.
+        paused_seconds: Duration of all ended pauses.
     """
 
     __tablename__ = "studies"
@@ -71,13 +70,13 @@ class Trial(Base):
     """One trial of a study.
 
     Attributes:
-        number: Its place in the study; 0 is the default.
+        number: Its position in the study; 0 is the default.
         status: `queued`, `running`, `succeeded`, `pruned`, `failed` or `cancelled`.
         source: `default`, `sampler` or `hand`.
-        parameters: Values by pointer; None until the sampler was asked.
-        training: `{"loss", "hyperparameters"}` with these values, complete; None until then.
-        value: Mean of the objective over the queries that were tested, or None.
-        folds: `[{"fold", "value", "best_iteration"}]` of those that were finished, or None.
+        parameters: Values by pointer; None until they are sampled.
+        training: Complete `{"loss", "hyperparameters"}` with these values; None until then.
+        value: Mean of the objective over the tested queries, or None.
+        folds: `[{"fold", "value", "best_iteration"}]` of the finished folds, or None.
         interval: `[lower, upper]` of the value over queries, or None.
         curve: `[[iteration, value], …]` of the first fold, or None.
         best_iteration: Median over the folds, or None.

@@ -10,18 +10,18 @@ from core.store.tables.base import ID, NAME, SHA256, Base
 
 
 class Upload(Base):
-    """A resumable upload: open until it expires or its bytes have become a file of something else.
+    """A resumable upload: open until it expires or is used.
 
     Attributes:
-        filename: What its owner calls the file, None where it was not named.
-        metadata_header: `Upload-Metadata` as it was sent, empty without one.
-        size_bytes: Size of the whole file; None until the client names it.
-        received_bytes: How much of it is stored; the next byte belongs there.
-        writer: The request that may add bytes; an earlier one lost the upload to it. None before the first.
-        key_id: The API key that made it, None where no key was needed.
-        sha256: Of the file; None until it was used.
-        used_at: When its bytes became a file of something else; None before.
-        expires_at: When it is removed.
+        filename: Name of the file, or None.
+        metadata_header: The header `Upload-Metadata` as sent, empty without one.
+        size_bytes: Size of the whole file; None until the client declares it.
+        received_bytes: Number of stored bytes, the offset of the next one.
+        writer: The request that may add bytes, a fencing token. None before the first.
+        key_id: The API key that created it, None where no key was needed.
+        sha256: Checksum of the file; None until it is used.
+        used_at: Time at which its bytes were copied to their target; None until then.
+        expires_at: Time of its removal.
     """
 
     __tablename__ = "uploads"
@@ -43,8 +43,8 @@ class UploadPart(Base):
     """A stored piece of a resumable upload.
 
     Attributes:
-        start: Place of its first byte in the file.
-        name: Of its artifact, in the folder of the upload.
+        start: Offset of its first byte in the file.
+        name: Name of its artifact in the folder of the upload.
     """
 
     __tablename__ = "upload_parts"

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, exists, select
 from sqlalchemy.orm import Session
 
-from core.store.repositories.job_states import TERMINAL
+from core.jobs.status import TERMINAL
 from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
 from core.store.trash.kinds import JOB, Kind
 

@@ -10,8 +10,8 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import Holder
+from core.jobs.status import ACTIVE
 from core.jobs.systems import named_systems
-from core.store.repositories.job_states import ACTIVE
 from core.store.tables import (
     AliasGate,
     Comparison,

@@ -10,6 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import InvalidInput
 from core.jobs.folders import checkpoint_folder, upload_folder
+from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
     comparison_segments_key,
@@ -23,7 +24,6 @@ from core.store.artifacts.keys import (
 )
 from core.store.repositories import ids
 from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
-from core.store.repositories.job_states import ACTIVE
 from core.store.repositories.study_progress import ACTIVE_STUDIES
 from core.store.tables import (
     Comparison,

@@ -16,7 +16,7 @@ SECRET_NAME = "hidden"  # of whatever has a name: it must be in no answer
 # The parameters of paths that name an object, with the kind of object.
 Objects = dict[str, str]
 
-_CONTRACT = conventions("default").as_json()
+_CONTRACT = conventions("default").to_json()
 _SUMMARY = {
     "ndcg@10": {
         "mean": 0.4,

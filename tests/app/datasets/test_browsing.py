@@ -47,7 +47,7 @@ def dataset_id(store: Store) -> str:
         write_parquet(DATASET, file)
     with store.artifacts.writing(queries_key("data/x/data.parquet")) as file:
         write_query_index(DATASET, file)
-    profiles = json.dumps([profile.as_json() for profile in examine(DATASET).features])
+    profiles = json.dumps([profile.to_json() for profile in examine(DATASET).features])
     store.artifacts.write_bytes(features_key("data/x/data.parquet"), profiles.encode())
     return dataset.id
 

@@ -76,10 +76,10 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
                 for name, ranking_id in zip(("first", "second"), rankings, strict=True)
             ],
             metrics=list(VALUES),
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
-            pairs=[pair.as_json(QUERIES) for pair in found.pairs],
+            pairs=[pair.to_json(QUERIES) for pair in found.pairs],
         )
     store.artifacts.write_bytes(comparison_key(comparison.id), _parquet(table))
     return comparison.id

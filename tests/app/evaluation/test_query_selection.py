@@ -45,7 +45,7 @@ def evaluation(store: Store, add_model: Callable[[str], Model]) -> str:
             system=System("web:1", model.id),
             dataset_id="ds_gone",
             summaries={"ndcg@5": _SUMMARY, "map": _SUMMARY},
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             baselines=[],
             slices=[],
         )
@@ -70,7 +70,7 @@ def comparison(store: Store, add_model: Callable[[str], Model]) -> str:
                 for name in ("old", "new")
             ],
             metrics=["ndcg@5"],
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
             pairs=[],

@@ -210,7 +210,7 @@ def evaluation_id(store: Store, add_model: Callable[[str], Model]) -> str:
             system=System("web:1", model.id),
             dataset_id=str(model.dataset_id),
             summaries={"ndcg@5": summary},
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             baselines=[{"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}],
             slices=[
                 {"by": "market", "value": "de", "queries": 5, "metrics": {"ndcg@5": _INTERVAL}},

@@ -141,7 +141,7 @@ def test_values_of_queries_stand_beside_their_text(
             system=System("first", None, ranking_id),
             dataset_id=dataset_id,
             summaries={"ndcg@5": summary},
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             baselines=[],
             slices=[],
         )
@@ -154,10 +154,10 @@ def test_values_of_queries_stand_beside_their_text(
                 for name in ("first", "second")
             ],
             metrics=["ndcg@5"],
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
-            pairs=[pair.as_json(["q1", "q2"]) for pair in found.pairs],
+            pairs=[pair.to_json(["q1", "q2"]) for pair in found.pairs],
         )
     table = pa.table({"query_id": ["q1", "q2"], "ndcg@5": [0.1, 0.5]})
     store.artifacts.write_bytes(evaluation_key(evaluation.id), _parquet(table))

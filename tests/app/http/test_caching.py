@@ -23,7 +23,7 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
             system=System("web:1", model.id),
             dataset_id=str(model.dataset_id),
             summaries={},
-            contract=Conventions().as_json(),
+            contract=Conventions().to_json(),
             baselines=[],
             slices=[],
         )

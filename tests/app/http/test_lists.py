@@ -25,7 +25,7 @@ def listed(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
                 **about,
                 system=system,
                 summaries={"ndcg@10": {"mean": 0.5, "lower": 0.4, "upper": 0.6}},
-                contract=Conventions().as_json(),
+                contract=Conventions().to_json(),
                 baselines=[],
                 slices=[],
             )
@@ -35,7 +35,7 @@ def listed(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
                 sentence=f"{name} is better",
                 systems=[{"name": name}, {"name": "other"}],
                 metrics=["ndcg@10"],
-                contract=Conventions().as_json(),
+                contract=Conventions().to_json(),
                 permutations=1,
                 seed=0,
                 pairs=[{"verdict": "better"}],

@@ -12,7 +12,7 @@ from core.store.artifacts.keys import model_key
 from tests.app.conftest import FEATURE_NAMES, TestClient
 
 _FOUND: dict[str, Any] = {
-    "contract": Conventions().as_json(),
+    "contract": Conventions().to_json(),
     "baseline": {
         "mean": 0.5,
         "lower": 0.4,
@@ -59,7 +59,7 @@ def test_an_inspection_is_shown_whole(
     inspection = add_inspection(add_model("web"))
     shown = client.get(f"/v1/inspections/{inspection.id}").json()
     assert {name: shown[name] for name in _RUN} == _RUN
-    contract = {**Conventions().as_json(), "preset": "default", "max_documents": None, "judged_only": False}
+    contract = {**Conventions().to_json(), "preset": "default", "max_documents": None, "judged_only": False}
     expected = {**_FOUND, "contract": contract}
     assert {name: shown[name] for name in _FOUND} == expected
     assert client.get("/v1/inspections/ins_none").status_code == 404

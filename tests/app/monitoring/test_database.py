@@ -12,7 +12,7 @@ from app.monitoring import metrics
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
 from core.store import Model, Store, StoreSettings
-from core.store.repositories.job_tallies import (
+from core.store.repositories.counters import (
     CACHE_HITS,
     CACHE_MISSES,
     TRAINING_ITERATIONS,
@@ -73,8 +73,8 @@ def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
     """Buckets are cumulative; a duration on a bound is within it, and clocks that disagree make it 0."""
     with store.begin() as tx:
         for seconds in (-1, 0.5, 3, 60, 300_000):
-            count_job(tx.tallies, "train", "succeeded", seconds)
-        count_job(tx.tallies, "train", "failed", 7)
+            count_job(tx.counters, "train", "succeeded", seconds)
+        count_job(tx.counters, "train", "failed", 7)
     found = scrape()
     ended = {"kind": "train", "status": "succeeded"}
     within = [
@@ -91,7 +91,7 @@ def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
     """Each ending is counted; a lost one is a lost lease as well."""
     with store.begin() as tx:
         for ending in ("lost", "lost", "handed_back", "succeeded"):
-            count_attempt(tx.tallies, "train", ending)
+            count_attempt(tx.counters, "train", ending)
     found = scrape()
     assert found[named("rankery_job_attempts_total", kind="train", ending="lost")] == 2
     assert found[named("rankery_job_attempts_total", kind="train", ending="handed_back")] == 1
@@ -102,10 +102,10 @@ def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
 def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
     """Speed is iterations over seconds; caches are told apart."""
     with store.begin() as tx:
-        tx.tallies.add(TRAINING_ITERATIONS, amount=120)
-        tx.tallies.add(TRAINING_SECONDS, amount=2.5)
-        tx.tallies.add(CACHE_HITS, {"cache": "arrays"}, 4)
-        tx.tallies.add(CACHE_MISSES, {"cache": "binned"})
+        tx.counters.add(TRAINING_ITERATIONS, amount=120)
+        tx.counters.add(TRAINING_SECONDS, amount=2.5)
+        tx.counters.add(CACHE_HITS, {"cache": "arrays"}, 4)
+        tx.counters.add(CACHE_MISSES, {"cache": "binned"})
     found = scrape()
     assert found[named("rankery_training_iterations_total")] == 120
     assert found[named("rankery_training_seconds_total")] == 2.5

@@ -17,7 +17,7 @@ def model(store: Store, add_model: Callable[[str], Model]) -> Model:
     add_model("web-2")
     model = add_model("web-2")
     system = System("web-2:2", model.id)
-    contract = Conventions().as_json()
+    contract = Conventions().to_json()
     with store.begin() as tx:
         known: dict[str, Any] = {"job_id": model.job_id, "dataset_id": str(model.dataset_id)}
         tx.evaluations.add(system=system, summaries={}, contract=contract, baselines=[], slices=[], **known)

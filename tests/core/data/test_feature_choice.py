@@ -27,7 +27,7 @@ def test_a_block_stands_for_its_features() -> None:
 def test_it_is_read_back_as_it_was_stored() -> None:
     """And nothing stored means all features."""
     for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):
-        assert FeatureChoice.from_json(choice.as_json()) == choice
+        assert FeatureChoice.from_json(choice.to_json()) == choice
     assert FeatureChoice.from_json(None) is None
 
 

@@ -100,7 +100,7 @@ def _rounded(profile: FeatureProfile) -> tuple[object, ...]:
             return value
         return 0.0 if abs(value) < 1e-30 else float(f"{value:.9g}")
 
-    return tuple(map(rounded, profile.as_json().values()))
+    return tuple(map(rounded, profile.to_json().values()))
 
 
 @pytest.mark.long

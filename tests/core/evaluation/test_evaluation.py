@@ -43,7 +43,7 @@ def test_an_undefined_query_is_null_in_the_file_and_skipped_in_the_mean(dataset:
         {"query_id": "q1", "ndcg@2": 1.0, "mrr": 1.0},
         {"query_id": "q2", "ndcg@2": None, "mrr": None},
     ]
-    summary = evaluation.as_json()["ndcg@2"]
+    summary = evaluation.to_json()["ndcg@2"]
     assert (summary["mean"], summary["queries"], summary["skipped"]) == (1.0, 1, 1)
     assert summary["contract"]["gain"] == "exp2"
 

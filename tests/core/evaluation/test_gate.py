@@ -129,4 +129,4 @@ def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, 
         assert passes["not_worse", bound] or not passes["better", bound]
     for require in ("better", "not_worse"):
         assert passes[require, None] or not passes[require, drop]
-    assert set(judge(champion, challenger).as_json()) == {"admitted", "sentence", "paired", "slices"}
+    assert set(judge(champion, challenger).to_json()) == {"admitted", "sentence", "paired", "slices"}

@@ -32,7 +32,7 @@ def test_a_forest_made_by_hand_is_followed_exactly() -> None:
     assert (found.responses[0].lower, found.responses[0].upper) == (10.0, 16.0)
     assert found.missing is not None
     assert (found.missing.mean, found.missing_share) == (16.0, 0.2)
-    assert found.as_json(("a", "b"))["points"][3] == {
+    assert found.to_json(("a", "b"))["points"][3] == {
         "value": 0.75,
         "share": 1.0,
         "mean": 13.0,

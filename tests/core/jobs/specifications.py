@@ -12,7 +12,7 @@ from core.training import Hyperparameters
 QUEUEING = {"priority": "high", "limits": {"seconds": 60.0, "memory_bytes": None}}
 MODEL = {"model": "web@champion", "model_id": "mdl_1", "system": "web:3"}
 MEASURES = {
-    "contract": PRESETS["trec_eval"].as_json(),
+    "contract": PRESETS["trec_eval"].to_json(),
     "label_map": {"-1": 0.0, "nan": 0.0},
     "seed": 7,
 }
@@ -202,7 +202,7 @@ EARLIER: Mapping[str, dict[str, Any]] = MappingProxyType(
                 {"ranking_id": "rnk_1", "system": "bm25"},
             ],
             "metrics": ["ndcg@5"],
-            "contract": DEFAULT.as_json(),
+            "contract": DEFAULT.to_json(),
             "permutations": 100_000,
             "label_map": {},
             "seed": 42,

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from core.errors import LeaseLost, WrongState
+from core.jobs.status import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
 from core.store import Job, Store, Transaction
-from core.store.repositories.job_states import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
 
 ALLOWED = {
     ("queued", "running"),

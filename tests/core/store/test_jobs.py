@@ -11,7 +11,7 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.job_recovery import WAKE_UPS, Settled
+from core.store.repositories.job_recovery import WAKE_UPS, RecoveryOutcome
 from core.store.repositories.jobs import Jobs
 
 LATER = timedelta(minutes=1)
@@ -195,7 +195,7 @@ def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> No
     with store.begin() as tx:
         tx.jobs.renew(claimed.id, claimed.token, 15)
     with store.begin() as tx:
-        assert tx.jobs.take_back([claimed], 1) == Settled()
+        assert tx.jobs.take_back([claimed], 1) == RecoveryOutcome()
         assert tx.jobs.get(claimed.id).status == "running"
 
 
@@ -205,7 +205,7 @@ def test_a_job_claimed_anew_meanwhile_is_left_alone(store: Store, claimed: Job) 
         tx.jobs.take_back([claimed], 3)
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
-        assert tx.jobs.take_back([claimed], 3) == Settled()
+        assert tx.jobs.take_back([claimed], 3) == RecoveryOutcome()
         assert tx.jobs.get(claimed.id).worker == "w2"
 
 
@@ -213,7 +213,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
     """A job of a lost worker is queued again and due for a wake-up."""
     with store.begin() as tx:
         tx.jobs.to_wake(utc_now(), 60)
-        assert tx.jobs.take_back(tx.jobs.running_on(""), 2) == Settled(requeued=[claimed.id])
+        assert tx.jobs.take_back(tx.jobs.running_on(""), 2) == RecoveryOutcome(requeued=[claimed.id])
         lost = tx.jobs.get(claimed.id)
         assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
         assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
@@ -224,7 +224,7 @@ def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
     with store.begin() as tx:
         settled = tx.jobs.take_back(tx.jobs.running_on(""), 1)
         lost = tx.jobs.get(claimed.id)
-    assert settled == Settled(ended=[lost])
+    assert settled == RecoveryOutcome(ended=[lost])
     assert lost.status == "failed"
     assert lost.problem == {
         "title": "Worker lost",

@@ -43,7 +43,7 @@ def test_given_values_are_not_chosen() -> None:
     size = DatasetSize(45, 782, 5)
     choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
     assert set(choice.chosen) == set(sizes_for(size)) - {"num_leaves"}
-    assert AutomaticChoice.from_json(choice.as_json()) == choice
+    assert AutomaticChoice.from_json(choice.to_json()) == choice
     assert AutomaticChoice.from_json(None) is None
 
 

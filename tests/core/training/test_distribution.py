@@ -32,7 +32,7 @@ def test_a_distribution_has_defaults() -> None:
 @pytest.mark.parametrize("distribution", [Distribution(), Distribution(3, 5, 7), Distribution(64, 64, 256)])
 def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution) -> None:
     """To JSON and back."""
-    assert Distribution.from_json(distribution.as_json()) == distribution
+    assert Distribution.from_json(distribution.to_json()) == distribution
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def expected(evaluations: tuple[Evaluation, Evaluation]) -> Pair:
     values = {name: np.column_stack([one.values[name] for one in evaluations]) for name in METRICS}
     directions = {"ndcg@5": True, "mrr": True, "arp": False}
     found = compare_systems(("A", "B"), values, directions, permutations=PERMUTATIONS, seed=42)
-    return Pair.model_validate(found.pairs[0].as_json(list(evaluations[0].query_ids)))
+    return Pair.model_validate(found.pairs[0].to_json(list(evaluations[0].query_ids)))
 
 
 FORMS: dict[str, Any] = {

@@ -23,7 +23,7 @@ def test_numbers_are_those_of_an_evaluation_job(contract: Any, judged: Judged) -
     scores = judged.X[:, 0].astype(np.float64)
     theirs = evaluate(scores, judged.dataset, METRICS, conventions(contract), seed=42)
     ours = rankery.metrics.evaluate(scores, judged.y, judged.groups, metrics=METRICS, contract=contract)
-    assert {name: one.model_dump() for name, one in ours.metrics.items()} == theirs.as_json()
+    assert {name: one.model_dump() for name, one in ours.metrics.items()} == theirs.to_json()
     assert ours.means == theirs.means
     for name in METRICS:
         np.testing.assert_array_equal(ours.values[name], theirs.per_query[name])

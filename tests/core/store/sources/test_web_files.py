@@ -70,7 +70,7 @@ def test_a_file_is_downloaded(server: WebServer, fetch: Fetch, tmp_path: Path) -
     downloaded = fetch(on_bytes=lambda *done: told.append(done))
     assert (tmp_path / "x.bin").read_bytes() == CONTENT
     assert downloaded.sha256 == server.files["/data/x.bin"].sha256
-    assert downloaded.version.as_json() == {"size_bytes": len(CONTENT), "etag": '"1"'}
+    assert downloaded.version.to_json() == {"size_bytes": len(CONTENT), "etag": '"1"'}
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 

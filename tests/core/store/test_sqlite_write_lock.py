@@ -9,7 +9,7 @@ import pytest
 from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings
 from core.store.engines import sqlite_path
-from core.store.write_turn import PAUSE_SECONDS
+from core.store.sqlite_write_lock import PAUSE_SECONDS
 
 WRITERS = 4
 

@@ -1,6 +1,7 @@
 """Monotonic counters in the database, shared by all processes."""
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,15 +16,27 @@ from core.store.tables import Tally
 _ROWS = cast("Table", Tally.__table__)
 _CHANGES = "changes"
 
+JOB_ATTEMPTS = "job_attempts"
+JOB_SECONDS = "job_seconds"
+JOB_SECONDS_BUCKET = "job_seconds_bucket"
+TRAINING_ITERATIONS = "training_iterations"
+TRAINING_SECONDS = "training_seconds"
+CACHE_HITS = "cache_hits"
+CACHE_MISSES = "cache_misses"
+
+# Upper bounds in seconds, from parsing a small file to training through a weekend.
+_BOUNDS_SECONDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 259_200)
+BOUNDS = (*(str(float(bound)) for bound in _BOUNDS_SECONDS), "+Inf")
+
 
 @dataclass(frozen=True)
 class Count:
     """The value of a counter.
 
     Attributes:
-        name: What is counted.
-        labels: Which of those.
-        value: How many, or how much.
+        name: Name of the counter.
+        labels: Its labels by name.
+        value: Sum of the amounts added so far.
     """
 
     name: str
@@ -31,11 +44,11 @@ class Count:
     value: float
 
 
-class Tallies:
+class Counters:
     """Counters within one transaction.
 
-    What is added is written by one statement just before the commit: two transactions that count the same
-    things then never wait for each other while either has work to do, nor in opposite orders.
+    `write` writes all added amounts by one statement just before the commit. Two transactions with the same
+    counters therefore never deadlock, and never wait for each other while either has work to do.
     """
 
     def __init__(self, session: Session) -> None:
@@ -43,10 +56,10 @@ class Tallies:
         self._added: Counter[tuple[str, str]] = Counter()
 
     def add(self, name: str, labels: Mapping[str, str] | None = None, amount: float = 1) -> None:
-        """Count something; undone with the transaction.
+        """Add to a counter; a rollback of the transaction undoes it.
 
         Raises:
-            ValueError: The amount is negative, and counters only grow.
+            ValueError: The amount is negative; counters only grow.
         """
         if amount < 0:
             raise ValueError(f"{name} cannot grow by {amount}")
@@ -69,7 +82,7 @@ class Tallies:
             {"name": name, "labels": labels, "value": float(amount)}
             for (name, labels), amount in sorted(self._added.items())
         ]
-        # The same words on both databases, but SQLAlchemy has them once for each.
+        # SQLite and PostgreSQL share this syntax, but SQLAlchemy has an `insert` for each.
         dialect = import_module(f"sqlalchemy.dialects.{self._session.get_bind().dialect.name}")
         insert = dialect.insert(_ROWS).values(rows)
         total = {"value": _ROWS.c.value + insert.excluded.value}
@@ -77,7 +90,23 @@ class Tallies:
         self._added.clear()
 
     def all(self) -> list[Count]:
-        """List the stored counters by name and labels, without that of changes."""
+        """List the stored counters by name and labels, without the counter of changes."""
         counted = select(_ROWS).where(_ROWS.c.name != _CHANGES)
         rows = self._session.execute(counted.order_by(_ROWS.c.name, _ROWS.c.labels))
         return [Count(row.name, json.loads(row.labels), row.value) for row in rows]
+
+
+def count_attempt(counters: Counters, kind: str, ending: str) -> None:
+    """Count one attempt by its outcome, such as `succeeded`, `lost` or `handed_back`."""
+    counters.add(JOB_ATTEMPTS, {"kind": kind, "ending": ending})
+
+
+def count_job(counters: Counters, kind: str, status: str, seconds: float) -> None:
+    """Count an ended job by outcome and duration.
+
+    Each job is in one bucket, whose label is its upper bound in seconds; the last bucket has no bound.
+    """
+    seconds = max(0.0, seconds)  # clocks of two machines may disagree
+    bound = BOUNDS[bisect_left(_BOUNDS_SECONDS, seconds)]
+    counters.add(JOB_SECONDS_BUCKET, {"kind": kind, "status": status, "le": bound})
+    counters.add(JOB_SECONDS, {"kind": kind, "status": status}, seconds)

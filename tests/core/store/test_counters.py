@@ -5,31 +5,31 @@ import threading
 import pytest
 
 from core.store import Store
-from core.store.repositories.tallies import Count
+from core.store.repositories.counters import Count
 
 
 def _all(store: Store) -> list[Count]:
     with store.read() as tx:
-        return tx.tallies.all()
+        return tx.counters.all()
 
 
 @pytest.mark.both_stores
 def test_a_counter_grows_by_what_is_added(store: Store) -> None:
     """Amounts come together within a transaction and over transactions."""
     with store.begin() as tx:
-        tx.tallies.add("leases_lost")
-        tx.tallies.add("leases_lost", amount=2)
+        tx.counters.add("leases_lost")
+        tx.counters.add("leases_lost", amount=2)
     with store.begin() as tx:
-        tx.tallies.add("leases_lost", amount=0.5)
+        tx.counters.add("leases_lost", amount=0.5)
     assert _all(store) == [Count("leases_lost", {}, 1 + 2 + 0.5)]
 
 
 def test_labels_tell_counters_apart_whatever_their_order(store: Store) -> None:
     """Two counters have the same name; the order of a counter's labels means nothing."""
     with store.begin() as tx:
-        tx.tallies.add("job_attempts", {"kind": "train", "ending": "lost"})
-        tx.tallies.add("job_attempts", {"ending": "lost", "kind": "train"})
-        tx.tallies.add("job_attempts", {"kind": "rank", "ending": "lost"})
+        tx.counters.add("job_attempts", {"kind": "train", "ending": "lost"})
+        tx.counters.add("job_attempts", {"ending": "lost", "kind": "train"})
+        tx.counters.add("job_attempts", {"kind": "rank", "ending": "lost"})
     assert _all(store) == [
         Count("job_attempts", {"ending": "lost", "kind": "rank"}, 1),
         Count("job_attempts", {"ending": "lost", "kind": "train"}, 2),
@@ -41,7 +41,7 @@ def test_what_is_undone_was_not_counted(store: Store) -> None:
 
     def fail() -> None:
         with store.begin() as tx:
-            tx.tallies.add("leases_lost")
+            tx.counters.add("leases_lost")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -57,8 +57,8 @@ def test_nothing_is_lost_between_processes_that_count_at_once(store: Store) -> N
     def count() -> None:
         for _ in range(25):
             with store.begin() as tx:
-                tx.tallies.add("b", amount=2)
-                tx.tallies.add("a")
+                tx.counters.add("b", amount=2)
+                tx.counters.add("a")
 
     threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:
@@ -71,4 +71,4 @@ def test_nothing_is_lost_between_processes_that_count_at_once(store: Store) -> N
 def test_counters_only_grow(store: Store) -> None:
     """A negative amount is a mistake of ours."""
     with pytest.raises(ValueError, match="cannot grow by -1"), store.begin() as tx:
-        tx.tallies.add("leases_lost", amount=-1)
+        tx.counters.add("leases_lost", amount=-1)

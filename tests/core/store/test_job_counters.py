@@ -12,7 +12,7 @@ def _counts(store: Store, name: str, *labels: str) -> Counts:
     with store.read() as tx:
         return {
             tuple(tally.labels[label] for label in labels): tally.value
-            for tally in tx.tallies.all()
+            for tally in tx.counters.all()
             if tally.name == name
         }
 
