@@ -26,10 +26,10 @@ class Comparisons:
         """Record a comparison; the values are the columns of its row."""
         comparison = Comparison(id=id or ids.new_id(ids.COMPARISON), **values)
         added_result(self._session, comparison)
-        named = (each.get(name) for each in comparison.systems for name in ("model_id", "ranking_id"))
+        system_ids = (each.get(name) for each in comparison.systems for name in ("model_id", "ranking_id"))
         self._session.add_all(
             ComparedSystem(comparison_id=comparison.id, system_id=system_id)
-            for system_id in sorted({each for each in named if each is not None})
+            for system_id in sorted({each for each in system_ids if each is not None})
         )
         self._session.flush()
         return comparison
@@ -71,7 +71,7 @@ class Comparisons:
         if prefix is not None:
             # Search the text of the JSON column, which both databases support.
             name = f'"name": {json.dumps(prefix)[:-1]}'
-            named = cast(Comparison.systems, Text).icontains(name, autoescape=True)
-            rows = rows.where(or_(begins_with(prefix, Comparison.id.expression), named))
+            has_name = cast(Comparison.systems, Text).icontains(name, autoescape=True)
+            rows = rows.where(or_(begins_with(prefix, Comparison.id.expression), has_name))
         order = order_of(COLUMNS, sort, direction)
         return Span(cursor, limit).take(self._session, rows, Comparison.id, ids.COMPARISON, order)

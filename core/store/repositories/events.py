@@ -211,7 +211,7 @@ class Events:
         return Page(items, str(items[-1].id) if len(found) > limit else None)
 
     def remove_before(self, moment: datetime, limit: int) -> int:
-        """Remove the oldest events before a moment, at most `limit`, with their deliveries; return how many."""
+        """Remove the oldest events before a moment, at most `limit`, with deliveries; return how many."""
         oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
         removed = self._session.execute(
             delete(Event).where(Event.id.in_(oldest)).returning(Event.id),

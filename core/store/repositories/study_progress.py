@@ -9,7 +9,9 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.jobs import JobStatus
-from core.jobs.study import ConcludeJob, StudyJob, TrialJob
+from core.jobs.conclude import ConcludeJob
+from core.jobs.study import StudyJob
+from core.jobs.trial import TrialJob
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
@@ -138,7 +140,7 @@ class StudyProgress:
         spec = StudySpec(study.spec)
         now = study.paused_at or utc_now()
         tally = Tally(
-            asked=len(rows),
+            created=len(rows),
             active=active,
             sampled=sum(row.source == "sampler" for row in rows),
             seconds=seconds_between(study.started_at, now) - study.paused_seconds,

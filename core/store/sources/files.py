@@ -64,9 +64,11 @@ class RemoteFiles:
             raise InvalidInput.at("/source", f"must be at most {MAX_FILES:,} files; it is {len(found):,}")
         return found
 
-    def _files(self, address: Address, pattern: str | None, named: str | None) -> Iterator[RemoteFile]:
+    def _files(
+        self, address: Address, pattern: str | None, credentials_name: str | None
+    ) -> Iterator[RemoteFile]:
         self._allowed.check(address)
-        credentials = NONE if named is None else self._credentials.find(named, address)
+        credentials = NONE if credentials_name is None else self._credentials.find(credentials_name, address)
         if address.scheme == IR_DATASETS:
             yield IrDatasetFile(address)
         elif address.is_web:

@@ -1,0 +1,21 @@
+"""The conclusion of a study."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.stored import Stored
+from core.jobs.study import StudyJob
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcludeJob(StudyJob):
+    """Compare the refitted winner of a study with its refitted default on the held-out queries."""
+
+    kind: ClassVar[str] = "conclude"
+    label: ClassVar[str] = "Conclusion"
+    titled_by: ClassVar[tuple[str, ...]] = ("study_name",)
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "ConcludeJob":
+        """Parse the stored JSON."""
+        return cls(**cls._of_study(stored))

@@ -1,0 +1,44 @@
+"""One trial of a study: a training that is validated and not kept."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.base import UnfinishedJob
+from core.jobs.folders import checkpoint_folder
+from core.jobs.stored import Json, Stored, required
+from core.jobs.study import StudyJob
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialJob(StudyJob):
+    """Ask for parameters, train with them and report the objective; no model is stored.
+
+    Attributes:
+        number: Number of the trial in its study, from 0.
+    """
+
+    kind: ClassVar[str] = "trial"
+    label: ClassVar[str] = "Trial"
+    main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
+
+    number: int
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "TrialJob":
+        """Parse the stored JSON."""
+        return cls(number=required(stored, "number"), **cls._of_study(stored))
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        return super().to_json() | {"number": self.number}
+
+    @classmethod
+    def title_of(cls, stored: Stored) -> str | None:
+        """Return the study and the number: `leaves and rate, trial 7`."""
+        name = stored.get("study_name")
+        return f"{name}, trial {stored.get('number')}" if name else None
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the checkpoints."""
+        return [checkpoint_folder(job.id)]
