@@ -25,7 +25,7 @@ from app.studies.requests import StudyRequest
 from app.studies.submission import budget_of, study_spec
 from core.data import RankingDataset, synthetic_dataset, write_parquet
 from core.jobs import parse
-from core.jobs.study import TrialJob
+from core.jobs.trial import TrialJob
 from core.store import Store, Study, Trial
 from core.store.repositories.studies import TrialResult
 from core.warm_up import warm_up

@@ -1,4 +1,4 @@
-"""The kinds of jobs, one a file: what each is asked to do, and all that is known of it without running it."""
+"""Job kinds, each with its stored specification, title, lane, main metric and artifacts to clean up."""
 
 from core.jobs.base import PRIORITIES, JobSpec, Lane, MainMetric, SubmittedJob
 from core.jobs.registry import (

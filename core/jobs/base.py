@@ -1,4 +1,4 @@
-"""What every kind of job declares: its lane, title, main metric, artifacts to clean up, and specification."""
+"""The base classes of job kinds: specification, lane, title, main metric and artifacts to clean up."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Protocol, Self
 
 from core.jobs.stored import JobLimits, Json, Stored, first_named, required
 
-# It is kept among the metrics of the training data and is none.
+# An entry among the metrics of the training data that is no metric.
 _LOSS = "loss"
-# Numbers in the queue by word; higher ones start first.
+# Numbers of the named priorities; jobs with higher ones start first.
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 
 
 class Lane(StrEnum):
-    """Which workers run a job: short jobs must not wait behind long trainings."""
+    """A queue of jobs with its own workers, so that short jobs do not wait behind long trainings."""
 
     TRAINING = "training"
     QUICK = "quick"
@@ -28,7 +28,7 @@ class MainMetric:
 
     Attributes:
         name: Spelling of the metric, `ndcg@10`.
-        data: What it was measured on: `test`, `validation` or `train`.
+        data: Measured data: `test`, `validation` or `train`.
         value: Its latest mean over queries.
     """
 
@@ -38,7 +38,7 @@ class MainMetric:
 
 
 class UnfinishedJob(Protocol):
-    """The columns of a job that decide which artifacts it may have left."""
+    """The columns of a job that determine its possibly orphaned artifacts."""
 
     @property
     def id(self) -> str:
@@ -50,7 +50,7 @@ class UnfinishedJob(Protocol):
 
     @property
     def token(self) -> int:
-        """How often it was claimed."""
+        """Its number of claims."""
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -59,18 +59,18 @@ class UnfinishedJob(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec(ABC):
-    """What a job is to do, complete and resolved.
+    """The complete, resolved specification of a job.
 
-    The class methods `title_of`, `main_metric_of` and `orphaned_artifacts` take the stored JSON: a job whose
-    specification cannot be parsed is listed and cleaned up all the same.
+    The class methods `title_of`, `main_metric_of` and `orphaned_artifacts` take the stored JSON, so that a
+    job with an unparsable specification can be listed and cleaned up.
 
     Attributes:
         kind: Name of the kind in the database and in the API.
-        label: Name of the kind for people.
-        titled_by: Entries of the specification that name what it is about, best first.
-        lane: Which workers run it.
+        label: Display name of the kind.
+        titled_by: Entries of the specification for the title, best first.
+        lane: Lane of its workers.
         makes_dataset: Whether its dataset becomes invalid when it fails.
-        main_data: What its main metric is measured on, the first that there is.
+        main_data: Data of its main metric; the first one with a value counts.
     """
 
     kind: ClassVar[str]
@@ -100,22 +100,22 @@ class JobSpec(ABC):
 
     @property
     def makes_model(self) -> str | None:
-        """Return the name of models that it makes the next version of, or None."""
+        """Return the name of the model that it makes a version of, or None."""
         return None
 
     @property
     def allows_absent_features(self) -> bool:
-        """Return whether it goes on where a dataset lacks most features of a model."""
+        """Return whether to accept a dataset that lacks most features of a model."""
         return False
 
     @property
     def queue_priority(self) -> int:
-        """Return its place in the queue, one of `PRIORITIES`."""
+        """Return its priority in the queue, one of `PRIORITIES`."""
         return PRIORITIES["normal"]
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
-        """Return what the job makes, measures or moves, None where the JSON does not name it."""
+        """Return the title of the job by its main object, or None."""
         return first_named(stored, cls.titled_by)
 
     @classmethod
@@ -125,7 +125,7 @@ class JobSpec(ABC):
 
     @classmethod
     def deciding_metrics(cls, stored: Stored) -> list[str]:
-        """Return the metrics that were asked for, the most important first."""
+        """Return the requested metrics, the most important first."""
         return list(stored.get("metrics") or ())
 
     @classmethod
@@ -171,8 +171,8 @@ class SubmittedJob(DatasetJob):
 
     Attributes:
         priority: `low`, `normal` or `high`.
-        limits: How much it may take, or None.
-        allow_absent_features: Whether it goes on where a dataset lacks most features of a model.
+        limits: Limits of time and memory, or None.
+        allow_absent_features: Whether to accept a dataset that lacks most features of a model.
     """
 
     priority: str = "normal"
@@ -181,12 +181,12 @@ class SubmittedJob(DatasetJob):
 
     @property
     def allows_absent_features(self) -> bool:
-        """Return whether it goes on where a dataset lacks most features of a model."""
+        """Return whether to accept a dataset that lacks most features of a model."""
         return self.allow_absent_features
 
     @property
     def queue_priority(self) -> int:
-        """Return its place in the queue."""
+        """Return its priority in the queue."""
         return PRIORITIES[self.priority]
 
     @staticmethod

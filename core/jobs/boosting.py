@@ -1,4 +1,4 @@
-"""What training a model and training it again have in common."""
+"""The base class of jobs that train a model: trainings and reproductions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -31,21 +31,21 @@ class BoostingJob(SubmittedJob):
     """A job that trains a model.
 
     Attributes:
-        dataset_id: What it learns from.
-        validation: What picks the best iteration, or None; folds are held out one after the other.
+        dataset_id: The training data.
+        validation: The data that selects the best iteration, or None; folds are held out one by one.
         test: Part of the dataset that is taken out before `validation`, or None.
-        label_map: Labels to replace, as they were asked for.
-        features: The features that the model has, or None for all of the training data.
-        init_model: Model whose trees come first, `web:3`, or None.
+        label_map: The requested replacements of labels.
+        features: The features of the model, or None for all of the training data.
+        init_model: Model to continue the training of, `web:3`, or None.
         labels_from: Model whose scores replace the training labels, `model:web:3`, or None.
-        training: Everything else that decides the model.
-        automatic: Which hyperparameters were chosen by the size of the dataset, or None.
-        bootstrap: Whether it learns from as many training queries drawn with replacement.
-        distribution: How many ranks train it together, or None for one process.
+        training: Loss, hyperparameters and all else that determines the model.
+        automatic: Hyperparameters chosen by the size of the dataset, or None.
+        bootstrap: Whether to train on a bootstrap sample of the training queries.
+        distribution: The ranks of a distributed training, or None for one process.
     """
 
     lane: ClassVar[Lane] = Lane.TRAINING
-    # Whoever picks the best of many by the test data has no test data left.
+    # Selecting the best of many models by the test data would make its values optimistic.
     main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
 
     validation: "HeldOutDataset | HoldOut | Folds | None" = None
@@ -61,13 +61,13 @@ class BoostingJob(SubmittedJob):
 
     @property
     def measures(self) -> Measures:
-        """Return how the model is measured."""
+        """Return the metrics of the model and their options."""
         spec = self.training
         return Measures(spec.followed_metrics, spec.conventions, self.label_map, spec.seed)
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that decide the model."""
+        """Return the datasets that determine the model."""
         held_out = self.validation
         other = {"validation": held_out.dataset_id} if isinstance(held_out, HeldOutDataset) else {}
         return {"train": self.dataset_id, **other}
@@ -81,7 +81,7 @@ class BoostingJob(SubmittedJob):
 
     @property
     def parts_are_random(self) -> bool:
-        """Return whether the queries to learn from, to validate or to test on are drawn."""
+        """Return whether queries are drawn at random for training, validation or test."""
         parts = (part for part in (self.validation, self.test) if not isinstance(part, HeldOutDataset))
         return self.bootstrap or any(part.is_random for part in parts if part is not None)
 
@@ -92,7 +92,7 @@ class BoostingJob(SubmittedJob):
 
     @classmethod
     def deciding_metrics(cls, stored: Stored) -> list[str]:
-        """Return the metric that stops early, then those that were asked for."""
+        """Return the metric of early stopping, then the other requested ones."""
         watched = (stored.get("early_stopping") or {}).get("metric")
         return [*([watched] if watched else []), *super().deciding_metrics(stored)]
 
@@ -120,7 +120,7 @@ class BoostingJob(SubmittedJob):
         from core.training.spec import scorer_json
 
         spec = self.training
-        # Without them the JSON is that of releases that did not have them.
+        # Omit defaults, so that the JSON equals that of earlier releases.
         later = {
             "automatic": self.automatic and self.automatic.to_json(),
             "bootstrap": self.bootstrap,
@@ -158,11 +158,11 @@ def _features(stored: Stored) -> "FeatureChoice | None":
 def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds | None":
     from core.data.folds import folds_of
 
-    asked = stored.get("validation") or {}
-    if "dataset_id" in asked:
-        return HeldOutDataset(asked["dataset_id"])
+    requested = stored.get("validation") or {}
+    if "dataset_id" in requested:
+        return HeldOutDataset(requested["dataset_id"])
     try:
-        folds = folds_of(asked)
+        folds = folds_of(requested)
     except InvalidInput as invalid:
         raise invalid.below("/validation") from invalid
     return folds or _hold_out(stored, "validation")
@@ -186,10 +186,10 @@ def _distribution(
 def _hold_out(stored: Stored, role: str) -> "HoldOut | None":
     from core.data.hold_out import hold_out
 
-    asked = stored.get(role)
-    if asked is None:
+    requested = stored.get(role)
+    if requested is None:
         return None
     try:
-        return hold_out(asked)
+        return hold_out(requested)
     except InvalidInput as invalid:
         raise invalid.below(f"/{role}") from invalid

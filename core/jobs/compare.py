@@ -1,4 +1,4 @@
-"""Comparing systems query by query."""
+"""The job kind `compare`: compare systems query by query."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,13 +14,13 @@ class CompareJob(SubmittedJob):
     """Compare models and rankings on one dataset.
 
     Attributes:
-        systems: What is compared; each later one against each earlier one, unless there is a reference.
-        dataset_id: What they rank.
-        measures: How they are measured.
+        systems: The systems; each later one is compared with each earlier one, unless there is a reference.
+        dataset_id: The dataset.
+        measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
-        reference: Place of the system that every other one is held against; None for all pairs.
+        reference: Position of the system to compare all others with; None for all pairs.
         correction: `holm` over all pairs and metrics, or `none`.
-        pool_folds: Whether models stand for their rankings by folds; only queries that all rank count.
+        pool_folds: Whether to use the models' rankings by folds, on the queries that all of them rank.
     """
 
     kind: ClassVar[str] = "compare"
@@ -57,7 +57,7 @@ class CompareJob(SubmittedJob):
         }
 
     def _later_json(self) -> Json:
-        """Return what earlier releases do not have, where it is not the default."""
+        """Return the entries that earlier releases lack, if they differ from the defaults."""
         given = {
             "reference": (self.reference, None),
             "correction": (self.correction, "holm"),

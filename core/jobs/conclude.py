@@ -1,4 +1,4 @@
-"""The conclusion of a study."""
+"""The job kind `conclude`: the conclusion of a study."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Looking for drift in the score samples of a model."""
+"""The job kind `drift`: detect drift in the score samples of a model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DriftJob(SubmittedJob):
-    """Compare the score samples of a model with its training data, and with the samples before.
+    """Compare the score samples of a model with its training data, and with earlier samples.
 
     Attributes:
-        dataset_id: What the features are compared with.
-        scored_dataset_id: The model's scores on it are what scores are compared with.
+        dataset_id: Reference dataset of the features.
+        scored_dataset_id: Reference dataset of the scores, which the model scores.
         system: The model.
-        days: Samples of the last so many days are looked at.
-        compare_with_previous: Whether they are compared with those of as many days before, too.
-        queries_by: What makes two samples the same query, their `id` or nothing.
-        thresholds: How much must differ.
-        seed: Decides which queries are drawn, and the permutations.
+        days: Length of the examined period.
+        compare_with_previous: Whether to compare with the samples of the previous period, too.
+        queries_by: Identity of queries: their `id`, or none.
+        thresholds: Thresholds of drift.
+        seed: Seed of the drawn queries and of the permutations.
     """
 
     kind: ClassVar[str] = "drift"
@@ -71,26 +71,26 @@ class DriftJob(SubmittedJob):
 
     @staticmethod
     def reference_datasets(
-        asked: str | None,
+        requested: str | None,
         trained_on: str | None,
         lineage: Stored | None,
         is_there: Callable[[str], bool],
     ) -> Json:
-        """Return what a model's samples are compared with, as entries of the specification.
+        """Return the reference datasets of a model's samples, as entries of the specification.
 
         Scores are compared with those on the validation data where the model has such a dataset: on the
         training data its scores are spread further apart than on any other.
 
         Args:
-            asked: The dataset that was asked for, or None.
+            requested: The requested dataset, or None.
             trained_on: The training dataset of the model, None of an imported one.
             lineage: The lineage of the model, or None.
-            is_there: Whether there still is a dataset of an id.
+            is_there: Returns whether a dataset of an id exists.
 
         Raises:
-            InvalidInput: There is none to compare with.
+            InvalidInput: There is no reference dataset.
         """
-        dataset_id = asked or trained_on
+        dataset_id = requested or trained_on
         if dataset_id is None:
             raise InvalidInput.at("/dataset_id", "required: the model was imported, without training data")
         if not is_there(dataset_id):
@@ -98,7 +98,7 @@ class DriftJob(SubmittedJob):
                 "/dataset_id", f"there is no dataset {dataset_id} any more; name one to compare with"
             )
         validated = ((lineage or {}).get("datasets") or {}).get("validation") or {}
-        scored = None if asked else validated.get("id")
+        scored = None if requested else validated.get("id")
         has_scored = scored is not None and is_there(scored)
         return {"dataset_id": dataset_id, "scored_dataset_id": scored if has_scored else dataset_id}
 

@@ -1,4 +1,4 @@
-"""Measuring a model, or a ranking from elsewhere, on a dataset."""
+"""The job kind `evaluate`: evaluate a model or an uploaded run on a dataset."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LossDiagnostics:
-    """What to find out about a loss at the scores of the model.
+    """Diagnostics of a loss at the scores of the model.
 
     Attributes:
         loss: The loss.
-        cutoff: k of the top k that is looked at.
+        cutoff: k of the examined top k.
     """
 
     loss: "Loss"
@@ -43,10 +43,10 @@ class EvaluateJob(SubmittedJob):
     """Measure a system on a dataset.
 
     Attributes:
-        system: What ranks.
-        dataset_id: What it ranks.
-        measures: How it is measured.
-        diagnostics: What to find out about a loss, or None.
+        system: The system.
+        dataset_id: The dataset.
+        measures: Metrics and their options.
+        diagnostics: Diagnostics of a loss, or None.
     """
 
     kind: ClassVar[str] = "evaluate"

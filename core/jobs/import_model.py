@@ -1,4 +1,4 @@
-"""Importing a model that was trained elsewhere."""
+"""The job kind `import_model`: import a model that was trained elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class ImportModelJob(JobSpec):
     """Read an uploaded model, LightGBM's text or a network's file, and make it the next version of a name.
 
     Attributes:
-        upload_id: Under which its bytes are kept.
-        model_name: Of which it is the next version.
+        upload_id: Id of its uploaded bytes.
+        model_name: Name of the model that gets a version.
         filename: The file's name, for messages.
         sha256: Checksum of its file as it was sent.
         size_bytes: Length of its file.
-        description: What its owners say of it, or None.
-        tags: What they mark it with, or None.
+        description: Description by its owners, or None.
+        tags: Tags by name, or None.
     """
 
     kind: ClassVar[str] = "import-model"

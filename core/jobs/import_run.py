@@ -1,4 +1,4 @@
-"""Importing a ranking of another system."""
+"""The job kind `import`: import a TREC run of another system."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,9 +13,9 @@ class ImportRunJob(DatasetJob):
     """Read an uploaded TREC run and store it as a ranking.
 
     Attributes:
-        upload_id: Under which its bytes are kept.
-        dataset_id: Whose queries it ranks.
-        name: What people call the system.
+        upload_id: Id of its uploaded bytes.
+        dataset_id: The dataset whose queries it ranks.
+        name: Name of the system.
         filename: The file's name, for messages.
     """
 

@@ -1,4 +1,4 @@
-"""Reading or making a dataset."""
+"""The job kind `ingest`: read an uploaded dataset or generate a synthetic one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,9 +13,9 @@ class IngestJob(DatasetJob):
     """Read an uploaded or imported dataset, or make a synthetic one.
 
     Attributes:
-        dataset_id: The dataset, which has its source on record.
-        name: Its name; None in jobs from before names were kept.
-        max_bytes: The most bytes that may be downloaded for it, where the key that asks has a quota.
+        dataset_id: The dataset, whose row has the source.
+        name: Its name; None in jobs of earlier releases.
+        max_bytes: Limit of downloaded bytes by the quota of the API key, or None.
     """
 
     kind: ClassVar[str] = "ingest"

@@ -1,4 +1,4 @@
-"""Measuring the importance of a model's features on a dataset."""
+"""The job kind `inspect`: compute feature importance and partial dependence of a model."""
 
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal
@@ -11,7 +11,7 @@ from core.jobs.systems import SYSTEM, System
 
 @dataclass(frozen=True)
 class PartialDependencePlan:
-    """What to draw of the scores by single features.
+    """Features and sample of partial dependence.
 
     Attributes:
         features: Names, or None for the most important ones.

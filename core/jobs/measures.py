@@ -1,4 +1,4 @@
-"""How a job measures: metrics, their contract, the labels they see and the seed of resampling."""
+"""Metrics of a job with their options: conventions, label map and seed of resampling."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measures:
-    """How a job measures.
+    """Metrics of a job with their options.
 
     Attributes:
         metrics: Spellings of the metrics, `ndcg@10`; the first one decides.
         contract: The conventions of the metrics.
-        label_map: Labels to replace, as they were asked for.
+        label_map: The requested replacements of labels.
         seed: Seed of every random choice.
     """
 
@@ -28,7 +28,7 @@ class Measures:
 
     @classmethod
     def from_json(cls, stored: Stored) -> "Measures":
-        """Read the four entries; each of them is younger than the first release.
+        """Parse the four entries; releases before each of them stored none.
 
         Raises:
             InvalidInput: The contract is unknown.

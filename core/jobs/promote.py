@@ -1,4 +1,4 @@
-"""Moving an alias to another version, if its gate lets the version pass."""
+"""The job kind `promote`: move an alias to a version that passes its promotion gate."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,22 +11,22 @@ from core.jobs.systems import System, system_name
 if TYPE_CHECKING:
     from core.evaluation import GateRule
 
-# What the rule of a gate holds beside its requirement.
+# Entries of a gate's rule beside its requirement.
 _COMPARING = ("contract", "label_map", "permutations", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteJob(DatasetJob):
-    """Compare the version that an alias points at with another, and move the alias or refuse.
+    """Compare the current version of an alias with a challenger, and move the alias or refuse.
 
     Attributes:
         model_name: The name that has the alias.
         alias: The alias.
-        champion: The version that it points at.
-        challenger: The version that it is to point at.
-        dataset_id: What both rank.
-        rule: What is asked of the challenger.
-        measures: How both are measured.
+        champion: The current version.
+        challenger: The new version.
+        dataset_id: The dataset of the comparison.
+        rule: The rule of the gate.
+        measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
     """
 
@@ -68,7 +68,7 @@ class PromoteJob(DatasetJob):
             name: The name that has the alias.
             alias: The alias.
             systems: Champion and challenger.
-            dataset_id: What the gate compares them on.
+            dataset_id: The dataset of the gate.
             rule: The stored rule of the gate, with contract, label map, permutations and seed.
         """
         return cls.from_json(

@@ -1,4 +1,4 @@
-"""Ordering a dataset's documents by a model."""
+"""The job kind `rank`: rank a dataset's documents by a model."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ class RankJob(SubmittedJob):
 
     Attributes:
         system: The model.
-        dataset_id: What it ranks.
+        dataset_id: The dataset.
     """
 
     kind: ClassVar[str] = "rank"

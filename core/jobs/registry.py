@@ -1,4 +1,4 @@
-"""Every kind of job."""
+"""The registry of job kinds."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,6 +7,7 @@ from typing import Self
 
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
+from core.jobs.conclude import ConcludeJob
 from core.jobs.drift import DriftJob
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
@@ -18,8 +19,8 @@ from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
 from core.jobs.stored import Stored
-from core.jobs.study import ConcludeJob, TrialJob
 from core.jobs.train import TrainJob
+from core.jobs.trial import TrialJob
 
 MAX_TITLE = 255
 
@@ -31,7 +32,7 @@ class JobKind(StrEnum):
     specification: type[JobSpec]
 
     def __new__(cls, name: str, specification: type[JobSpec] = JobSpec) -> Self:
-        """Make a member of the name, with the class of its specification beside it."""
+        """Create a member with its specification class."""
         kind = str.__new__(cls, name)
         kind._value_ = name
         kind.specification = specification
@@ -60,7 +61,7 @@ _KINDS = frozenset(JobKind)
 
 
 def specification_of(kind: str) -> type[JobSpec]:
-    """Return the class of a kind; `JobSpec` for one of a later release, which is being installed."""
+    """Return the class of a kind; `JobSpec` for an unknown kind of a later release."""
     return JobKind(kind).specification if kind in _KINDS else JobSpec
 
 
@@ -79,7 +80,7 @@ def lane_of(kind: str) -> Lane:
 
 
 def title_of(kind: str, stored: Stored) -> str | None:
-    """Return the title of a job, None where its specification does not name what it is about."""
+    """Return the title of a job, None if its specification has no name for it."""
     title = specification_of(kind).title_of(stored)
     return None if title is None else title[:MAX_TITLE]
 
@@ -90,5 +91,5 @@ def main_metric_of(kind: str, stored: Stored, metrics: Stored | None) -> MainMet
 
 
 def orphaned_artifacts(job: UnfinishedJob) -> list[str]:
-    """Return the folders that an unsuccessful job was to read, and that its lost claims may have written."""
+    """Return the folders that an unsuccessful job may leave: its uploads and outputs of lost claims."""
     return specification_of(job.kind).orphaned_artifacts(job)

@@ -1,4 +1,4 @@
-"""Writing the report of an experiment."""
+"""The job kind `report`: write the report of an experiment."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,13 +9,13 @@ from core.jobs.stored import Json, Stored, required
 
 @dataclass(frozen=True, kw_only=True)
 class ReportJob(JobSpec):
-    """Write the report of an experiment from the results that there are.
+    """Write the report of an experiment from its available results.
 
     Attributes:
         experiment_id: The experiment.
         paper: Name of its paper.
         is_last: Whether the experiment ends with it; otherwise some tables are still incomplete.
-        complete_tables: How many of its tables are complete.
+        complete_tables: Number of its complete tables.
     """
 
     kind: ClassVar[str] = "report"

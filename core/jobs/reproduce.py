@@ -1,4 +1,4 @@
-"""Training a model again, to see whether the same bytes come out."""
+"""The job kind `reproduce`: train a model again and compare the bytes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +7,7 @@ from core.jobs.boosting import BoostingJob
 from core.jobs.stored import Json, Stored, required
 from core.jobs.systems import SYSTEM
 
-# What decides how a training was queued and what was measured beside it, but not the model.
+# Entries of a training that do not determine the model.
 _ASIDE = frozenset({"diagnostics", "limits", "priority", "tags"})
 
 
@@ -17,7 +17,7 @@ class ReproduceJob(BoostingJob):
 
     Attributes:
         model_id: The model to compare with.
-        system: What people call it: `web:3`.
+        system: Its reference: `web:3`.
     """
 
     kind: ClassVar[str] = "reproduce"
@@ -41,5 +41,5 @@ class ReproduceJob(BoostingJob):
 
     @property
     def allows_absent_features(self) -> bool:
-        """Return True: what was trained can be trained again, also from before this was asked."""
+        """Return True: a model that was trained can be trained again."""
         return True

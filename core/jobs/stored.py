@@ -1,4 +1,4 @@
-"""Reading the JSON of stored specifications."""
+"""Read the JSON of stored specifications."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -23,17 +23,17 @@ def required(stored: Stored, name: str) -> Any:
 
 
 def first_named(stored: Stored, names: Iterable[str]) -> str | None:
-    """Return the first of some entries that is there, None where all are absent or empty."""
+    """Return the first entry that is neither absent nor empty, or None."""
     return next((str(stored[name]) for name in names if stored.get(name)), None)
 
 
 @dataclass(frozen=True)
 class JobLimits:
-    """How much a job may take; the worker's own limits hold as well.
+    """Limits of a job, beside those of the worker.
 
     Attributes:
         seconds: Running time over all attempts, or None.
-        memory_bytes: Memory that it takes in a worker, or None.
+        memory_bytes: Memory in a worker, or None.
     """
 
     seconds: float | None = None
@@ -42,9 +42,9 @@ class JobLimits:
     @classmethod
     def of(cls, stored: Stored) -> "JobLimits | None":
         """Read the limits of a specification, None where it has none."""
-        asked = stored.get("limits")
-        return None if asked is None else cls(asked.get("seconds"), asked.get("memory_bytes"))
+        limits = stored.get("limits")
+        return None if limits is None else cls(limits.get("seconds"), limits.get("memory_bytes"))
 
     def to_json(self) -> Json:
-        """Return what `of` reads below `limits`."""
+        """Return the JSON that `of` reads below `limits`."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""What the jobs of a study have in common."""
+"""The base class of the jobs of a study."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class StudyJob(DatasetJob):
     """A job of a study.
 
     Attributes:
-        study_id: The study, which has the specification.
-        study_name: What people call it.
+        study_id: The study, whose row has the specification.
+        study_name: Name of the study.
         metric: Spelling of the objective.
         test_dataset_id: Another dataset with the held-out queries, or None.
         priority: `low`, `normal` or `high`.
@@ -36,7 +36,7 @@ class StudyJob(DatasetJob):
 
     @property
     def queue_priority(self) -> int:
-        """Return its place in the queue."""
+        """Return its priority in the queue."""
         return PRIORITIES[self.priority]
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Training a model."""
+"""The job kind `train`: train the next version of a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import ClassVar
 from core.jobs.boosting import BoostingJob
 from core.jobs.stored import Json, Stored, required
 
-# The tag that all models of one grid share.
+# The common tag of all models of one grid.
 GRID_TAG = "grid"
 # Tag of repeated trainings: the number of each, from 1.
 REPEAT_TAG = "repeat"
@@ -18,9 +18,9 @@ class TrainJob(BoostingJob):
     """Train the next version of a model.
 
     Attributes:
-        model_name: Of which it is the next version.
-        tags: Tags of the model; those of a grid name what it varies.
-        test_dataset_id: Another dataset to measure the model on in the end, or None.
+        model_name: Name of the model.
+        tags: Tags of the model; those of a grid are its varied parameters.
+        test_dataset_id: Another dataset to evaluate the model on, or None.
     """
 
     kind: ClassVar[str] = "train"
@@ -51,7 +51,7 @@ class TrainJob(BoostingJob):
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
-        """Return the model's name, and what sets the training apart in its grid: `web (mu 5, seed 2)`."""
+        """Return the model's name, with its varied parameters in a grid: `web (mu 5, seed 2)`."""
         name = super().title_of(stored)
         tags = stored.get("tags") or {}
         varied = ", ".join(f"{tag} {value}" for tag, value in tags.items() if tag != GRID_TAG)
@@ -59,7 +59,7 @@ class TrainJob(BoostingJob):
 
     @property
     def makes_model(self) -> str:
-        """Return the name of models that it makes the next version of."""
+        """Return the name of the model that it makes a version of."""
         return self.model_name
 
     @property
@@ -70,5 +70,5 @@ class TrainJob(BoostingJob):
 
     @property
     def tested_on(self) -> str:
-        """Return the dataset with the queries that the model is measured on."""
+        """Return the dataset that the model is tested on."""
         return self.test_dataset_id or self.dataset_id

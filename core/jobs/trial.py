@@ -1,4 +1,4 @@
-"""One trial of a study: a training that is validated and not kept."""
+"""The job kind `trial`: one trial of a study, a training whose model is not stored."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from core.jobs.study import StudyJob
 
 @dataclass(frozen=True, kw_only=True)
 class TrialJob(StudyJob):
-    """Ask for parameters, train with them and report the objective; no model is stored.
+    """Sample parameters, train with them and report the objective, without storing a model.
 
     Attributes:
         number: Number of the trial in its study, from 0.

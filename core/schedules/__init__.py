@@ -1,4 +1,4 @@
-"""Schedules: when they are due, and the training of a run."""
+"""Schedules: due times, and the training of a run."""
 
 from core.schedules.cron import Cron
 from core.schedules.training import dataset_names, training_of_run

@@ -15,10 +15,10 @@ from core.suggestions import did_you_mean
 FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _RANGES = ("0 to 59", "0 to 23", "1 to 31", "1 to 12 or JAN to DEC", "0 to 7 or SUN to SAT")
 _LARGEST_STEPS = (59, 23, 30, 11, 7)
-# The library also takes Quartz's L, W and #, which other tools read otherwise.
+# The library also supports Quartz's L, W and #, which other tools interpret differently.
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
-# Names of files in the database that are no places.
+# Files of the time zone database that are no time zones.
 _NO_ZONES = frozenset(("localtime", "Factory"))
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
@@ -72,15 +72,15 @@ class Cron:
 
         Args:
             first: A due time, at most `now`.
-            now: The present moment.
+            now: The current time.
         """
-        # The library yields what lies before its start, which is therefore a tick later.
+        # The library yields times before its start, so the start is a tick later.
         backwards = CronSim(self.expression, (now + _TICK).astimezone(self._zone), reverse=True)
         found = next(backwards).astimezone(UTC)
         return found if first <= found <= now else first
 
     def _after(self, moment: datetime) -> Iterator[datetime]:
-        # In the hour that comes twice the library goes on from the first of the two.
+        # In the repeated hour of a clock change the library continues from the first of the two.
         due = (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(self._zone)))
         return (each for each in due if each > moment)
 

@@ -8,7 +8,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 
-def dataset_names(asked: Stored) -> dict[str, str]:
+def dataset_names(requested: Stored) -> dict[str, str]:
     """Return the names of the datasets of a job by role, empty for a job without datasets.
 
     Example:
@@ -18,47 +18,48 @@ def dataset_names(asked: Stored) -> dict[str, str]:
         {'train': 'clicks', 'test': 'judged'}
     """
     names = {
-        "train": asked.get("dataset"),
-        "validation": (asked.get("validation") or {}).get("dataset"),
-        "test": asked.get("test_dataset"),
+        "train": requested.get("dataset"),
+        "validation": (requested.get("validation") or {}).get("dataset"),
+        "test": requested.get("test_dataset"),
     }
     return {role: name for role, name in names.items() if name is not None}
 
 
 def training_of_run(
     resolved: Stored,
-    asked: Stored,
+    requested: Stored,
     dataset_ids: Mapping[str, str],
     statistics: Stored | None,
     reference: Callable[[str], str],
 ) -> TrainJob:
-    """Return the training of a run: that of the schedule, on the datasets and models of now.
+    """Return the training of a run: that of the schedule, with the current datasets and models.
 
     Args:
         resolved: Specification of the training as it was resolved when the schedule was set.
-        asked: The training as it was asked for, without defaults.
-        dataset_ids: The datasets to use, by `train`, `validation` and `test`.
-        statistics: Those of the training dataset, None where it was stored without.
-        reference: Returns the version, `web:3`, that a reference to a model means now.
+        requested: The requested training, without defaults.
+        dataset_ids: Ids of the datasets by `train`, `validation` and `test`.
+        statistics: Statistics of the training dataset, or None.
+        reference: Returns the current version, `web:3`, of a reference to a model.
 
     Raises:
-        InvalidInput: The size of the dataset is to decide the hyperparameters and is not known.
-        NotFound: A model is gone.
+        InvalidInput: Automatic hyperparameters need the size of the dataset, which is unknown.
+        NotFound: A model does not exist.
     """
     spec: Json = {**resolved, "dataset_id": dataset_ids["train"]}
     if "validation" in dataset_ids:
         spec["validation"] = {"dataset_id": dataset_ids["validation"]}
     if "test" in dataset_ids:
         spec["test_dataset_id"] = dataset_ids["test"]
-    if asked.get("init_model"):
-        spec["init_model"] = reference(asked["init_model"])
-    if asked.get("labels_from"):
-        spec["labels_from"] = PREFIX + reference(teacher_reference(asked["labels_from"]))
-    models = (asked.get("scorer") or {}).get("models")
+    if requested.get("init_model"):
+        spec["init_model"] = reference(requested["init_model"])
+    if requested.get("labels_from"):
+        spec["labels_from"] = PREFIX + reference(teacher_reference(requested["labels_from"]))
+    models = (requested.get("scorer") or {}).get("models")
     if models:
         spec["scorer"] = {**spec["scorer"], "models": [reference(model) for model in models]}
     if spec.get("automatic"):
-        choice = AutomaticChoice.for_dataset(statistics, asked.get("features"), asked["hyperparameters"])
+        given = requested["hyperparameters"]
+        choice = AutomaticChoice.for_dataset(statistics, requested.get("features"), given)
         spec["automatic"] = choice.to_json()
         spec["hyperparameters"] = {**spec["hyperparameters"], **choice.chosen}
     return TrainJob.from_json(spec)

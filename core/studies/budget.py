@@ -1,4 +1,4 @@
-"""When a study asks for no further trial."""
+"""Budgets of studies: the number of trials to queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a study may take; the first bound that is reached ends it.
+    """Bounds of a study; the first one that is reached ends it.
 
     Attributes:
-        trials: Trials at most, the default among them.
-        seconds: Time from its first trial, pauses left out, after which none is started; or None.
-        patience: Trials without a new best one after which none is started; or None.
+        trials: Trials at most, including the default.
+        seconds: Time since its first trial, without pauses, after which none is queued; or None.
+        patience: Trials without a new best one after which none is queued; or None.
     """
 
     trials: int
@@ -21,24 +21,24 @@ class Budget:
 
 @dataclass(frozen=True)
 class Tally:
-    """How far a study is.
+    """The progress of a study.
 
     Attributes:
-        asked: Trials so far, whatever came of them.
-        active: Those that are queued or run.
-        sampled: Those that the sampler chose or is to choose.
-        seconds: Time since the first of them, pauses left out.
+        created: Trials so far, with any status.
+        active: Queued or running trials.
+        sampled: Trials of the sampler.
+        seconds: Time since the first trial, without pauses.
         values: Values of the ended trials in the order of their numbers; None for those without one.
     """
 
-    asked: int
+    created: int
     active: int
     sampled: int
     seconds: float
     values: Sequence[float | None]
 
     def stale(self, *, higher_is_better: bool) -> int:
-        """Return how many trials have ended since the best one."""
+        """Return the number of trials that ended since the best one."""
         sign = 1.0 if higher_is_better else -1.0
         best, at = float("-inf"), -1
         for place, value in enumerate(self.values):
@@ -53,10 +53,10 @@ def wanted(
     """Return how many further trials to queue now.
 
     Args:
-        budget: What the study may take.
-        tally: How far it is.
-        parallel: Trials that are queued or run at a time.
-        sampler_limit: Trials that the sampler has at most, the combinations of a grid; None for any number.
+        budget: Budget of the study.
+        tally: Progress of the study.
+        parallel: Concurrently queued or running trials at most.
+        sampler_limit: Trials of the sampler at most, the combinations of a grid; None for no limit.
         higher_is_better: Direction of the objective.
     """
     if budget.seconds is not None and tally.seconds >= budget.seconds:
@@ -64,8 +64,8 @@ def wanted(
     stale = tally.stale(higher_is_better=higher_is_better) if budget.patience is not None else 0
     if budget.patience is not None and tally.values and stale >= budget.patience:
         return 0
-    left = budget.trials - tally.asked
+    left = budget.trials - tally.created
     if sampler_limit is not None:
-        default = 1 if tally.asked == 0 else 0
+        default = 1 if tally.created == 0 else 0
         left = min(left, sampler_limit - tally.sampled + default)
     return max(0, min(left, parallel - tally.active))

@@ -1,11 +1,11 @@
-"""What a study concludes from the one look at its held-out queries."""
+"""The conclusion of a study from a single test on its held-out queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.evaluation.comparison import MetricDifference
-from core.evaluation.paired import p_words
+from core.evaluation.paired import format_p
 
 StudyVerdict = Literal["better", "worse", "no-evidence"]
 
@@ -27,14 +27,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The answer of a study.
+    """The result of a study.
 
     Attributes:
         verdict: `better` only where the held-out queries show it.
-        sentence: The answer with its numbers.
+        sentence: The result as a sentence with numbers.
         held_out: `{"winner", "default", "difference", "interval", "p_value", "queries"}` on held-out queries.
         cross_validated: `{"winner", "default"}`, optimistic for the winner.
-        winner_number: The trial that won.
+        winner_number: Number of the winning trial.
         winner_model: Its model.
         default_model: The model of the default.
     """
@@ -48,7 +48,7 @@ class Conclusion:
     default_model: str
 
     def to_json(self, comparison_id: str | None) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the JSON to store."""
         return {
             "sentence": self.sentence,
             "verdict": self.verdict,
@@ -62,7 +62,7 @@ class Conclusion:
 
 
 def conclude(metric: str, winner: Value, default: Value, found: MetricDifference | None) -> Conclusion:
-    """Answer whether the winner is better than the default.
+    """Conclude whether the winner is better than the default.
 
     Args:
         metric: Spelling of the objective.
@@ -97,13 +97,13 @@ def conclude(metric: str, winner: Value, default: Value, found: MetricDifference
     sentence = (
         f"{opening}: {metric} {paired.mean_b:.4f} against {paired.mean_a:.4f} on {paired.queries:,} held-out"
         f" queries, {paired.difference:+.4f} (95% interval {paired.lower:+.4f} to {paired.upper:+.4f},"
-        f" {p_words(found.adjusted_p)}). {optimistic}"
+        f" {format_p(found.adjusted_p)}). {optimistic}"
     )
     return _conclusion(verdict, sentence, held_out, values, winner, default)
 
 
 def nothing_found(metric: str, default: Value, held_out: float | None, trials: int) -> Conclusion:
-    """Answer that no trial was better than the default in cross-validation.
+    """Conclude that no trial was better than the default in cross-validation.
 
     Args:
         metric: Spelling of the objective.

@@ -1,4 +1,4 @@
-"""What the sampler and the importance of parameters learn from the trials on record."""
+"""Past trials as input of the sampler and of the importance of parameters."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ from core.studies.sampling import PastTrial
 
 
 class RecordedTrial(Protocol):
-    """The columns of a trial that its past consists of."""
+    """The columns of a trial that `past_trials` reads."""
 
     @property
     def number(self) -> int:
@@ -16,7 +16,7 @@ class RecordedTrial(Protocol):
 
     @property
     def status(self) -> str:
-        """How it is, or how it ended."""
+        """Its status."""
 
     @property
     def parameters(self) -> dict[str, Any] | None:
@@ -24,7 +24,7 @@ class RecordedTrial(Protocol):
 
     @property
     def value(self) -> float | None:
-        """Its value, of some folds where it was pruned."""
+        """Its value; that of the finished folds if it was pruned."""
 
     @property
     def folds(self) -> list[dict[str, Any]] | None:
@@ -32,7 +32,7 @@ class RecordedTrial(Protocol):
 
 
 def past_trials(trials: Sequence[RecordedTrial]) -> list[PastTrial]:
-    """Return the trials that ended with a value or run, that of pruned ones estimated.
+    """Return the running trials and those with a value, which is estimated for pruned ones.
 
     Args:
         trials: All trials of a study.
@@ -59,5 +59,5 @@ def _past(trial: RecordedTrial, default: RecordedTrial | None) -> PastTrial | No
 
 
 def means(folds: Iterable[Mapping[str, Any]]) -> dict[int, float]:
-    """Return the means of finished folds by their number, of those that have one."""
+    """Return the means of finished folds by number, without folds that have none."""
     return {fold["fold"]: fold["value"] for fold in folds if fold["value"] is not None}

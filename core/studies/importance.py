@@ -1,4 +1,4 @@
-"""Which parameters decide the value of a trial."""
+"""Importance of the parameters of a study."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from core.studies.sampling import PastTrial, study_of
 from core.studies.search_space import SearchSpace
 
 METHOD: Literal["ped-anova"] = "ped-anova"
-# Fewer trials say nothing of a distribution.
+# Fewer trials are too few for a distribution.
 LEAST_TRIALS = 5
 
 
 def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
     """Return the importance of each parameter by pointer, the greatest first; they add up to 1.
 
-    PED-ANOVA (Watanabe et al. 2023): how much the distribution of a parameter among the best trials
-    differs from that among all. A parameter of some trials alone is judged among these.
+    PED-ANOVA (Watanabe et al. 2023): the difference between the distributions of a parameter among the best
+    trials and among all. A conditional parameter is compared among the trials that have it.
 
     Args:
         space: The search space.

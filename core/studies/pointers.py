@@ -1,4 +1,4 @@
-"""Reading and replacing parts of a JSON document by pointer (RFC 6901)."""
+"""Read and replace parts of a JSON document by pointer (RFC 6901)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ ABSENT = object()
 
 
 def tokens_of(pointer: str) -> tuple[str, ...]:
-    """Return the unescaped reference tokens of a pointer, none for the whole document."""
+    """Return the unescaped reference tokens of a pointer; empty for the whole document."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
@@ -26,7 +26,7 @@ def read(document: Any, pointer: str) -> Any:
 
 
 def replaced(document: Any, pointer: str, value: Any) -> Any:
-    """Return the document with another value at a pointer; what is missing above it becomes an object."""
+    """Return the document with another value at a pointer; missing parents become objects."""
 
     def put(part: Any, tokens: tuple[str, ...]) -> Any:
         if not tokens:
@@ -39,6 +39,6 @@ def replaced(document: Any, pointer: str, value: Any) -> Any:
 
 
 def are_related(a: str, b: str) -> bool:
-    """Return whether two pointers are equal or one stands above the other."""
+    """Return whether two pointers are equal or one is a parent of the other."""
     shorter, longer = sorted((tokens_of(a), tokens_of(b)), key=len)
     return longer[: len(shorter)] == shorter

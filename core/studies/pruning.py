@@ -1,4 +1,4 @@
-"""Which trials to stop early."""
+"""Pruning: stop unpromising trials early."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,11 @@ import numpy as np
 
 from core.types import Float64Array
 
-# One-sided; a trial that is as good as the best one is stopped by chance after so many of its folds.
+# One-sided p-value: a trial as good as the best one is stopped by chance after this share of its folds.
 WILCOXON_P = 0.1
-# Trials with a curve before the median of earlier ones says anything, as Optuna's default.
+# Smallest number of earlier curves for a median, as Optuna's default.
 MEDIAN_STARTUP_TRIALS = 5
-# Iterations before which a curve decides nothing: learning rates differ most at the start.
+# Iterations without pruning: learning rates differ most at the start.
 MEDIAN_WARMUP_ITERATIONS = 10
 
 
@@ -54,9 +54,9 @@ def is_below_median(
     """Return whether a trial's best value so far is worse than the median of earlier trials.
 
     Args:
-        curves: Values of the first fold by iteration of earlier trials that ended well.
-        iteration: Where this trial is.
-        best_so_far: Its best value up to there.
+        curves: Values of the first fold by iteration of earlier successful trials.
+        iteration: The iteration of this trial.
+        best_so_far: Its best value up to that iteration.
         higher_is_better: Direction of the metric.
     """
     if iteration < MEDIAN_WARMUP_ITERATIONS or len(curves) < MEDIAN_STARTUP_TRIALS:
@@ -74,10 +74,10 @@ def is_below_median(
 
 
 def estimate(folds: Mapping[int, float], default: Mapping[int, float], default_value: float) -> float:
-    """Return what a pruned trial would have come to, if it kept its distance from the default.
+    """Return the estimated value of a pruned trial, assuming a constant difference from the default.
 
     Args:
-        folds: Its mean by fold, of those that it finished.
+        folds: Its means by finished fold.
         default: The means of the default by fold.
         default_value: The value of the default over all folds.
     """

@@ -1,7 +1,7 @@
-"""The parameters of the next trial, from the trials on record.
+"""Sample the parameters of the next trial.
 
-Optuna samples; nothing of it is stored. Each ask makes an in-memory study of our rows, with a seed of the
-study's seed and the trial's number, so that an ask that is repeated gives the same answer.
+Optuna samples, without its own storage: each call builds an in-memory study of our rows, seeded by the
+study's seed and the trial's number, so that repeated calls return the same parameters.
 """
 
 import warnings
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     import optuna
 
 Json = dict[str, Any]
-# As Optuna's default: so many trials are random before the estimator is asked.
+# Random trials before the estimator is used, as Optuna's default.
 STARTUP_TRIALS = 10
 
 
 @dataclass(frozen=True)
 class PastTrial:
-    """A trial that the sampler learns from.
+    """An earlier trial, an input of the sampler.
 
     Attributes:
         number: Its number.
         parameters: By pointer.
         value: The objective, an estimate where the trial was pruned; None while it runs or if it failed.
-        is_running: Whether it runs, so that others keep away from its parameters.
+        is_running: Whether it runs; the sampler avoids its parameters.
     """
 
     number: int
@@ -40,12 +40,12 @@ class PastTrial:
 
 @dataclass(frozen=True)
 class Ask:
-    """The place of a trial in its study.
+    """The position of a trial in its study.
 
     Attributes:
         seed: Seed of the study.
         number: Number of the trial.
-        index: Its place among the trials that the sampler chooses, from 0.
+        index: Its position among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
     """
 
@@ -65,10 +65,10 @@ def sample(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequenc
 
     Args:
         sampler: One of `SAMPLERS`.
-        space: What may vary.
-        base: What varies.
-        ask: Which trial is meant.
-        past: Trials that ended or run; only `tpe` looks at them.
+        space: The search space.
+        base: The specification to vary.
+        ask: The trial.
+        past: Ended and running trials; only `tpe` uses them.
     """
     if sampler == "grid":
         return _of_grid(space, base, ask)
@@ -78,7 +78,7 @@ def sample(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequenc
 
 
 def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, Any]) -> list[Json]:
-    """Return the combinations of a grid but for the default, which is trial 0 anyway.
+    """Return the combinations of a grid without the default, which is trial 0.
 
     Raises:
         InvalidInput: A parameter has no grid, or there are too many combinations.
@@ -103,7 +103,7 @@ def _of_sobol(space: SearchSpace, base: Json, ask: Ask) -> Json:
     if ask.index:
         points.fast_forward(ask.index)
     with warnings.catch_warnings():
-        # One point at a time is no power of two; all of them together are what is balanced.
+        # Optuna warns unless the number of points is a power of two; here it is one at a time.
         warnings.simplefilter("ignore", UserWarning)
         point = points.random(1)[0]
     shares = dict(zip((each.pointer for each in space.dimensions), point, strict=True))
@@ -173,7 +173,7 @@ def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistributio
 
 
 def _top(dimension: Dimension) -> float:
-    """Return the greatest value that the steps reach."""
+    """Return the largest value that the steps reach."""
     if dimension.step is None:
         return dimension.high
     return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step

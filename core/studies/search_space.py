@@ -1,4 +1,4 @@
-"""The search space of a study: which parts of a training specification vary, and within which bounds."""
+"""The search space of a study: the varied parts of a training specification and their bounds."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from core.studies.pointers import ABSENT, are_related, escaped, read, replaced, 
 Json = dict[str, Any]
 MAX_DIMENSIONS = 50
 MAX_GRID = 10_000
-# Combinations of the choices that decide which other parameters there are.
+# Combinations of the choices that other parameters depend on, at most.
 _MAX_BRANCHES = 200
 _ROOTS = ("loss", "hyperparameters", "scorer")
 
@@ -23,14 +23,14 @@ class Dimension:
     """One searched parameter.
 
     Attributes:
-        pointer: Where it stands in the training specification, `/hyperparameters/num_leaves`.
+        pointer: JSON pointer into the training specification, `/hyperparameters/num_leaves`.
         type: `float`, `int` or `choice`.
-        low: Least value of a number.
-        high: Greatest value of a number.
-        log: Whether numbers are drawn evenly by their logarithm.
+        low: Smallest value of a number.
+        high: Largest value of a number.
+        log: Whether numbers are drawn uniformly in their logarithm.
         step: Distance between values of a number; None for any float, and for every int.
         choices: Values of a choice: JSON of any form.
-        when: Values that other parts of the specification must have, by pointer; else it is left out.
+        when: Condition: values of other parts of the specification by pointer; else it is omitted.
     """
 
     pointer: str
@@ -43,7 +43,7 @@ class Dimension:
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def is_active(self, document: Json) -> bool:
-        """Return whether the specification so far has the values that `when` asks for."""
+        """Return whether a specification meets the condition `when`."""
         return all(read(document, pointer) in values for pointer, values in self.when.items())
 
     def contains(self, value: Any) -> bool:
@@ -73,7 +73,7 @@ class Dimension:
         """Return all values.
 
         Raises:
-            InvalidInput: There are too many, or any float will do.
+            InvalidInput: There are too many, or the floats have no step.
         """
         if self.type == "choice":
             return self.choices
@@ -101,20 +101,20 @@ class Dimension:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """All searched parameters, those that decide on others first.
+    """All searched parameters, each after those that its condition depends on.
 
     Attributes:
-        dimensions: In the order in which values are chosen.
+        dimensions: Parameters in the order in which values are chosen.
     """
 
     dimensions: tuple[Dimension, ...]
 
     def choose(self, base: Json, value_of: Callable[[Dimension], Any]) -> Json:
-        """Return a value for each parameter that is active, by pointer.
+        """Return a value for each active parameter, by pointer.
 
         Args:
             base: The specification that the values replace parts of.
-            value_of: Returns the value of a parameter; asked in order, for active ones alone.
+            value_of: Returns the value of a parameter; called in order, only for active ones.
         """
         parameters: Json = {}
         document = base
@@ -136,20 +136,20 @@ class SearchSpace:
         """Return the values that a base has without a search.
 
         Args:
-            base: The specification as it was asked for.
-            resolved: The same with its defaults.
+            base: The requested specification.
+            resolved: The specification with its defaults.
         """
 
         def value(dimension: Dimension) -> Any:
-            asked = read(base, dimension.pointer)
-            there = read(resolved, dimension.pointer) if asked is ABSENT else asked
-            return None if there is ABSENT else there
+            requested = read(base, dimension.pointer)
+            value = read(resolved, dimension.pointer) if requested is ABSENT else requested
+            return None if value is ABSENT else value
 
         active = (dimension for dimension in self.dimensions if dimension.is_active(resolved))
         return {dimension.pointer: value(dimension) for dimension in active}
 
     def check(self, base: Json, parameters: Mapping[str, Any]) -> None:
-        """Refuse values that are not of this space.
+        """Refuse values outside this space.
 
         Raises:
             InvalidInput: One is unknown, missing or out of bounds.
@@ -214,7 +214,7 @@ class SearchSpace:
         return found
 
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
-        """Yield each end of each parameter, the others as in the base, under every condition.
+        """Yield each bound of each parameter under every condition, with the other values of the base.
 
         Yields:
             The parameter, the place of the value below it, `/low` or `/choices/1`, and the specification.
@@ -245,7 +245,7 @@ def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
     """Read a search space from JSON.
 
     Raises:
-        InvalidInput: With a pointer for each thing that is wrong.
+        InvalidInput: With a pointer for each problem.
     """
     problems: list[InputProblem] = []
     if not 1 <= len(stored) <= MAX_DIMENSIONS:
@@ -300,10 +300,10 @@ def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[An
 
 
 def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
-    """Put the parameters in order, each after those that it depends on.
+    """Sort the parameters, each after those that it depends on.
 
     Raises:
-        InvalidInput: Some depend on each other.
+        InvalidInput: Parameters depend on each other.
     """
     left, found = list(dimensions), []
     while left:

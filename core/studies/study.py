@@ -1,4 +1,4 @@
-"""What a study is asked to do."""
+"""The specification of a study."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ PRUNERS: Mapping[str, str] = MappingProxyType(
         "none": "Finish every trial",
     }
 )
-# The tag of models that a study has trained.
+# Tag of models trained by a study.
 STUDY_TAG = "study"
 
 
@@ -49,7 +49,7 @@ class StudySpec:
 
     @property
     def base(self) -> Json:
-        """The JSON of a training job that trials vary; its loss is as it was asked for, the rest complete."""
+        """The JSON of the training job that trials vary, complete except for the requested loss."""
         return dict(self.stored["base"])
 
     @property
@@ -70,14 +70,14 @@ class StudySpec:
     @property
     def dataset_ids(self) -> tuple[str, ...]:
         """The datasets that trials and refits read."""
-        named = (self.stored["dataset_id"], self.stored.get("test_dataset_id"))
-        return tuple(each for each in named if each)
+        ids = (self.stored["dataset_id"], self.stored.get("test_dataset_id"))
+        return tuple(each for each in ids if each)
 
     def trial_training(self, parameters: Mapping[str, Any]) -> Json:
         """Return the JSON of the training job that a trial validates.
 
         Raises:
-            InvalidInput: The parameters do not go together.
+            InvalidInput: The parameters are incompatible.
         """
         return resolved(self.space.applied(self.base, parameters))
 
@@ -102,7 +102,7 @@ class StudySpec:
         """Return the parameters of trial 0, the base, by pointer.
 
         Raises:
-            InvalidInput: The base is unfit.
+            InvalidInput: The base is invalid.
         """
         return self.space.values_in(self.base, resolved(self.base))
 
@@ -118,7 +118,7 @@ def resolved(base: Json) -> Json:
     """Return a base with the defaults of its loss, hyperparameters and scorer.
 
     Raises:
-        InvalidInput: With a pointer for each thing that is wrong.
+        InvalidInput: With a pointer for each problem.
     """
     from core.losses import loss_values
     from core.training.spec import scorer_json, training_spec
@@ -128,7 +128,7 @@ def resolved(base: Json) -> Json:
 
 
 def check_bounds(space: SearchSpace, base: Json) -> None:
-    """Refuse a search space with values that the declared parameters do not take.
+    """Refuse a search space with values outside the declared bounds of parameters.
 
     Raises:
         InvalidInput: With a pointer below the parameter for each of them.

@@ -8,7 +8,7 @@ BUDGET = Budget(trials=10, seconds=60.0, patience=3)
 
 
 def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed: object) -> int:
-    tally = {"asked": 4, "active": 1, "sampled": 3, "seconds": 10.0, "values": (0.1, 0.2, 0.3)} | changed
+    tally = {"created": 4, "active": 1, "sampled": 3, "seconds": 10.0, "values": (0.1, 0.2, 0.3)} | changed
     return wanted(
         budget,
         Tally(**tally),  # type: ignore[arg-type]
@@ -21,8 +21,8 @@ def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed
 def test_as_many_as_run_at_a_time_are_queued() -> None:
     """Those that are queued or run already count, and so does the number of trials."""
     assert _wanted() == 3 - 1
-    assert _wanted(asked=9) == 1
-    assert _wanted(asked=10) == 0
+    assert _wanted(created=9) == 1
+    assert _wanted(created=10) == 0
 
 
 def test_none_is_started_after_the_time() -> None:
