@@ -1,4 +1,4 @@
-"""Drift: whether two samples of queries differ, feature by feature."""
+"""Drift detection between two samples of queries, feature by feature."""
 
 from core.drift.comparison import (
     LEAST_QUERIES,

@@ -10,7 +10,7 @@ from core.drift.permutation import adjusted_p_values, distances, memberships
 from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-# Of fewer queries nothing is said: ten documents of one query are not ten observations.
+# Fewer queries give no verdict: ten documents of one query are not ten observations.
 LEAST_QUERIES = 30
 PERMUTATIONS = 999
 # Bins of the distance between distribution functions.
@@ -21,12 +21,12 @@ Verdict = Literal["drift", "shift", "none", "too_few"]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """How much a column must differ to count as drift: surely, and by enough.
+    """Thresholds of drift: statistical significance and effect sizes.
 
     Attributes:
-        p: Greatest probability that a comparison of equal populations finds any drift.
-        psi: Least population stability index.
-        missing: Least difference of the shares of documents without a value.
+        p: Significance level: probability that a comparison of equal populations finds any drift, at most.
+        psi: Smallest population stability index that counts as drift.
+        missing: Smallest difference of the shares of missing values that counts as drift.
     """
 
     p: float = 0.01
@@ -36,7 +36,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Column:
-    """What is compared: a feature, or the scores.
+    """A compared column: a feature, or the scores.
 
     Attributes:
         name: Its name.
@@ -71,13 +71,13 @@ class QuerySample:
 
     @property
     def query_of_document(self) -> Int64Array:
-        """Return (n_documents,) places of the queries."""
+        """Return (n_documents,) numbers of the queries."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_boundaries))
 
 
 @dataclass(frozen=True)
 class ColumnDrift:
-    """How a column differs between two samples.
+    """The difference of a column between two samples.
 
     Attributes:
         name: The column.
@@ -87,10 +87,10 @@ class ColumnDrift:
             as a value below all others.
         p: Probability of such a distance in any column where nothing differs, see `adjusted_p_values`.
         missing_before: Share of documents without a value.
-        missing_after: The same of the later sample.
-        verdict: `drift`, `shift` where it differs surely but by little, or `none`.
-        sentence: The same in words.
-        profile: Shares of documents in the bins, for a picture.
+        missing_after: Share of documents without a value in the later sample.
+        verdict: `drift`, `shift` for a significant but small difference, or `none`.
+        sentence: The verdict as a sentence.
+        profile: Shares of documents in the bins, for a chart.
     """
 
     name: str
@@ -111,11 +111,11 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two samples of queries differ.
+    """The differences of two samples of queries.
 
     Attributes:
-        verdict: `drift` where any column drifts, `too_few` where a sample has too few queries to tell.
-        columns: How each column differs, in their order; empty where there are too few.
+        verdict: `drift` if any column drifts, `too_few` if a sample has too few queries.
+        columns: The difference of each column, in order; empty for too few queries.
     """
 
     verdict: Verdict
@@ -134,18 +134,19 @@ def compare(
 ) -> Comparison:
     """Compare two samples of queries.
 
-    Documents of a query depend on each other, so that queries are what is permuted. A column drifts where its
-    distance is significant among all columns, and its index or its share of missing values has changed by
-    enough: many queries make the smallest change significant, and few make large ones by chance.
+    Queries are permuted instead of documents, since documents of a query are dependent. A column drifts if
+    its distance is significant among all columns, and its stability index or its share of missing values
+    exceeds a threshold: with many queries the smallest change is significant, and with few a large one may
+    be chance.
 
     Args:
         before: The reference.
-        after: What may have drifted.
-        columns: What the columns of both are.
-        thresholds: What counts as drift.
-        seed: Of the permutations.
-        families: How many such comparisons a report makes, by which p values are multiplied (Bonferroni).
-        permutations: Number of them.
+        after: The later sample.
+        columns: The columns of both samples.
+        thresholds: Thresholds of drift.
+        seed: Seed of the permutations.
+        families: Number of comparisons in a report, by which p values are multiplied (Bonferroni).
+        permutations: Number of permutations.
     """
     fewest = min(before.n_queries, after.n_queries)
     if fewest < LEAST_QUERIES:
@@ -169,7 +170,7 @@ def compare(
 def _bins(
     values: FloatArray, reference: FloatArray, column: Column, most: int
 ) -> tuple[Int64Array, Float64Array]:
-    """Return the bin of each value, that of missing ones first, and the edges of numbers."""
+    """Return the bin of each value, with bin 0 for missing ones, and the edges for numbers."""
     if column.categories is not None:
         codes = np.where(np.isnan(values) | (values < 0), -1, values).astype(np.int64)
         return codes + 1, np.zeros(0)
@@ -191,7 +192,7 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
     bins_after, _ = _bins(later, earlier, column, BINS)
     if is_number:
         n_bins = len(edges) + 2
-        # JSON has no infinity, which features may be.
+        # Features may be infinite, which JSON cannot hold.
         names: dict[str, Any] = {"edges": np.nan_to_num(edges).tolist()}
     else:
         bins_before, bins_after, kept = _largest(bins_before, bins_after)
@@ -234,7 +235,7 @@ def _largest(before: Int64Array, after: Int64Array) -> tuple[Int64Array, Int64Ar
 
 
 def _used(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Leave out the bins that are empty in both, such as that of missing values where none is missing."""
+    """Remove the bins that are empty in both samples."""
     used = (before + after) > 0
     return before[used], after[used]
 

@@ -1,4 +1,4 @@
-"""Permutation tests of two samples of queries, for many columns together."""
+"""Permutation tests of two samples of queries, with multiple columns."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,7 @@ from core.types import Float32Array, Float64Array
 def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:
     """Return (permutations + 1, n_queries) ones where a query belongs to the later sample.
 
-    The first row is how the samples are; each other one deals the queries out anew, in samples of the same
-    sizes.
+    The first row is the observed assignment; each other row is a random one with the same sample sizes.
     """
     rng = np.random.default_rng(seed)
     found = np.zeros((permutations + 1, n_before + n_after), np.float32)
@@ -46,11 +45,11 @@ def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
     2.6): each distance is standardised by its permutations, and the adjusted p value is the share of
     permutations whose largest standardised distance of any column is at least as large. The probability of
     any p value at or below a level is at most this level where nothing differs, however the columns depend on
-    each other. The samples as they are count as one of the permutations (Phipson and Smyth, 2010, equation
+    each other. The observed assignment counts as one of the permutations (Phipson and Smyth, 2010, equation
     2), so that none is 0.
 
     Args:
-        by_column: For each column the (n_memberships,) distances, that of the samples as they are first.
+        by_column: For each column the (n_memberships,) distances, the observed one first.
 
     Returns:
         (n_columns,)

@@ -5,14 +5,14 @@ import numpy as np
 from core.types import Float64Array, FloatArray, Int64Array
 
 BINS = 10
-# Added to the count of each bin, so that an empty one does not make the index infinite.
+# Added to the count of each bin, so that the index of an empty one is finite.
 _PRIOR = 0.5
 
 
 def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
     """Return the upper edges of all bins but the last, by quantiles of the values.
 
-    A feature of few values has a bin a value, and one each for what is below and above all of them.
+    A feature with few values has one bin for each value, and one each below and above all of them.
 
     Args:
         values: (n,) without NaN.
@@ -34,7 +34,7 @@ def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
 
 
 def bin_numbers(values: FloatArray, edges: Float64Array) -> Int64Array:
-    """Return the bin of each value: 0 for NaN, then the one whose upper edge is the first not below it."""
+    """Return the bin of each value: 0 for NaN, else by the first upper edge that is not below it."""
     bins = 1 + np.searchsorted(edges, values, side="left")
     return np.where(np.isnan(values), 0, bins).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""How good a ranking is: values a query, summaries, baselines, slices, and which of two is better."""
+"""Evaluation of rankings: values by query, summaries, baselines, slices and comparisons."""
 
 from core.evaluation.baselines import Baseline, baseline_findings, baselines, random_order
 from core.evaluation.comparison import Comparison, Pair, compare_systems

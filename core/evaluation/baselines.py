@@ -1,4 +1,4 @@
-"""Rankings that anyone has without training, and whether a ranking is better than they are."""
+"""Baselines: rankings without training, and tests of a ranking against them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from core.data.statistics import QueryLabels
 from core.doctor.queries import sorted_findings
 from core.doctor.report import Finding
 from core.doctor.single_feature import rank_by_single_features
-from core.evaluation.paired import SIGNIFICANCE, holm, p_words, queries_needed, verdict
+from core.evaluation.paired import SIGNIFICANCE, format_p, holm, queries_needed, verdict
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
@@ -19,13 +19,13 @@ _PERMUTATIONS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Scores to compare with.
+    """A baseline ranking.
 
     Attributes:
-        name: What ranks.
-        detail: How, in a few words.
+        name: Name of the baseline.
+        detail: Short description.
         scores: (n_documents,) scores.
-        by_labels: Whether the labels made the order, which no ranking is then held against.
+        by_labels: Whether the order uses the labels; no ranking is tested against such a baseline.
     """
 
     name: str
@@ -35,16 +35,16 @@ class Baseline:
 
 
 def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
-    """Return the orders that need no model.
+    """Return the baselines of a dataset.
 
     Args:
-        dataset: What is measured.
-        seed: Of the random order, and of the sample on which features are tried.
+        dataset: The dataset.
+        seed: Seed of the random order, and of the sample on which features are tried.
 
     Returns:
-        The documents as they came, a random order, and the feature that ranks best by itself: the highest
-        NDCG@10 on a sample of these queries, missing values last. The last is left out where the dataset has
-        no features, or no query that could tell.
+        The documents in input order, a random order, and the best single feature: the highest NDCG@10 on a
+        sample of these queries, missing values last. The last is omitted where the dataset has no features,
+        or no query with an NDCG.
     """
     return [
         _input_order(dataset),
@@ -73,14 +73,14 @@ def baseline_findings(
 ) -> list[Finding]:
     """Report the baselines that a ranking is worse than, or is not shown to be better than.
 
-    Fisher's randomisation test decides, after Holm's correction over the baselines. Where it could not show
-    even a lead on every query, the finding is about the queries, and no judgement of the ranking.
+    Fisher's randomisation test decides, after Holm's correction over the baselines. If there are too few
+    queries for any significant result, the finding is about the queries and not about the ranking.
 
     Args:
-        system: Name of what ranks.
+        system: Name of the ranking.
         metric: Spelling of the metric that decides.
         values: (n_queries,) of the ranking, NaN where undefined.
-        baselines: Baselines with their (n_queries,) values; those that the labels made are left out.
+        baselines: Baselines with their (n_queries,) values; those by labels are ignored.
         higher_is_better: The direction of the metric.
         significance: p-value below which a difference is shown, in (0, 1].
         permutations: Random assignments of the test.
@@ -105,7 +105,7 @@ def baseline_findings(
         for (name, _), mean, gain, p in zip(fair, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True)
     ]
     measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
-    # The least p-value that the test can give, after the correction.
+    # The smallest possible p-value of the test, after the correction.
     if len(fair) * 2.0 ** (1 - differing) >= significance:
         return [_too_few(system, measured, found, differing, len(table))]
     return [*_worse(system, measured, found), *_unproven(system, measured, found)]
@@ -113,7 +113,7 @@ def baseline_findings(
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """A ranking beside one baseline: the baseline's mean, and by how much the ranking is better."""
+    """A ranking against one baseline: the baseline's mean, and the difference of the ranking."""
 
     name: str
     mean: float
@@ -122,21 +122,21 @@ class _Beside:
     verdict: str
 
     def __str__(self) -> str:
-        return f"{self.name} {self.mean:.4f} ({p_words(self.p)})"
+        return f"{self.name} {self.mean:.4f} ({format_p(self.p)})"
 
     @property
     def needed(self) -> int | None:
-        """Queries that would show a lead of this size; None where the ranking does not lead."""
+        """Number of queries that would show a difference of this size; None if the ranking is not better."""
         mean = float(self.gain.mean())
         return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
 
 
 def _too_few(system: str, measured: str, found: list[_Beside], differing: int, queries: int) -> Finding:
-    named = ", ".join(f"{one.name} {one.mean:.4f}" for one in found)
+    listed = ", ".join(f"{one.name} {one.mean:.4f}" for one in found)
     return Finding(
         code="too-few-queries",
         severity="info",
-        title=f"Too few queries to show that {system} is better than {named}: {measured}, of which"
+        title=f"Too few queries to show that {system} is better than {listed}: {measured}, of which"
         f" {differing} differ",
         advice="Not even a better value on each of them would be evidence. Measure on more queries, or by a"
         " metric that tells more rankings of these queries apart.",

@@ -1,4 +1,4 @@
-"""Metrics that share their queries share the random numbers of resampling, and thereby the work."""
+"""Group metrics by their queries: metrics of the same queries share the random numbers of resampling."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Several systems on the same queries: every pair, every metric, and what may be said of it in a sentence."""
+"""Comparisons of several systems on the same queries, by pair and metric, with a sentence each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,8 +10,8 @@ import numpy as np
 from core.evaluation.paired import (
     PairedDifference,
     Verdict,
+    format_p,
     holm,
-    p_words,
     paired_differences,
     verdict,
 )
@@ -23,12 +23,12 @@ Correction = Literal["holm", "none"]
 
 @dataclass(frozen=True)
 class MetricDifference:
-    """One metric of a pair, in the light of all the tests made.
+    """The difference of a pair by one metric, adjusted for all tests.
 
     Attributes:
         paired: The difference and its tests.
         adjusted_p: p-value of the randomisation test after the correction over all pairs and metrics.
-        verdict: What may be said of B against A.
+        verdict: Verdict of B against A.
     """
 
     paired: PairedDifference
@@ -36,7 +36,7 @@ class MetricDifference:
     verdict: Verdict
 
     def to_json(self) -> dict[str, Any]:
-        """Return it flat."""
+        """Return the fields as one flat object."""
         return {**asdict(self.paired), "adjusted_p": self.adjusted_p, "verdict": self.verdict}
 
 
@@ -63,9 +63,9 @@ class Pair:
         a: Number of A.
         b: Number of B.
         metrics: The difference by metric, None where no query defines it for both.
-        most_improved: Queries that gain most from B by the first metric, the most first.
-        most_harmed: Queries that lose most.
-        sentence: What may be said.
+        most_improved: Queries with the largest gain of B by the first metric, largest first.
+        most_harmed: Queries with the largest loss of B.
+        sentence: The verdict as a sentence.
     """
 
     a: int
@@ -77,12 +77,12 @@ class Pair:
 
     @property
     def verdict(self) -> Verdict:
-        """What the first metric allows to say of B against A."""
+        """The verdict of B against A by the first metric."""
         first = next(iter(self.metrics.values()))
         return "no evidence" if first is None else first.verdict
 
     def to_json(self, query_ids: Sequence[str]) -> dict[str, Any]:
-        """Return it with the ids of the queries."""
+        """Return the fields with ids of queries instead of numbers."""
         return {
             "a": self.a,
             "b": self.b,
@@ -100,7 +100,7 @@ class Comparison:
 
     Attributes:
         pairs: Each pair once, A before B; with a reference, that is A of all pairs.
-        sentence: What may be said of all of them.
+        sentence: The result of all pairs as a sentence.
     """
 
     pairs: list[Pair]
@@ -127,8 +127,8 @@ def compare_systems(
         names: The systems.
         values: (n_queries, n_systems) values of each metric, NaN where undefined. The first metric decides.
         higher_is_better: The direction of each metric.
-        reference: Number of the system that every other one is held against; None for all pairs.
-        correction: `none` to hold each p-value against 0.05 by itself, as one planned test may be.
+        reference: Number of the system to compare all others with; None for all pairs.
+        correction: `none` to compare each unadjusted p-value with 0.05, for a single planned test.
         permutations: Random assignments of each randomisation test.
         seed: Seed of the resampling.
         threads: Threads to use.
@@ -203,28 +203,30 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         "worse": f"{b} is worse than {a}",
         "no evidence": f"There is no evidence that {b} and {a} differ",
     }[first.verdict]
-    said = (
+    sentence = (
         f"{found}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
-        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {p_words(first.adjusted_p)})"
+        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {format_p(first.adjusted_p)})"
         f" over {paired.queries:,} queries."
     )
     if paired.too_few:
-        said += f" {paired.too_few}"
+        sentence += f" {paired.too_few}"
     if first.verdict == "no evidence" and paired.queries_needed is not None:
-        said += f" To detect this difference with 80% power takes about {paired.queries_needed:,} queries."
-    return " ".join((said, *_of_other_metrics(first.verdict, metrics)))
+        sentence += (
+            f" To detect this difference with 80% power takes about {paired.queries_needed:,} queries."
+        )
+    return " ".join((sentence, *_of_other_metrics(first.verdict, metrics)))
 
 
 def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | None]) -> Iterator[str]:
-    """Say by which other metrics the answer is another one."""
+    """Yield sentences on the metrics whose verdict differs from the first one."""
     for answer, words in (
         ("better", "it is better"),
         ("worse", "it is worse"),
         ("no evidence", "there is no evidence"),
     ):
-        named = [name for name, found in metrics.items() if found is not None and found.verdict == answer]
-        if named and answer != first:
-            yield f"By {_listed(named)} {words}."
+        differing = [name for name, found in metrics.items() if found is not None and found.verdict == answer]
+        if differing and answer != first:
+            yield f"By {_listed(differing)} {words}."
 
 
 def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
@@ -241,31 +243,31 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
         if len(others) == len(names) - 1:
             return f"{names[system]} is better than every other system by {metric}."
     unbeaten = [name for system, name in enumerate(names) if not any(system in b for b in beaten.values())]
-    told = sum(pair.verdict != "no evidence" for pair in pairs)
-    if not told:
+    shown = sum(pair.verdict != "no evidence" for pair in pairs)
+    if not shown:
         return f"There is no evidence that any two of these {len(names)} systems differ by {metric}."
     among = "" if len(unbeaten) == 1 else ", and there is no evidence that these differ"
     best = f"No system is better than {_listed(unbeaten, 'or')} by {metric}{among}"
-    return f"{best}; {told} of {len(pairs)} pairs do."
+    return f"{best}; {shown} of {len(pairs)} pairs do."
 
 
 def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
-    """Say which systems are better than the reference, which worse, and which neither."""
+    """Return a sentence that lists the systems better, worse and not different from the reference."""
     if len(pairs) == 1:
         return pairs[0].sentence
     metric, reference = next(iter(pairs[0].metrics)), names[pairs[0].a]
-    told = {
+    by_verdict = {
         answer: [names[pair.b] for pair in pairs if pair.verdict == answer]
         for answer in ("better", "worse", "no evidence")
     }
     parts = [
-        f"{_listed(told[answer])} {'is' if len(told[answer]) == 1 else 'are'} {answer} than {reference}"
+        f"{_listed(systems)} {'is' if len(systems) == 1 else 'are'} {answer} than {reference}"
         for answer in ("better", "worse")
-        if told[answer]
+        if (systems := by_verdict[answer])
     ]
-    if told["no evidence"]:
+    if by_verdict["no evidence"]:
         parts.append(
-            f"there is no evidence that {_listed(told['no evidence'], 'or')} differs from {reference}"
+            f"there is no evidence that {_listed(by_verdict['no evidence'], 'or')} differs from {reference}"
         )
     return f"By {metric}, {'; '.join(parts)}."
 

@@ -23,7 +23,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 
 class Judgments(Protocol):
-    """What scores are measured by: a dataset, or a dataset joined with the documents of a run."""
+    """Judged documents: a dataset, or a dataset joined with the documents of a run."""
 
     @property
     def labels(self) -> FloatArray:
@@ -37,12 +37,12 @@ class Judgments(Protocol):
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """One a query."""
+        """(n_queries,) ids of queries."""
         ...
 
     @property
     def document_ids(self) -> Sequence[str]:
-        """One a document."""
+        """(n_documents,) ids of documents."""
         ...
 
 
@@ -51,7 +51,7 @@ class Evaluation:
     """The quality of one ranking of judged documents.
 
     Attributes:
-        metrics: What was measured, by spelling.
+        metrics: The metrics by spelling.
         per_query: (n_queries,) values of each metric, by spelling; NaN where undefined.
         summaries: Mean, interval and quantiles of each metric.
     """
@@ -96,9 +96,9 @@ def measure(
 
     Args:
         scores: (n_documents,) scores; NaN where a document was not retrieved.
-        judgments: What the documents are worth.
+        judgments: The judged documents.
         metrics: Spellings, `ndcg@10`.
-        conventions: The contract of the numbers.
+        conventions: The metric conventions.
 
     Returns:
         (n_queries,) values of each metric, NaN where undefined.

@@ -1,4 +1,4 @@
-"""May a model take the place of the one that users see?"""
+"""Promotion gates: decide whether a challenger may replace the champion."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.doctor.report import Finding
-from core.evaluation.paired import PairedDifference, p_words, paired_differences
+from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
 from core.types import Float64Array
 
@@ -17,16 +17,16 @@ _NAMED_SLICES = 3
 
 @dataclass(frozen=True)
 class GateRule:
-    """What is asked of a challenger.
+    """The rule of a promotion gate.
 
     Attributes:
         metric: Spelling of the metric that decides.
-        require: `better` lets a challenger pass that is shown to be better, `not_worse` any that is not shown
-            to be worse.
+        require: `better` to admit only challengers shown to be better, `not_worse` to admit all that are not
+            shown to be worse.
         p: p-value of the randomisation test below which a difference is shown, in (0, 1].
-        max_slice_drop: How much the mean of a slice of queries may get worse, or None for any amount.
-        min_slice_queries: Slices of fewer queries are not held against a challenger.
-        better_than_baselines: Whether a challenger must be shown to be better than rankings without training.
+        max_slice_drop: Largest allowed drop of the mean of a slice of queries, or None for no limit.
+        min_slice_queries: Slices with fewer queries are ignored.
+        better_than_baselines: Whether a challenger must be shown to be better than all baselines.
     """
 
     metric: str
@@ -39,16 +39,16 @@ class GateRule:
 
 @dataclass(frozen=True)
 class SliceChange:
-    """What a challenger changes for some of the queries, those alone that define the metric for both.
+    """The change of the metric on a slice of queries, those that define it for both models.
 
     Attributes:
-        by: What the queries have in common.
-        value: Its value.
-        queries: How many there are.
+        by: Name of the slice's property.
+        value: Value of the property.
+        queries: Number of queries.
         champion: Mean of the champion.
         challenger: Mean of the challenger.
-        drop: By how much the challenger is worse; negative where it is better.
-        refused: Whether that is more than may be.
+        drop: Mean of the champion minus that of the challenger; negative where the challenger is better.
+        refused: Whether the drop exceeds the limit.
     """
 
     by: str
@@ -62,13 +62,13 @@ class SliceChange:
 
 @dataclass(frozen=True)
 class GateDecision:
-    """What a gate says of a challenger.
+    """The decision of a promotion gate on a challenger.
 
     Attributes:
-        admitted: Whether it may pass.
-        sentence: Why, with numbers.
+        admitted: Whether the challenger passes.
+        sentence: The reason, with numbers.
         paired: Challenger (B) against champion (A), None where no query defines the metric for both.
-        slices: The slices of enough queries.
+        slices: The slices with enough queries.
     """
 
     admitted: bool
@@ -77,7 +77,7 @@ class GateDecision:
     slices: list[SliceChange]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the JSON to store."""
         return asdict(self)
 
 
@@ -93,12 +93,12 @@ def decide(
     seed: int = 0,
     threads: int = 1,
 ) -> GateDecision:
-    """Hold a challenger against a champion, query by query.
+    """Compare a challenger with a champion by a rule, query by query.
 
     Args:
-        rule: What is asked for.
-        names: Of champion and challenger.
-        values: (n_queries,) of the metric for each, NaN where undefined.
+        rule: The rule of the gate.
+        names: Names of champion and challenger.
+        values: (n_queries,) values of the metric for each, NaN where undefined.
         parts: The slices of the queries.
         beside_baselines: The challenger's `baseline_findings`.
         higher_is_better: The direction of the metric.
@@ -122,7 +122,7 @@ def decide(
     changes = list(_changes(rule, sign, champion, challenger, parts))
     passes = (shown and gained > 0.0) if rule.require == "better" else not (shown and gained < 0.0)
     numbers = (
-        f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {p_words(paired.randomisation_p)},"
+        f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
         f" over {paired.queries:,} queries"
     )
     found = _verdict(rule.require, names, gained if shown else 0.0)

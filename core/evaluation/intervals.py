@@ -1,4 +1,4 @@
-"""The 95% interval of a mean over queries, few or many."""
+"""95% confidence intervals of means over queries."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from core.errors import InvalidInput
 from core.evaluation.bootstrap import LEVEL, RESAMPLES, bootstrap_intervals
 from core.types import Float64Array
 
-MANY_QUERIES = 1_000  # from which the percentile bootstrap covers what it says
+MANY_QUERIES = 1_000  # from which the percentile bootstrap has its nominal coverage
 _UNBOUNDED = (-np.inf, np.inf)
 _LEVELS = (1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0
-_SYMMETRIC = 1e-6  # skewness below which the transformed quantile is t, but for rounding
+_SYMMETRIC = 1e-6  # skewness below which the transformed quantile equals t up to rounding
 
 
 def mean_intervals(
@@ -22,11 +22,11 @@ def mean_intervals(
 ) -> tuple[Float64Array, Float64Array]:
     """Return the 95% interval of each column's mean over all queries of the kind.
 
-    Many queries have the percentile bootstrap. It is too narrow for fewer than 1,000 queries of skewed values
-    with many zeros: there each end follows from a bound of the values, where there is one. Gaffke 2005 adds
-    the bound to the queries, and draws their weights from the flat Dirichlet distribution; for values of 0
-    and 1 that is the interval of Clopper and Pearson 1934. Without a bound, the end is the outer one of
-    Student's t and of its transformation for skewed values (Hall 1992).
+    From 1,000 queries on it is the percentile bootstrap, which is too narrow for fewer queries of skewed
+    values with many zeros. There each end follows from the bound of the values, if it has one: Gaffke 2005
+    adds the bound to the queries, and draws their weights from the flat Dirichlet distribution; for values
+    of 0 and 1 that is the interval of Clopper and Pearson 1934. Without a bound, the end is the outer one
+    of Student's t and of its transformation for skewed values (Hall 1992).
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the random draws.
@@ -59,7 +59,7 @@ def mean_intervals(
     if bounded[0].any() or bounded[1].any():
         weights = np.random.default_rng(seed).standard_exponential((resamples, n_queries + 1))
         weights /= weights.sum(axis=1, keepdims=True)
-        # Not a product of matrices, whose rounding depends on the number of threads.
+        # A matrix product would round by the number of threads.
         means = np.einsum("rq,qc->rc", weights[:, :n_queries], values)
         ends = [
             np.quantile(means + weights[:, n_queries:] * np.where(known, bound, 0.0), level, axis=0)
@@ -76,7 +76,7 @@ def _student(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     mean = values.mean(axis=0)
     if n_queries == 1:
         return mean, mean.copy()
-    from scipy import special  # costs every process that imports it a tenth of a second
+    from scipy import special  # its import takes a tenth of a second
 
     centred = values - mean
     deviation = np.sqrt((centred**2).mean(axis=0))

@@ -1,4 +1,4 @@
-"""Is system B better than system A, or merely luckier? Paired over the queries of one dataset."""
+"""Paired tests of two systems over the queries of one dataset."""
 
 import math
 from collections.abc import Sequence
@@ -26,19 +26,18 @@ class PairedDifference:
     """One metric of two systems on the same queries; differences are B − A.
 
     Attributes:
-        mean_a: Mean of A over the queries that count.
+        mean_a: Mean of A over `queries`.
         mean_b: Mean of B.
         difference: Mean of the differences.
         lower: Lower end of the 95% interval of the difference, see `mean_intervals`.
         upper: Upper end.
-        t_test_p: Two-sided p-value of the paired t-test (Student 1908); None where the differences are all
-            the same.
+        t_test_p: Two-sided p-value of the paired t-test (Student 1908); None if all differences are equal.
         randomisation_p: Two-sided p-value of Fisher's randomisation test.
         wins: Queries on which B is better.
         ties: Queries without a difference.
         losses: Queries on which A is better.
-        queries: Queries that count: the metric is defined for both.
-        skipped: Queries that do not.
+        queries: Queries on which the metric is defined for both.
+        skipped: The other queries.
         effect_size: Difference over the standard deviation of the differences; None without one.
         queries_needed: Queries that would show a difference of this size at p < 0.05 with a chance of 80%;
             None where there is no difference, or one query.
@@ -61,7 +60,7 @@ class PairedDifference:
 
     @property
     def too_few(self) -> str | None:
-        """Why no difference can be shown whatever its size, as a sentence; None where one can be."""
+        """A sentence if there are too few queries to show any difference, else None."""
         differing = self.wins + self.losses
         if differing >= LEAST_DIFFERING:
             return None
@@ -101,7 +100,7 @@ def paired_differences(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values for how many there are (Holm 1979): each may then be held against 0.05.
+    """Adjust p-values for multiple tests (Holm 1979), to compare each with 0.05.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
@@ -116,19 +115,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def verdict(difference: float, adjusted_p: float, significance: float = SIGNIFICANCE) -> Verdict:
-    """Say what a difference B − A and its adjusted p-value allow to say of B."""
+    """Return the verdict on B by its difference B − A and the adjusted p-value."""
     if adjusted_p >= significance or difference == 0.0:
         return "no evidence"
     return "better" if difference > 0.0 else "worse"
 
 
-def p_words(p: float) -> str:
-    """Write a p-value as text does."""
+def format_p(p: float) -> str:
+    """Format a p-value for sentences."""
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
 
 
 def queries_needed(difference: float, deviation: float) -> int | None:
-    """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided.
+    """Return how many queries show a mean difference with a power of 80% at p < 0.05, two-sided.
 
     The smallest n >= ((t_0.975 + t_0.8) s / δ)², quantiles of n - 1 degrees of freedom, which follows the
     noncentral t distribution to a fifth of a query. It is at least 8: Fisher's randomisation test, which
@@ -163,7 +162,7 @@ def t_test_p(mean: float, deviation: float, n: int) -> float:
         return 0.0
     from scipy import special
 
-    # Not scipy.stats, whose import takes every process of the service half a second.
+    # Not scipy.stats, whose import takes half a second.
     return 2.0 * float(special.stdtr(n - 1, -abs(mean) / deviation * math.sqrt(n)))
 
 

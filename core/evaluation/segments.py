@@ -1,4 +1,4 @@
-"""Which queries of a result are in which segment, at rest beside their values."""
+"""Stored segments of a result: the groups of its queries, stored beside their values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from core.evaluation.slices import LEAST_QUERIES, Slice
 
 @dataclass(frozen=True)
 class Segment:
-    """Some of the queries of a result.
+    """A group of queries of a result.
 
     Attributes:
-        name: What to ask for it by, `market: de`.
-        by: What its queries have in common.
-        value: Its value.
-        queries: How many it has.
+        name: Name in requests, `market: de`.
+        by: Name of the property.
+        value: Value of the property.
+        queries: Number of queries.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Segment:
 
 
 def write_segments(parts: Sequence[Slice], n_queries: int, file: BinaryIO) -> None:
-    """Write a row a query and a column for each `by`: the value of the query, null where it has none."""
+    """Write one row for each query and one column for each `by`: the value of the query, or null."""
     columns: dict[str, Any] = {}
     for part in parts:
         values = columns.setdefault(part.by, np.full(n_queries, None, object))
@@ -46,7 +46,7 @@ class StoredSegments:
     """The segments of a result.
 
     Args:
-        table: What `write_segments` wrote.
+        table: The table of `write_segments`.
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -54,7 +54,7 @@ class StoredSegments:
 
     @classmethod
     def read(cls, file: BinaryIO) -> "StoredSegments":
-        """Read what `write_segments` wrote."""
+        """Read a file of `write_segments`."""
         return cls(pq.read_table(file))
 
     def all(self) -> list[Segment]:
@@ -67,7 +67,7 @@ class StoredSegments:
         ]
 
     def members(self, name: str) -> npt.NDArray[np.bool_] | None:
-        """Tell for each query whether it is in a segment, or return None where there is no such segment."""
+        """Return (n_queries,) whether a query is in a segment, or None if there is no such segment."""
         found = next((segment for segment in self.all() if segment.name == name), None)
         if found is None:
             return None
@@ -83,7 +83,7 @@ class StoredSegments:
 
 
 def segment_name(by: str, value: str) -> str:
-    """Return what a segment is asked for by."""
+    """Return the name of a segment."""
     return f"{by}: {value}"
 
 

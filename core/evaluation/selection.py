@@ -1,4 +1,4 @@
-"""Which of many models cannot be told from the best one?"""
+"""Selection of models: find those that do not differ significantly from the best one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from core.types import Float64Array
 
 @dataclass(frozen=True)
 class AgainstBest:
-    """One of several systems beside the best of them, on the same queries.
+    """One of several systems compared with the best of them, on the same queries.
 
     Attributes:
         difference: Its mean minus that of the best one, over the queries that define both.
         p: Two-sided p-value of the paired t-test (Student 1908), adjusted for the number of systems (Holm
             1979); None for the best one itself.
-        tied: Whether the test does not tell it from the best one.
+        tied: Whether the difference is not significant.
     """
 
     difference: float
@@ -28,8 +28,8 @@ class AgainstBest:
 def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
     """Compare each system with the one of the best mean.
 
-    The best one was picked by the same queries, so that its lead is optimistic: a system that is not tied may
-    still be as good on others.
+    The best one was selected on the same queries, so that its lead is optimistic: a system that is not tied
+    may still be as good on other queries.
 
     Args:
         values: (n_queries,) of each system, NaN where undefined; at least one is defined for each.

@@ -1,4 +1,4 @@
-"""Groups of queries that a mean over all of them hides."""
+"""Slices: groups of queries with separate means."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,18 @@ from core.data import RankingDataset
 from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
-MOST_VALUES = 20  # of a query column; the rarer ones are one slice together
-LEAST_QUERIES = 5  # a mean over fewer says nothing
+MOST_VALUES = 20  # values of a query column; rarer ones share one slice
+LEAST_QUERIES = 5  # a mean over fewer is not informative
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Some of the queries.
+    """A group of queries.
 
     Attributes:
-        by: What they have in common.
-        value: Its value, as text.
+        by: Name of their common property.
+        value: Value of the property, as text.
         queries: Their numbers, ascending.
     """
 
@@ -39,14 +39,14 @@ def slices(
     *,
     least_queries: int = LEAST_QUERIES,
 ) -> list[Slice]:
-    """Part the queries by their documents, by their relevant documents, and by each column of the dataset.
+    """Group the queries by their numbers of documents and relevant documents, and by each query column.
 
-    A column keeps its 20 most frequent values; the other values, and those of too few queries, are one slice
-    together. What would put all queries into one slice is left out, and so are slices of too few queries.
+    A column keeps its 20 most frequent values; other values, and those of too few queries, share one slice.
+    Properties with a single slice are omitted, and so are slices of too few queries.
 
     Args:
-        judgments: What is measured.
-        dataset: Whose query columns are used; its queries are those of the judgments.
+        judgments: The judged documents.
+        dataset: Dataset of the query columns, with the same queries.
         relevance_threshold: A document is relevant where its label is above it.
         least_queries: The fewest queries of a slice.
     """

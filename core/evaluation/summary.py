@@ -1,4 +1,4 @@
-"""From one value a query to a mean with its uncertainty."""
+"""Summaries of a metric over queries: mean, confidence interval and quantiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Summary:
-    """A metric over queries; all but the counts are None where it is defined for none.
+    """The summary of a metric over queries; all but the counts are None where no query defines it.
 
     Attributes:
-        mean: Mean over the queries on which the metric is defined; geometric where that was asked for.
+        mean: Mean over the queries on which the metric is defined; geometric for geometric metrics.
         lower: Lower end of the 95% interval of the mean, see `mean_intervals`.
         upper: Upper end.
-        quantiles: What that share of the queries does not exceed, `p05` to `p95`.
-        queries: Queries that count.
+        quantiles: Quantiles over the queries, `p05` to `p95`.
+        queries: Queries on which the metric is defined.
         skipped: Queries on which the metric is undefined.
     """
 
@@ -65,8 +65,8 @@ def summarise_all(
         resamples: Resamples of each interval, see `mean_intervals`.
         seed: Seed of the resampling.
         threads: Threads to use; the result does not depend on them.
-        metrics: The metrics by name, whose bounds narrow the intervals of few queries; values of others have
-            none. Where the mean is geometric, mean and interval are those of the logarithms, taken back.
+        metrics: The metrics by name, whose bounds narrow the intervals of few queries; other values have no
+            bounds. For geometric metrics, mean and interval are exponentials of those of the logarithms.
     """
     if not values:
         return {}

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.evaluation.paired import SIGNIFICANCE, PairedDifference, holm, p_words, paired_differences
+from core.evaluation.paired import SIGNIFICANCE, PairedDifference, format_p, holm, paired_differences
 from core.experiments.paper import Claim, Significance, Test
 from core.experiments.results import CellValue
 from core.experiments.rules import (
@@ -191,7 +191,7 @@ class Judge:
         sentence = (
             f"The gap is {100.0 * found.mean_b:+.2f}% where it should be wider and"
             f" {100.0 * found.mean_a:+.2f}% where narrower;"
-            f" {p_words(_known(comparison.p))}, {found.queries:,} queries."
+            f" {format_p(_known(comparison.p))}, {found.queries:,} queries."
         )
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
 
@@ -334,7 +334,7 @@ class Judge:
         which = {"held": "The weakest difference", "contradicted": "The largest difference the other way"}
         sentence = (
             f"{which.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
-            f" ({_named(by)}); {p_words(_known(by.p))}, {by.queries or 0:,} queries."
+            f" ({_named(by)}); {format_p(_known(by.p))}, {by.queries or 0:,} queries."
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 

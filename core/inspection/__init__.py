@@ -1,4 +1,4 @@
-"""What a model looks at: which features it needs, how its scores follow them, and its trees."""
+"""Model inspection: feature importance, partial dependence and trees."""
 
 from core.inspection.importance import SplitImportance, split_importance
 from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence

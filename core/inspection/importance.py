@@ -1,4 +1,4 @@
-"""Which features a forest splits by, and what it gained by that while it was trained."""
+"""Split importance: gains and numbers of splits by feature."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from core.types import Float64Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class SplitImportance:
-    """What LightGBM's `feature_importance` tells, in the model's feature order.
+    """The values of LightGBM's `feature_importance`, in the model's feature order.
 
     Attributes:
         gain: (n_features,) sums of the gains of the splits by each feature, in units of the training loss.
-        split: (n_features,) how many splits each feature makes.
+        split: (n_features,) number of splits by each feature.
     """
 
     gain: Float64Array
@@ -24,12 +24,12 @@ class SplitImportance:
 
 
 def split_importance(text: ModelText) -> SplitImportance:
-    """Add up the splits of all trees; one that gained nothing does not count, as with LightGBM."""
+    """Sum the splits of all trees; splits without a gain are ignored, as in LightGBM."""
     features = _joined(tree.features for tree in text.trees)
     gains = np.concatenate([np.empty(0), *(tree.gains for tree in text.trees)])
     counted = gains > 0.0
     n_features = len(text.feature_names)
-    # LightGBM reads its gains as float32 and adds them up in float64, tree by tree.
+    # LightGBM reads its gains as float32 and sums them in float64, tree by tree.
     weights = np.minimum(gains[counted], np.finfo(np.float32).max).astype(np.float32)
     return SplitImportance(
         gain=np.bincount(features[counted], weights, minlength=n_features).astype(np.float64),
@@ -38,12 +38,12 @@ def split_importance(text: ModelText) -> SplitImportance:
 
 
 def used_features(text: ModelText) -> Int64Array:
-    """Return the numbers of the features that any tree looks at, ascending."""
+    """Return the numbers of the features that any tree uses, ascending."""
     return np.unique(_joined(map(features_of, text.trees)))
 
 
 def features_of(tree: Tree) -> Int64Array:
-    """Return the numbers of the features that a tree looks at, in splits or leaves, ascending."""
+    """Return the numbers of the features that a tree uses in splits or leaves, ascending."""
     of_leaves = [tree.linear.features] if tree.linear else []
     return np.unique(_joined([tree.features, *of_leaves]))
 

@@ -1,4 +1,4 @@
-"""Partial dependence: how a model's scores follow one feature while all others stay as they are."""
+"""Partial dependence of a model's scores on one feature, with all other features unchanged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,17 +14,17 @@ from core.scorers import ScoringModel
 from core.types import Float32Array, Int64Array
 
 BAND = (0.1, 0.9)
-PERCENTILES = 101  # of the distribution, its ends included
+PERCENTILES = 101  # from 0 to 100
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried.
+    """Grid and sample of a partial dependence.
 
     Attributes:
-        values: At most so many values of a feature: its quantiles.
-        sample: At most so many documents.
-        seed: The same seed takes the same documents.
+        values: Values of a feature at most: its quantiles.
+        sample: Documents at most.
+        seed: Seed of the sample.
     """
 
     values: int = 32
@@ -34,12 +34,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class Response:
-    """The scores of the sample where every document has the same value.
+    """The scores of the sample with the feature set to one value.
 
     Attributes:
         mean: Their mean.
-        lower: What a tenth of them does not exceed.
-        upper: What nine tenths do not exceed.
+        lower: Their 10% quantile.
+        upper: Their 90% quantile.
     """
 
     mean: float
@@ -49,17 +49,16 @@ class Response:
 
 @dataclass(frozen=True)
 class PartialDependence:
-    """The scores as one feature goes through its values.
+    """The partial dependence on one feature.
 
     Attributes:
         feature: Its number in the model's order.
-        values: What it was set to, ascending.
-        shares: The share of the documents that have a finite value and of these none above each value.
+        values: Values that it was set to, ascending.
+        shares: Share of the documents with a finite value at or below each value.
         responses: The scores at each value.
-        missing: The scores where the feature is missing; None where it never is.
-        missing_share: The share of the documents where it is.
-        percentiles: Its finite values from the smallest to the largest in steps of one per cent of them;
-            none where there are none.
+        missing: The scores with the feature missing; None if it is never missing.
+        missing_share: Share of the documents without a value.
+        percentiles: The percentiles 0 to 100 of its finite values; empty without such values.
     """
 
     feature: int
@@ -73,7 +72,7 @@ class PartialDependence:
     def to_json(
         self, feature_names: tuple[str, ...], categories: Mapping[int, Categories] = MappingProxyType({})
     ) -> dict[str, Any]:
-        """Return it with the feature's name, point by point, of a category with the text of each value."""
+        """Return the JSON to store: the feature's name and its points, with texts for categories."""
         points: list[dict[str, Any]] = [
             {"value": value, "share": share, **asdict(response)}
             for value, share, response in zip(self.values, self.shares, self.responses, strict=True)
@@ -99,7 +98,7 @@ def partial_dependence(
     threads: int = 1,
     on_step: Callable[[int, int], None] | None = None,
 ) -> list[PartialDependence]:
-    """Set one feature after the other to each of its quantiles, in all documents of a sample.
+    """Compute the partial dependence on each feature: set it to each of its quantiles in a sample.
 
     After Friedman, "Greedy function approximation", 2001, section 8.2. The band holds most of the curves of
     single documents (Goldstein et al., "Peeking inside the black box", 2015).
@@ -108,9 +107,9 @@ def partial_dependence(
         model: The model.
         features: Numbers of the features.
         dataset: Documents, with the model's features.
-        grid: What is tried.
+        grid: Grid and sample.
         threads: Threads to use; the result does not depend on them.
-        on_step: Told how many of how many features are done; whatever it raises ends the work.
+        on_step: Called with the finished and the total number of features; may raise to stop.
     """
     buffer = dataset.features[_sample(dataset.n_documents, grid)]
     found = []
@@ -157,7 +156,7 @@ def _of_feature(
 
 
 def _quantiles(ascending: Float32Array, number: int) -> Float32Array:
-    """Return values that there are, evenly picked."""
+    """Return existing values at evenly spaced positions."""
     if not len(ascending):
         return ascending
     places = np.linspace(0, len(ascending) - 1, number)

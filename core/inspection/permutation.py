@@ -1,4 +1,4 @@
-"""Permutation importance: how much worse a model ranks when the values of a feature are mixed up."""
+"""Permutation importance: the loss of a metric when the values of a feature are shuffled."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -17,19 +17,19 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array, Int64Array
 
 Within = Literal["query", "dataset"]
-RESAMPLES = 1_000  # of each interval
+RESAMPLES = 1_000  # for each interval
 
 
 @dataclass(frozen=True)
 class PermutationImportance:
-    """What a model loses when one feature is mixed up.
+    """The importance of one feature.
 
     Attributes:
         feature: Its number in the model's order.
-        mean: Mean loss of the metric over queries and repeats; negative where the metric got better, None
-            where no query defines it.
-        standard_error: Of the mean, from one repeat to the next; None where there was one only.
-        lower: Lower end of the 95% interval over queries, of whose losses the repeats are averaged.
+        mean: Mean loss of the metric over queries and repeats; negative if the metric improved, None if no
+            query defines it.
+        standard_error: Standard error of the mean over repeats; None for a single repeat.
+        lower: Lower end of the 95% interval over queries, with losses averaged over repeats.
         upper: Upper end.
     """
 
@@ -40,19 +40,19 @@ class PermutationImportance:
     upper: float | None
 
     def to_json(self, feature_names: tuple[str, ...]) -> dict[str, Any]:
-        """Return it with the feature's name."""
+        """Return the JSON to store, with the feature's name."""
         return {**asdict(self), "feature": feature_names[self.feature]}
 
 
 @dataclass(frozen=True)
 class Permutations:
-    """How features are mixed up.
+    """Options of the permutations.
 
     Attributes:
-        repeats: How often each.
-        within: Over the `dataset` a document gets the value of any other, so that features of the query are
-            judged, too; within the `query` what does not tell its documents apart counts for nothing.
-        seed: The same seed gives the same orders, on any number of threads.
+        repeats: Permutations of each feature.
+        within: `dataset` permutes over all documents, which also measures features of the query; `query`
+            permutes within each query, where features of the query have the importance 0.
+        seed: Seed of the permutations, independent of the number of threads.
     """
 
     repeats: int = 5
@@ -70,22 +70,22 @@ def permutation_importance(
     threads: int = 1,
     on_step: Callable[[int, int], None] | None = None,
 ) -> tuple[Summary, list[PermutationImportance]]:
-    """Mix up one feature after the other and measure how much worse the model ranks.
+    """Compute the permutation importance of each feature.
 
-    After Breiman, "Random Forests", 2001, section 10, with any metric of a ranking and several repeats. Of
-    features that tell the same, neither seems important.
+    After Breiman, "Random Forests", 2001, section 10, with any ranking metric and several repeats. Redundant
+    features both appear unimportant.
 
     Args:
-        model: The model. Features that it does not look at count exactly 0 and cost nothing.
+        model: The model. Features that it does not use have exactly 0 and cost nothing.
         dataset: The judged documents, with the model's features.
-        metric: Its spelling, `ndcg@10`.
-        conventions: The contract of the metric.
-        permutations: How they are mixed up.
+        metric: Spelling of the metric, `ndcg@10`.
+        conventions: The metric conventions.
+        permutations: Options of the permutations.
         threads: Threads to use; the result does not depend on them.
-        on_step: Told how many of how many scorings are done; whatever it raises ends the work.
+        on_step: Called with the finished and the total number of scorings; may raise to stop.
 
     Returns:
-        The metric of the model as it is, and every feature's importance, the most important first.
+        The metric without permutation, and every feature's importance, the most important first.
     """
     trial = _Trial(model, dataset, metric, conventions, permutations, threads)
     features = model.used_features
@@ -105,7 +105,7 @@ def permutation_importance(
 
 
 class _Trial:
-    """A model and the one buffer whose columns are mixed up in turn."""
+    """A model and a buffer of features, of which one column at a time is shuffled."""
 
     def __init__(
         self,
@@ -128,28 +128,28 @@ class _Trial:
         self.untouched = self._summary(self._measured(self._scored(model)))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:
-        """Mix a feature up, again and again; gives each time the queries' losses, (n_queries,).
+        """Shuffle a feature repeatedly; yield each time the (n_queries,) losses.
 
-        Only the trees that look at it score anew each time; other models do so as a whole.
+        Only the trees that use it are scored again; other models are scored as a whole.
         """
-        asked, unmoved = self._model, np.zeros(len(self._buffer))
+        scored, unmoved = self._model, np.zeros(len(self._buffer))
         if isinstance(self._model, TreeModel):
-            asked = self._trees(self._model.text, feature, looking=True)
-            # Added up like the scores after it, so that rounding orders equal ones alike.
+            scored = self._trees(self._model.text, feature, looking=True)
+            # Summed like the scores after it, so that rounding breaks ties equally.
             unmoved = self._scored(self._trees(self._model.text, feature, looking=False))
-        as_it_is = self._measured(unmoved + self._scored(asked))
+        as_it_is = self._measured(unmoved + self._scored(scored))
         column = self._buffer[:, feature].copy()
         sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             mixed = column.copy()
-            shuffle(mixed, self._groups, seed, repeat * len(asked.feature_names) + feature)
+            shuffle(mixed, self._groups, seed, repeat * len(scored.feature_names) + feature)
             self._buffer[:, feature] = mixed
-            yield sign * (as_it_is - self._measured(unmoved + self._scored(asked)))
+            yield sign * (as_it_is - self._measured(unmoved + self._scored(scored)))
         self._buffer[:, feature] = column
 
     def summarised(self, feature: int, losses: Float64Array) -> PermutationImportance:
-        """Sum up what was lost, (n_repeats, n_queries)."""
+        """Summarize the (n_repeats, n_queries) losses."""
         summary = self._summary(losses.mean(axis=0))
         if summary.mean is None:
             return PermutationImportance(feature, None, None, None, None)
@@ -159,7 +159,7 @@ class _Trial:
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
 
     def _trees(self, text: ModelText, feature: int, *, looking: bool) -> TreeModel:
-        """Return the trees that look at a feature, or the others."""
+        """Return the trees that use a feature, or the others."""
         trees = zip(text.trees, self._features_of_trees, strict=True)
         chosen = tuple(tree for tree, features in trees if (feature in features) == looking)
         return TreeModel(replace(text, trees=chosen))

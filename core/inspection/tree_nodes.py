@@ -1,4 +1,4 @@
-"""A single tree of a forest as nested nodes, to be read and drawn."""
+"""A single tree of a forest as nested nodes, for display."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Linear:
-    """What a linear leaf adds to a score, where none of its features is missing.
+    """The linear model of a leaf, used where none of its features is missing.
 
     Attributes:
-        constant: What is added to the products.
-        coefficients: By name of the feature that each is multiplied with.
+        constant: The intercept.
+        coefficients: Coefficients by feature name.
     """
 
     constant: float
@@ -34,13 +34,13 @@ class Linear:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a descent ends.
+    """A leaf.
 
     Attributes:
         leaf: Its number in the tree.
-        value: What it adds to a score.
-        documents: Training documents that ended here; None where the model does not tell.
-        linear: What it adds instead, None where leaves are constant.
+        value: Its constant output.
+        documents: Training documents in the leaf; None if not stored in the model.
+        linear: Its linear model, which replaces `value`; None for constant leaves.
     """
 
     kind: ClassVar[str] = "leaf"
@@ -53,22 +53,21 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A question about one feature.
+    """A split by one feature.
 
     Attributes:
         split: Its number in the tree; 0 is the root.
         feature: Name of the feature.
-        decision: Goes left what is `<=` the threshold, or `in` the categories.
-        threshold: None where it is infinite and only missing values are told from others, and for categories.
-        categories: Those that go left, by text where the model has it, else by code; None where there is a
-            threshold.
-        missing: What is missing: `nan`, `zero` (NaN included), or `none` where NaN counts as 0.
-        missing_goes: To which side; None where nothing is missing.
-        gain: By how much the split reduced the training loss.
-        documents: Training documents that came through; None where the model does not tell.
-        leaves: Leaves below.
-        left: None below the depth that was asked for.
-        right: The same.
+        decision: Values `<=` the threshold, or `in` the categories, go left.
+        threshold: None for categories, and where it is infinite and separates only missing values.
+        categories: Categories that go left, as texts if stored in the model, else as codes; None for numbers.
+        missing: Missing values: `nan`, `zero` (NaN included), or `none` where NaN counts as 0.
+        missing_goes: Side of missing values; None without missing values.
+        gain: Reduction of the training loss.
+        documents: Training documents at the split; None if not stored in the model.
+        leaves: Number of leaves below.
+        left: Left child, None below the requested depth.
+        right: Right child, None below the requested depth.
     """
 
     kind: ClassVar[str] = "split"
@@ -90,13 +89,13 @@ class Split:
 def tree_nodes(
     text: ModelText, index: int, feature_names: tuple[str, ...], root: int = 0, depth: int = MOST_DEPTH
 ) -> Split | Leaf:
-    """Read a tree, or what is below one of its splits.
+    """Return a tree, or the subtree of one of its splits.
 
     Args:
         text: The model.
-        index: Which tree, from 0.
-        feature_names: How its features are called.
-        root: The split to begin with; 0 in a tree without splits is its leaf.
+        index: Number of the tree, from 0.
+        feature_names: Names of its features.
+        root: Number of the top split; 0 in a tree without splits is its leaf.
         depth: Levels of splits, at most `MOST_DEPTH`.
 
     Raises:
@@ -130,7 +129,7 @@ class _Reader:
         tree = self._tree
         decision, threshold = int(tree.decisions[split]), float(tree.thresholds[split])
         categorical = bool(decision & CATEGORICAL)
-        # LightGBM sends what is missing to the right of a categorical split, whatever its bits say.
+        # LightGBM always sends missing values to the right of a categorical split.
         missing = "nan" if categorical else _MISSING[decision >> 2]
         goes: Side = "left" if decision & _GOES_LEFT and not categorical else "right"
         left, right = (
@@ -175,7 +174,7 @@ class _Reader:
 
 def _leaves_below(tree: Tree) -> Int64Array:
     """Count the leaves below each split, (n_splits,); children come after their parents."""
-    found = np.ones(2 * len(tree.left) + 1, np.int64)  # leaf k stands at -k - 1
+    found = np.ones(2 * len(tree.left) + 1, np.int64)  # leaf k is at -k - 1
     for split in range(len(tree.left) - 1, -1, -1):
         found[split] = found[tree.left[split]] + found[tree.right[split]]
     return found[: len(tree.left)]
