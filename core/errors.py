@@ -1,14 +1,14 @@
-"""What can go wrong in the field's words; the web layer maps each type to a status in one table."""
+"""Typed errors of the domain; the web layer maps each type to an HTTP status in one table."""
 
 from dataclasses import dataclass
 from typing import Any
 
 
 class RankeryError(Exception):
-    """Base of every error that a user can cause or must be told about; can be pickled."""
+    """Base of every error that is shown to users; can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Python would call the class with the message alone.
+        # By default, unpickling would call the class with the message alone.
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -20,11 +20,11 @@ def _restored(kind: type[RankeryError], arguments: tuple[Any, ...], state: dict[
 
 @dataclass(frozen=True)
 class InputProblem:
-    """One thing wrong with an input.
+    """One problem of an input.
 
     Attributes:
-        pointer: Where, as an RFC 6901 JSON pointer into the payload (`/loss/mu`).
-        detail: What is wrong and what would be right.
+        pointer: Place in the payload, an RFC 6901 JSON pointer (`/loss/mu`).
+        detail: The problem and its remedy.
     """
 
     pointer: str
@@ -44,7 +44,7 @@ class InvalidInput(RankeryError):
         return cls(InputProblem(pointer, detail))
 
     def below(self, pointer: str) -> "InvalidInput":
-        """Return the same problems of a part that stands at `pointer` in the whole payload."""
+        """Return the same problems with `pointer` before each pointer."""
         return InvalidInput(*(InputProblem(pointer + found.pointer, found.detail) for found in self.problems))
 
 
@@ -54,12 +54,12 @@ class FeaturesAbsent(InvalidInput):
 
 @dataclass(frozen=True)
 class DatasetProblem:
-    """One thing in a file that cannot be understood.
+    """One parse error of a file.
 
     Attributes:
-        detail: What was expected and what was found.
-        file: Name of the file as the user knows it.
-        line: 1-based line (row of a Parquet file), or None where the whole file is meant.
+        detail: The expected and the actual content.
+        file: Name of the user's file.
+        line: 1-based line (row of a Parquet file), or None for the whole file.
         column: 1-based column in bytes, or the name of a column of a table, or None.
         text: The offending text, shortened.
     """
@@ -81,16 +81,16 @@ class DatasetProblem:
 
 @dataclass(frozen=True)
 class ProblemCause:
-    """All problems of a table that have one cause and one column.
+    """All problems of a table with the same cause and column.
 
     Attributes:
         cause: `not_a_number`, `decimal_comma`, …
-        title: The cause in words.
-        column: Name of the column, or None where rows or the header are meant.
-        count: How many there are.
+        title: Description of the cause.
+        column: Name of the column, or None for rows or the header.
+        count: Number of problems.
         at_least: Whether there may be more, because reading stopped.
         lines: Lines of the first few.
-        texts: Offending texts among those of the first few, shortened, all different.
+        texts: Distinct offending texts of the first few, shortened.
         can_ignore: Whether the file may be read without the column.
     """
 
@@ -108,7 +108,7 @@ class DatasetError(RankeryError):
     """A judged dataset cannot be read.
 
     Attributes:
-        problems: What is wrong, in file order; the first 100 of them where there are more.
+        problems: The first 100 problems, in file order.
         more: Whether there are more than these.
         causes: All problems of a table by cause and column, the most frequent first; empty for other formats.
     """
@@ -147,11 +147,11 @@ class ModelError(RankeryError):
 
 
 class ScoreNotFinite(ModelError):
-    """A model computes NaN or infinity for a document, which has no rank by it.
+    """A model computes NaN or infinity for a document, which therefore has no rank.
 
     Attributes:
-        row: Position of the document among those that were scored together.
-        score: What was computed.
+        row: Position of the document in the batch.
+        score: The computed score.
     """
 
     def __init__(self, row: int, score: float, model: str = "the model", document: str | None = None) -> None:
@@ -178,7 +178,7 @@ class NotFound(RankeryError):
 
 
 class WrongState(RankeryError):
-    """The thing exists but does not allow the action in its present state."""
+    """The object exists, but its state does not allow the action."""
 
     def __init__(self, kind: str, id: str, status: str, detail: str) -> None:
         self.kind = kind
@@ -190,13 +190,13 @@ class WrongState(RankeryError):
 
 @dataclass(frozen=True)
 class Holder:
-    """Something that needs an object, which therefore cannot be deleted.
+    """A dependent of an object, which therefore cannot be deleted.
 
     Attributes:
         kind: `alias`, `comparison`, `study`, `job`, …
         id: Its id, or the reference of an alias.
-        name: What people call it.
-        reason: Why it needs the object, as the end of a sentence that begins with its kind and name.
+        name: Its display name.
+        reason: Why it needs the object: the predicate of a sentence whose subject is its kind and name.
     """
 
     kind: str
@@ -206,10 +206,10 @@ class Holder:
 
 
 class StillNeeded(RankeryError):
-    """The thing cannot be deleted, because others need it.
+    """The object has dependents and cannot be deleted.
 
     Attributes:
-        holders: What needs it.
+        holders: The dependents.
     """
 
     def __init__(self, kind: str, id: str, holders: tuple[Holder, ...], way_out: str) -> None:
@@ -222,7 +222,7 @@ class StillNeeded(RankeryError):
 
 
 class LeaseLost(RankeryError):
-    """The job was given to another worker; this one may no longer write for it."""
+    """The job was claimed by another worker; do not write to it any more."""
 
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
@@ -230,9 +230,9 @@ class LeaseLost(RankeryError):
 
 
 class AddressRefused(RankeryError):
-    """A host leads to an address that users may not make the service connect to.
+    """A host resolves to an address that the service does not connect to for users.
 
-    The message does not name the address: who may not connect to a private network learns nothing about it.
+    The message omits the address, so that it reveals nothing about private networks.
     """
 
     def __init__(self, host: str, address: str, reason: str) -> None:
@@ -246,11 +246,11 @@ class AddressRefused(RankeryError):
 
 
 class RanksLost(RankeryError):
-    """The processes of a training were lost again and again."""
+    """The processes of a distributed training were lost repeatedly."""
 
 
 class JobCancelled(RankeryError):
-    """The user asked for the job to stop."""
+    """The cancellation of the job was requested."""
 
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
@@ -258,7 +258,7 @@ class JobCancelled(RankeryError):
 
 
 class JobQuotaExceeded(RankeryError):
-    """A key has as many jobs that wait or run as it may."""
+    """The quota of active jobs of an API key is used up."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
@@ -266,7 +266,7 @@ class JobQuotaExceeded(RankeryError):
 
 
 class ByteQuotaExceeded(RankeryError):
-    """A key has as many bytes of datasets as it may."""
+    """The quota of bytes of an API key is used up."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
@@ -274,7 +274,7 @@ class ByteQuotaExceeded(RankeryError):
 
 
 class UploadQuotaExceeded(RankeryError):
-    """A key has as many open uploads as it may."""
+    """The quota of open uploads of an API key is used up."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
@@ -282,7 +282,7 @@ class UploadQuotaExceeded(RankeryError):
 
 
 class UploadTakenOver(RankeryError):
-    """Another request goes on with an upload; what this one still sends is not kept."""
+    """Another request has taken the upload over; further bytes of this one are discarded."""
 
     def __init__(self, upload_id: str) -> None:
         self.upload_id = upload_id
@@ -290,7 +290,7 @@ class UploadTakenOver(RankeryError):
 
 
 class KernelsNotReady(RankeryError):
-    """The compiled code that a request or a job needs is still being compiled, or cannot be."""
+    """The kernels that a request or a job needs are still being compiled, or their compilation failed."""
 
 
 class StoreUnavailable(RankeryError):
@@ -298,11 +298,11 @@ class StoreUnavailable(RankeryError):
 
 
 class ClusterUnavailable(StoreUnavailable):
-    """The Dask cluster cannot be reached, or has no workers for what is asked of it."""
+    """The Dask cluster cannot be reached, or lacks the requested workers."""
 
 
 class ExtraMissing(RankeryError):
-    """An optional package that something asked for needs is not installed."""
+    """An optional package that the request needs is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
@@ -311,7 +311,7 @@ class ExtraMissing(RankeryError):
 
 
 class ArtifactDamaged(RankeryError):
-    """Stored bytes are gone or are not those that were written, so nothing is made of them."""
+    """A stored artifact is missing or does not match its checksum."""
 
     def __init__(self, key: str, detail: str) -> None:
         self.key = key
@@ -320,4 +320,4 @@ class ArtifactDamaged(RankeryError):
 
 
 class StoreFull(StoreUnavailable):
-    """There is no room for what was to be stored."""
+    """The database or the storage is full."""

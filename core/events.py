@@ -1,4 +1,4 @@
-"""The kinds of events: what the service reports as it happens."""
+"""The kinds of events that webhooks and the event stream deliver."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

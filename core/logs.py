@@ -1,4 +1,4 @@
-"""One log format for every process: our own messages and the libraries' alike."""
+"""Logging: one format for all processes, for our own messages and those of libraries."""
 
 import io
 import logging
@@ -30,7 +30,7 @@ _SHARED: tuple[Processor, ...] = (
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
-# Texts of several lines, which must not pass for lines of their own.
+# Fields with several lines, which are escaped or indented.
 _TRACES = ("exception", "stack")
 _SECRETS = (
     (re.compile(r"(?<=://)[^\s/@]*:[^\s/]*(?=@)"), "***"),  # user and password of a URL
@@ -41,7 +41,7 @@ _SECRETS = (
         r"\1\2***",
     ),
 )
-# What all of them have; most texts have none, and each search takes its time.
+# Substrings of all these patterns: a fast check before the slower searches.
 _SUSPICIOUS = re.compile(r"(?i)://|rk_|bearer|basic|cookie|authorization|passw|secret")
 
 
@@ -55,7 +55,7 @@ class LogHandler(logging.StreamHandler):  # type: ignore[type-arg] # generic in 
 
 
 def install_handler(level: str, log_format: LogFormat) -> None:
-    """Log everything of a level to standard error; replaces what an earlier call installed."""
+    """Log all messages of a level to standard error; replaces the handler of an earlier call."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, LogHandler)]:
         root.removeHandler(handler)
@@ -64,9 +64,9 @@ def install_handler(level: str, log_format: LogFormat) -> None:
 
 
 def capture_output() -> None:
-    """Log what is printed, warned of and raised, where `RANKERY_LOG_FORMAT` is `json`.
+    """Log printed text, warnings and uncaught exceptions if `RANKERY_LOG_FORMAT` is `json`.
 
-    Call it as early as possible: whatever comes before is no JSON.
+    Call it as early as possible: earlier output is not JSON.
     """
     if os.environ.get("RANKERY_LOG_FORMAT") != "json" or isinstance(sys.stderr, _LoggedLines):
         return
@@ -90,9 +90,9 @@ class _LoggedLines(io.TextIOBase):
     """A stream whose lines are log messages.
 
     Args:
-        original: The stream in whose place it is.
-        logger: Where its lines are logged.
-        level: How.
+        original: The replaced stream.
+        logger: Logger of its lines.
+        level: Log level of its lines.
     """
 
     encoding = "utf-8"
@@ -105,7 +105,7 @@ class _LoggedLines(io.TextIOBase):
         self._logging = threading.local()
 
     def writable(self) -> bool:
-        """Return whether it takes text, which it does."""
+        """Return True: the stream is writable."""
         return True
 
     def write(self, text: str) -> int:
@@ -125,8 +125,8 @@ class _LoggedLines(io.TextIOBase):
 def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structlog.stdlib.ProcessorFormatter:
     """Configure structlog to end in the standard library, and return the formatter for its handlers.
 
-    Whatever is logged, a message stays one line in JSON, and on a console one line with the lines of a
-    traceback indented below it. What looks like a secret is left out.
+    Each message is one line of JSON, or on a console one line with an indented traceback below it. Secrets
+    are masked.
     """
     structlog.configure(
         processors=[
@@ -154,7 +154,7 @@ def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structl
         foreign_pre_chain=_SHARED,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            # The console's own way shows every local variable: secrets among them, and slowly.
+            # The default shows all local variables, which may be secrets, and is slow.
             structlog.processors.format_exc_info,
             _without_secrets,
             *renderer,
@@ -182,7 +182,7 @@ def _masked(value: Any) -> Any:
 
 
 def _on_one_line(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Escape what could break out of a line; the renderer quotes what could pass for another field."""
+    """Escape line breaks against log injection; the renderer quotes values that look like fields."""
     for name, value in event.items():
         if name in _TRACES:
             event[name] = "\n".join(f"    {_printable(line)}" for line in str(value).split("\n"))

@@ -1,12 +1,12 @@
-"""Whether an address is this machine's own, reached from nowhere else."""
+"""Loopback addresses."""
 
 import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, by name or by address, can only be this machine talking to itself.
+    """Return whether a host name or address is the loopback interface of this machine.
 
-    Names other than `localhost` are not looked up: whoever answers for them decides where they lead.
+    Names other than `localhost` are not resolved, since their DNS servers decide about the address.
     """
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

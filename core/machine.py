@@ -1,4 +1,4 @@
-"""Processors and memory that this process may use, of the machine or of the container that it runs in."""
+"""Processors and memory available to this process, within the limits of its container."""
 
 import ctypes
 import math
@@ -28,7 +28,7 @@ class ControlGroups:
     root: Path = Path("/sys/fs/cgroup")
 
     def cpus(self) -> float:
-        """Return the processors' worth of time that may be used, infinity where there is no limit.
+        """Return the limit of processors, infinity without a limit.
 
         That is the quota of time or the number of processors in the set, whichever is less.
         """
@@ -36,7 +36,7 @@ class ControlGroups:
         return min(quota, min(map(_cpu_set_size, self._folders("cpuset")), default=math.inf))
 
     def memory_bytes(self) -> float:
-        """Return the memory that may be used, infinity where there is no limit."""
+        """Return the limit of memory, infinity without a limit."""
         return min(map(_memory_of, self._folders("memory")), default=math.inf)
 
     def _folders(self, controller: str) -> Iterator[Path]:
@@ -54,20 +54,20 @@ class ControlGroups:
 
 
 def available_cpus(groups: ControlGroups | None = None) -> int:
-    """Return how many threads can run at a time, at least one; part of a processor's time counts as one."""
+    """Return the number of available processors, rounded up and at least one."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = (groups or ControlGroups()).cpus()
     return max(1, math.ceil(min(allowed, limit)))
 
 
 def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: int | None = None) -> None:
-    """Have OpenMP, kernels, BLAS and Arrow start as many threads as can run here, whatever the host has.
+    """Limit the threads of OpenMP, kernels, BLAS and Arrow to the available processors.
 
-    They read it once, when they are first imported. What is set already stays.
+    They read it once, at their import. Variables that are set already stay.
 
     Args:
-        environment: Of this process, or of one to be started.
-        wanted: Threads that a user has asked for, which may be more.
+        environment: Environment of this process, or of one to start.
+        wanted: Number of requested threads, which may exceed the processors.
     """
     threads = str(max(available_cpus(), wanted or 1))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -75,7 +75,7 @@ def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: in
 
 
 def available_memory_bytes(groups: ControlGroups | None = None) -> int | None:
-    """Return the memory of the machine or the container, whichever is less; None where it cannot be known."""
+    """Return the memory of the machine or the container, whichever is less; None if unknown."""
     sizes = (line.split() for line in _lines(_MEMORY) if line.startswith("MemTotal:"))
     machine = next((int(words[1]) * _KIBIBYTE for words in sizes), math.inf)
     least = min(machine, (groups or ControlGroups()).memory_bytes())
@@ -123,7 +123,7 @@ def process_memory_bytes() -> int | None:
 
 
 def peak_memory_bytes() -> int | None:
-    """Return the most memory that this process has held at a time, mapped files included; None if unknown.
+    """Return the peak memory of this process, including mapped files; None if unknown.
 
     The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
     """
@@ -131,7 +131,7 @@ def peak_memory_bytes() -> int | None:
 
 
 def return_memory() -> None:
-    """Give memory that is free, but still held by the C library, back to the system; on glibc alone."""
+    """Return free memory of the C library to the system; glibc only."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
     if trim is not None:
         trim(0)

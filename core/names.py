@@ -1,9 +1,9 @@
-"""What names may hold, and how messages list them."""
+"""Visible names, and lists of names in messages."""
 
 import re
 from collections.abc import Sequence
 
-# Characters that are not seen, or that change how what stands beside them is shown.
+# Invisible characters, and characters that change the display of their neighbours.
 # Inside a character class, which Python, Rust and ECMAScript read alike: controls, separators of lines and
 # paragraphs, and Unicode's format characters: zero widths, overrides of direction, tags.
 INVISIBLE = (
@@ -15,10 +15,10 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def is_visible(name: str) -> bool:
-    """Tell whether all of a name is seen as it stands there."""
+    """Return whether a name has only visible characters."""
     return _INVISIBLE.search(name) is None
 
 
 def first_names(names: Sequence[str]) -> str:
-    """List the first five names, and say whether there are more."""
+    """Return the first five names as text, with the number of further ones."""
     return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")

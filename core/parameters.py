@@ -1,6 +1,6 @@
-"""Hyperparameters declared once: default, bounds and meaning live on the dataclass field.
+"""Hyperparameters declared once: default, bounds and description are metadata of the dataclass field.
 
-The API's schema, the documentation and the checks here are all read from the same declaration.
+The API's schema, the documentation and the checks here use the same declaration.
 """
 
 import dataclasses
@@ -36,17 +36,17 @@ class Parameter:
     """The declaration of one hyperparameter.
 
     Attributes:
-        name: Its name, as users write it.
+        name: Its name.
         type: Its Python type without `| None`.
         optional: Whether None is allowed (and means "not used").
-        default: The value when left out.
+        default: The default value.
         description: One sentence.
         minimum: Inclusive lower bound, or exclusive where `above` is set.
         maximum: Inclusive upper bound.
         above: Whether `minimum` itself is excluded.
         choices: The allowed values of a text parameter; empty for others.
-        earlier: The value in specifications that were stored before the parameter existed.
-        aliases: Its names elsewhere, which are not accepted, but answered with this one.
+        earlier: The value of specifications stored before the parameter existed.
+        aliases: Its names in other libraries; not accepted, but errors suggest this name.
     """
 
     name: str
@@ -73,7 +73,7 @@ def parameter(
     earlier: Any = None,
     aliases: str = "",
 ) -> Any:
-    """Declare a dataclass field as a hyperparameter with its bounds, and aliases apart by spaces."""
+    """Declare a dataclass field as a hyperparameter with its bounds, and aliases separated by spaces."""
     declaration = {
         "description": description,
         "minimum": minimum,
@@ -102,7 +102,7 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 
 
 def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
-    """Make an instance from a mapping, naming every unknown or unfit entry at once.
+    """Create an instance from a mapping; the error lists all unknown and invalid entries.
 
     Raises:
         InvalidInput: With one problem an entry, its pointer below `pointer`.
@@ -126,7 +126,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
 
 
 def suggestion(cls: type, name: str) -> str | None:
-    """Return what a name that a dataclass does not declare probably stands for, None where nothing is near.
+    """Return a suggestion for an undeclared name of a dataclass, None without a similar name.
 
     The class may list names that belong elsewhere, with their places, as `ELSEWHERE`.
     """
@@ -138,7 +138,7 @@ def suggestion(cls: type, name: str) -> str | None:
 
 
 def check(instance: Any) -> None:
-    """Check an instance built directly, as from Python, against its declarations.
+    """Check an instance created in Python against its declarations.
 
     Raises:
         InvalidInput: With one problem a field.
@@ -155,7 +155,7 @@ def values_of(instance: Any) -> dict[str, Any]:
 
 
 def stored_values(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete stored values by what held before a hyperparameter existed."""
+    """Complete stored values with the `earlier` values of newer hyperparameters."""
     return {p.name: p.earlier for p in parameters_of(cls) if p.earlier != p.default} | dict(values)
 
 

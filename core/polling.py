@@ -1,4 +1,4 @@
-"""A look at something from time to time, in a thread, while a block runs."""
+"""Call a function periodically in a thread while a block runs."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def polling(look: Callable[[], object], interval_seconds: float, name: str) -> Iterator[None]:
-    """Call a function again and again in a daemon thread, which has ended when the block has.
+    """Call a function periodically in a daemon thread, which ends with the block.
 
     Args:
-        look: The function; what it raises ends its thread alone.
-        interval_seconds: Time from one call to the next, and before the first.
-        name: Of the thread.
+        look: The function; an exception ends only its thread.
+        interval_seconds: Interval between calls, and before the first one.
+        name: Name of the thread.
     """
     ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Run a module of Rankery in a process of its own."""
+"""Run modules of Rankery in child processes."""
 
 import ctypes
 import os
@@ -18,15 +18,15 @@ def module_command(module: str, *arguments: object) -> list[str]:
 
 
 def module_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return an environment in which the module is found and computes in one thread."""
+    """Return an environment in which the module can be imported and computes in one thread."""
     paths = [_SOURCES, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def die_with_parent(parent_pid: int) -> None:
-    """Have Linux kill this process when the process that started it dies, or the thread of it that did.
+    """Make Linux kill this process when its parent process dies, or the thread that started it.
 
-    Celery asks for the same, but leaves the moment between the fork and the request open.
+    Celery does the same, but misses a parent that dies between the fork and that call.
     """
     if not sys.platform.startswith("linux"):
         return

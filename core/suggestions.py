@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 _LEAST_SIMILARITY = 0.6
-_MOST_LETTERS = 100  # of a name that is compared; difflib takes quadratic time
+_MOST_LETTERS = 100  # longest compared name; difflib takes quadratic time
 
 
 def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the question after the known name that a wrong one probably stands for, None without one.
+    """Return a question with the most similar known name, None without a similar one.
 
     Args:
         name: The wrong name.
-        known: Known names by themselves and by each of their aliases.
+        known: Known names by name and by alias.
 
     Example:
         >>> known = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}

@@ -1,7 +1,6 @@
-"""OpenTelemetry traces: one of a request, of the job that it submits, and of the phases of that job.
+"""OpenTelemetry traces of requests, the jobs that they submit, and the phases of these jobs.
 
-The interface of OpenTelemetry does nothing by itself. Spans are recorded where the extra `telemetry` is
-installed and the environment says where to send them.
+Spans are recorded only if the extra `telemetry` is installed and the environment configures a receiver.
 """
 
 import os
@@ -15,7 +14,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _SERVICE_NAME = "OTEL_SERVICE_NAME"
-# A receiver that hangs must not keep a process from ending.
+# A receiver that hangs must not delay the end of a process.
 _SHUTDOWN_SECONDS = 1.0
 _W3C = TraceContextTextMapPropagator()
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -24,19 +23,19 @@ TRACER = trace.get_tracer("rankery")
 
 
 def is_tracing_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the environment names a receiver of traces."""
+    """Return whether the environment configures a receiver of traces."""
     disabled = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
     exporter = environment.get("OTEL_TRACES_EXPORTER", "otlp")
     return exporter == "otlp" and not disabled and any(map(environment.get, _ENDPOINTS))
 
 
 def start_tracing(service: str) -> Callable[[], None]:
-    """Send the spans of this process to the receiver that the environment names, if any.
+    """Send the spans of this process to the configured receiver, if any.
 
-    Call it once a process, and after a fork: spans are sent by a thread.
+    Call it once in each process, after a fork, since a thread sends the spans.
 
     Args:
-        service: What the process is called, unless `OTEL_SERVICE_NAME` says otherwise.
+        service: Name of the service, unless `OTEL_SERVICE_NAME` is set.
 
     Returns:
         A function that sends the last spans.
@@ -65,12 +64,12 @@ def start_tracing(service: str) -> Callable[[], None]:
 
 
 def current_trace_context() -> dict[str, str] | None:
-    """Return the headers that name the current span (W3C Trace Context), None where none is recorded."""
+    """Return the headers of the current span (W3C Trace Context), None without a recorded span."""
     carrier: dict[str, str] = {}
     _W3C.inject(carrier)
     return carrier or None
 
 
 def parent_context(carrier: Mapping[str, str] | None) -> Context:
-    """Return the context of the span that headers name; an empty one where they name none."""
+    """Return the context of the span in the headers; an empty one without such headers."""
     return _W3C.extract(carrier or {}, context=Context())

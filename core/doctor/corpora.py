@@ -223,10 +223,10 @@ def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None
             )
             return Recognition(whole.corpus, None, None, False, sentence, (whole.source,))
         fold = possible[0] if len(possible) == 1 else fold
-    named = "" if fold is None else f" Fold{fold}"
+    fold_name = "" if fold is None else f" Fold{fold}"
     sources = (whole.source, *((_RELEASED,) if known else ()))
     sentence = (
-        f"This is {whole.corpus}{named}: its parts together have the printed counts ({whole.source});"
+        f"This is {whole.corpus}{fold_name}: its parts together have the printed counts ({whole.source});"
         " counts of these parts are not printed."
     )
     return Recognition(whole.corpus, fold, None, True, sentence, sources)

@@ -80,16 +80,16 @@ def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Gen
     """Put a threshold, or the value right below or above it, into each feature that is asked for."""
     nodes = export.source.nodes
     splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
-    asked, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)
+    used, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)
     rows = base.copy()
     for row in rows:
         chosen = splits[first + random.integers(counts)]
         with np.errstate(over="ignore", under="ignore"):
             thresholds = floor32(nodes.thresholds[chosen])
-            directions = random.choice([-np.inf, 0.0, np.inf], size=len(asked)).astype(np.float32)
+            directions = random.choice([-np.inf, 0.0, np.inf], size=len(used)).astype(np.float32)
             values = np.where(directions == 0.0, thresholds, np.nextafter(thresholds, directions))
         finite = np.isfinite(values)
-        row[asked[finite]] = values[finite]
+        row[used[finite]] = values[finite]
     return rows
 
 

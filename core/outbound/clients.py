@@ -20,7 +20,7 @@ import httpx
 from core.outbound.guard import SsrfGuard
 
 _SocketOptions = Iterable[Any] | None
-# Names of users must not occupy the threads that serve requests when a DNS server does not answer.
+# Separate threads, so that a DNS server that does not answer cannot block the threads of requests.
 _RESOLVER_THREADS = 16
 
 _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
@@ -53,11 +53,11 @@ def open_client(
     used. Certificates are verified; `SSL_CERT_FILE` and `SSL_CERT_DIR` name those of other authorities.
 
     Args:
-        guard: Decides about addresses.
+        guard: Guard of addresses.
         timeout: Seconds for each of connecting, reading and writing.
-        follow_redirects: Whether to request what the answer redirects to.
-        headers: Of every request.
-        verify: Another context for TLS.
+        follow_redirects: Whether to follow redirects.
+        headers: Headers of every request.
+        verify: Another TLS context.
     """
     transport = _Transport(guard, verify or httpx.create_ssl_context())
     return httpx.Client(
@@ -77,9 +77,9 @@ def open_async_client(
     headers: Mapping[str, str] = MappingProxyType({}),
     verify: ssl.SSLContext | None = None,
 ) -> httpx.AsyncClient:
-    """Open an asynchronous client, otherwise as `open_client`.
+    """Open an asynchronous client; see `open_client`.
 
-    Those of a process share the authorities that the first one has read.
+    All of a process share the certificate authorities that the first one has read.
     """
     files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     transport = _AsyncTransport(guard, verify or _shared_context(*files))
@@ -94,12 +94,12 @@ def open_async_client(
 
 @lru_cache
 def _shared_context(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Read the authorities that these variables name, which takes 25 ms of processor time."""
+    """Read the certificate authorities of these variables, which takes 25 ms of processor time."""
     return httpx.create_ssl_context()
 
 
 class _Backend(httpcore.SyncBackend):
-    """Connects to addresses that a guard has checked."""
+    """A network backend that connects only to addresses checked by a guard."""
 
     def __init__(self, guard: SsrfGuard) -> None:
         self._guard = guard
@@ -128,7 +128,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _AsyncBackend(httpcore.AnyIOBackend):
-    """Connects to addresses that a guard has checked."""
+    """A network backend that connects only to addresses checked by a guard."""
 
     def __init__(self, guard: SsrfGuard) -> None:
         self._guard = guard

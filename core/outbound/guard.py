@@ -1,4 +1,4 @@
-"""The guard that decides to which addresses a connection may be made."""
+"""SSRF guard: allow or refuse connections by address."""
 
 import ipaddress
 import socket
@@ -25,14 +25,14 @@ def system_resolve(host: str, port: int) -> list[str]:
 
 
 class SsrfGuard:
-    """Decides by address, at the time of each connection, whether a host may be connected to.
+    """Allow or refuse hosts by their addresses, at the time of each connection.
 
-    A name is resolved once, all of its addresses are checked, and the connection goes to one of these. Odd
-    spellings of an address, such as `0x7f.1` or `2130706433`, are what the resolver makes of them.
+    A name is resolved once, all of its addresses are checked, and the connection goes to one of them. Odd
+    spellings of an address, such as `0x7f.1` or `2130706433`, are parsed by the resolver.
 
     Args:
-        allowed: Networks, addresses and host names to which connections are allowed as well. The metadata
-            services of clouds are allowed by their own address alone, not by a network around it or a name.
+        allowed: Additional networks, addresses and host names. Metadata services of clouds are allowed only
+            by their exact address, not by a network or a name.
         resolve: Returns the addresses of a host.
 
     Raises:
@@ -51,10 +51,10 @@ class SsrfGuard:
                 self._networks.append(network)
 
     def addresses_of(self, host: str, port: int) -> list[str]:
-        """Resolve a host, and return its addresses if all of them may be connected to.
+        """Resolve a host, and return its addresses if all of them are allowed.
 
         Raises:
-            AddressRefused: One of them may not.
+            AddressRefused: An address is not allowed.
             OSError: The host has no address, or the resolver does not answer.
         """
         found = list(self._resolve(host, port))

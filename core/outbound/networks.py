@@ -1,4 +1,4 @@
-"""The networks that no user may make the service connect to.
+"""Networks that the service never connects to for users.
 
 The sources are the IANA special-purpose address registries of IPv4 and IPv6 (RFC 6890), and the addresses
 where cloud providers serve metadata and credentials.
@@ -29,7 +29,7 @@ _REFUSED_IPV4 = tuple(
         ("240.0.0.0/4", "reserved"),
     )
 )
-# Outside of global unicast everything is refused; a row there only names the reason.
+# All addresses outside global unicast are refused; their rows only give the reason.
 _GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_IPV6 = tuple(
     (ipaddress.IPv6Network(network), reason)
@@ -82,10 +82,10 @@ def actual_address(address: IPAddress) -> IPAddress:
 
 
 def refusal_reason(address: IPAddress) -> str | None:
-    """Return why an address is refused, None for one that is routed globally.
+    """Return the reason to refuse an address, None for a globally routed one.
 
     Args:
-        address: As returned by `actual_address`.
+        address: Result of `actual_address`.
     """
     if address in METADATA:
         return "the metadata service of a cloud"

@@ -1,4 +1,4 @@
-"""The form of a URL that users may name."""
+"""Validation of URLs of users."""
 
 import re
 from collections.abc import Collection
@@ -13,15 +13,15 @@ _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 
 
 def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "http")) -> httpx.URL:
-    """Return a URL to which a request can be made; whether it may be, its address decides later.
+    """Parse and validate a URL; the guard checks its address at the time of a request.
 
     Args:
-        url: As the user wrote it.
-        pointer: Where it stands in the payload.
-        schemes: Those allowed, in lower case.
+        url: The URL.
+        pointer: JSON pointer of the URL in the payload, for errors.
+        schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: It is no such URL, or carries a user name or password.
+        InvalidInput: It is no such URL, or has a user name or password.
     """
     if len(url) > MAX_CHARACTERS:
         raise InvalidInput.at(pointer, f"must have at most {MAX_CHARACTERS:,} characters")

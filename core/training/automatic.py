@@ -20,7 +20,7 @@ _ITERATIONS_PER_QUERY = 4
 
 @dataclass(frozen=True)
 class DatasetSize:
-    """How large a dataset is, before parts are held out.
+    """The size of a dataset, before parts are held out.
 
     Attributes:
         queries: Number of queries, at least 1.
@@ -44,11 +44,11 @@ class DatasetSize:
 
 @dataclass(frozen=True)
 class AutomaticChoice:
-    """Hyperparameters that were chosen for a training, and what they were chosen for.
+    """Hyperparameters chosen by the size of the dataset of a training.
 
     Attributes:
         size: The size of the training dataset.
-        chosen: Values by name, without those that the request gave.
+        chosen: Values by name, without those of the request.
     """
 
     size: DatasetSize
@@ -56,7 +56,7 @@ class AutomaticChoice:
 
     @classmethod
     def of(cls, size: DatasetSize, given: Mapping[str, Any]) -> "AutomaticChoice":
-        """Choose what is not given.
+        """Choose the hyperparameters that are not given.
 
         Example:
             >>> dict(AutomaticChoice.of(DatasetSize(201, 3_005, 300), {"num_leaves": 15}).chosen)
@@ -72,12 +72,12 @@ class AutomaticChoice:
         features: Mapping[str, Any] | None,
         given: Mapping[str, Any],
     ) -> "AutomaticChoice":
-        """Choose what is not given by the size of a dataset.
+        """Choose the hyperparameters that are not given, by the size of a dataset.
 
         Args:
-            statistics: Of the dataset, see `core.data.dataset_statistics`.
-            features: The features to use or to leave out, as a request names them, or None.
-            given: The hyperparameters that the request gave, by name.
+            statistics: Statistics of the dataset, see `core.data.dataset_statistics`.
+            features: The requested features to use or to leave out, or None.
+            given: The hyperparameters of the request, by name.
 
         Raises:
             InvalidInput: The dataset was stored without counts.
@@ -94,7 +94,7 @@ class AutomaticChoice:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> "AutomaticChoice | None":
-        """Read what `to_json` returned, None where nothing was chosen."""
+        """Parse the JSON of `to_json`; None for None."""
         if stored is None:
             return None
         values = dict(stored)

@@ -1,7 +1,7 @@
-"""How LightGBM cuts features into bins, found from a sample of documents, a few columns at a time.
+"""LightGBM's bin edges, computed from a sample of documents for a few columns at a time.
 
-LightGBM's own ways take the whole matrix, or hold the sample of all columns as float64. The bins of a column
-depend on its own values alone, so they are found for a block of columns after the other, and put together.
+LightGBM itself needs the whole matrix, or the sample of all columns as float64. The bins of a column depend
+only on its values, so they are computed for one block of columns at a time and then merged.
 """
 
 import ctypes
@@ -17,10 +17,10 @@ from core.types import Float32Array, Float64Array, Int32Array
 
 OnProgress = Callable[[int, int], None]
 
-_SAMPLED_VALUES = 2**20  # of a block of columns, zeros not counted: 12 MB
+_SAMPLED_VALUES = 2**20  # values of a block of columns without zeros: 12 MB
 _COLUMNS_AT_ONCE = 8
-_ZERO = 1e-35  # LightGBM takes smaller values for 0, which it does not want in a sample
-_BATCH_CELLS = 2**21  # 8 MB of features put into bins at a time
+_ZERO = 1e-35  # LightGBM treats smaller values as 0, which a sample omits
+_BATCH_CELLS = 2**21  # 8 MB of features binned at a time
 _LIBRARY: Any = basic
 
 CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python package writes it
@@ -31,7 +31,7 @@ class FeatureBlocks(lightgbm.Sequence):
 
     Args:
         features: (n_documents, n_features).
-        on_progress: Told the documents read and those in all; what it raises ends the reading.
+        on_progress: Called with the documents read and the total; may raise to stop.
     """
 
     def __init__(self, features: Features, on_progress: OnProgress | None = None) -> None:
@@ -49,11 +49,11 @@ class FeatureBlocks(lightgbm.Sequence):
 
 
 class SampledRows:
-    """Features of which only a sample of the documents is at hand, in the form in which edges are found.
+    """A sample of documents of a larger dataset, for the computation of bin edges.
 
     Args:
-        n_documents: Documents of the whole.
-        rows: (n_sampled,) documents of the sample, rising.
+        n_documents: Documents of the whole dataset.
+        rows: (n_sampled,) documents of the sample, ascending.
         values: (n_sampled, n_features).
     """
 
@@ -79,15 +79,15 @@ def bin_edges(
     parameters: Mapping[str, Any],
     categorical: Collection[int] = (),
 ) -> lightgbm.Dataset:
-    """Find the bins of all features; returns a dataset of them, to be given as `reference` to others.
+    """Compute the bins of all features; return a dataset with them, the `reference` of other datasets.
 
-    The bins are those that LightGBM itself finds in the same matrix.
+    The bins equal those that LightGBM computes from the same matrix.
 
     Args:
         features: (n_documents, n_features).
-        binning: The parameters that decide bins.
-        parameters: All parameters of the training, which the dataset is to have.
-        categorical: The columns whose values are categories.
+        binning: The parameters of binning.
+        parameters: All parameters of the training, for the returned dataset.
+        categorical: The categorical columns.
     """
     sample = sampled_documents(len(features), binning)
     edges = lightgbm.Dataset(None, params=dict(parameters))
@@ -95,8 +95,10 @@ def bin_edges(
     for columns in _column_blocks(features, sample):
         last = first + len(columns)
         own = [column - first for column in categorical if first <= column < last]
-        named = {CATEGORICAL: own} if own else {}
-        handle = _bins_of(columns, len(sample), len(features), {"verbosity": -1, **binning, **named})
+        category_columns = {CATEGORICAL: own} if own else {}
+        handle = _bins_of(
+            columns, len(sample), len(features), {"verbosity": -1, **binning, **category_columns}
+        )
         first = last
         if edges._handle is None:
             edges._handle = handle
@@ -110,7 +112,7 @@ _Column = tuple[Float64Array, Int32Array]
 
 
 def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
-    """Return the documents, (n,) rising, from which LightGBM finds the bins of so many."""
+    """Return the sample, (n,) ascending, from which LightGBM computes the bins of `n_documents`."""
     count, found = ctypes.c_int(), ctypes.c_int32()
     library, parameters = _LIBRARY._LIB, _text(binning)
     n = ctypes.c_int32(n_documents)
@@ -122,7 +124,7 @@ def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Arra
 
 
 def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iterator[list[_Column]]:
-    """Yield the sampled values other than 0, and their places in the sample, of neighbouring columns."""
+    """Yield the nonzero sampled values and their positions in the sample, for blocks of columns."""
     block: list[_Column] = []
     held = 0
     for first in range(0, features.shape[1], _COLUMNS_AT_ONCE):
@@ -140,7 +142,7 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
 def _bins_of(
     columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
 ) -> ctypes.c_void_p:
-    """Return LightGBM's handle of a dataset of one document that has the bins of these columns."""
+    """Return LightGBM's handle of a dataset of one document with the bins of these columns."""
     reals, wholes = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()

@@ -1,4 +1,4 @@
-"""Features cut into bins, the form in which LightGBM trains on them, kept from one training to the next."""
+"""Binned features, LightGBM's form of training data, cached between trainings."""
 
 import hashlib
 import json
@@ -23,33 +23,33 @@ _log = logging.getLogger(__name__)
 
 
 class BinCache(Protocol):
-    """Where bins are kept: folders under keys, any of which may be gone the next time."""
+    """A cache of bins: folders under keys, which may be evicted at any time."""
 
     def takes(self, size_bytes: int) -> bool:
-        """Tell whether so much would be kept."""
+        """Return whether an entry of this size fits."""
         ...
 
     def find(self, key: str) -> Path | None:
-        """Return the folder of a key, None where there is none."""
+        """Return the folder of a key, or None."""
         ...
 
     def adding(self, key: str) -> AbstractContextManager[Path]:
-        """Give a folder to fill, kept under the key when the block ends well."""
+        """Provide a folder to fill, stored under the key when the block succeeds."""
         ...
 
     def discard(self, key: str) -> None:
-        """Forget what is kept under a key."""
+        """Remove the entry of a key."""
         ...
 
 
 @dataclass(frozen=True)
 class KeptBins:
-    """Bins of earlier trainings on the same features.
+    """Cached bins of earlier trainings on the same features.
 
     Attributes:
-        cache: Where they are.
-        training: Names the features to train on: the same text for the same matrix and names only.
-        validation: Names the features to validate on likewise.
+        cache: The cache.
+        training: Key of the training features, unique for their matrix and names.
+        validation: Key of the validation features, likewise.
     """
 
     cache: BinCache
@@ -63,24 +63,24 @@ class Bins(Protocol):
     def datasets(
         self, training: RankingDataset, validation: RankingDataset | None = None
     ) -> dict[str, lightgbm.Dataset]:
-        """Return the features to train on in bins, "train", and those to validate on, "validation"."""
+        """Return the binned features for training, "train", and for validation, "validation"."""
         ...
 
     def silent(self) -> "Bins":
-        """Return the same source without reports of its progress."""
+        """Return the same source without progress reports."""
         ...
 
 
 @dataclass(frozen=True)
 class SharedBins:
-    """The bins of one dataset, from which several trainings take their documents.
+    """The bins of one dataset, shared by trainings on subsets of its documents.
 
-    All of them then have the same bin edges: those of all documents, whose labels have no part in it.
+    All of them have the same bin edges, those of all documents; labels do not influence them.
 
     Attributes:
-        all: All documents in bins, with their labels.
-        training: (n_documents,) rising rows of the documents to train on, None for all.
-        validation: (n_documents,) rising rows of those to validate on, None where there are none.
+        all: All binned documents, with their labels.
+        training: (n_documents,) ascending rows of the training documents, None for all.
+        validation: (n_documents,) ascending rows of the validation documents, or None.
     """
 
     all: lightgbm.Dataset
@@ -92,14 +92,14 @@ class SharedBins:
         training: RankingDataset,
         validation: RankingDataset | None = None,
     ) -> dict[str, lightgbm.Dataset]:
-        """Return the features to train on in bins, "train", and those to validate on, "validation"."""
+        """Return the binned features for training, "train", and for validation, "validation"."""
         binned = {"train": self.all if self.training is None else self._part(self.training)}
         if self.validation is not None:
             binned["validation"] = self._part(self.validation)
         return binned
 
     def silent(self) -> "SharedBins":
-        """Return itself: nothing is binned any more."""
+        """Return itself, since the documents are binned already."""
         return self
 
     def _part(self, rows: Int64Array) -> lightgbm.Dataset:
@@ -111,14 +111,14 @@ class SharedBins:
 
 @dataclass(frozen=True)
 class Binning:
-    """How to bin, and where bins may be at hand.
+    """Options of binning, and a cache of bins.
 
     Attributes:
-        hyperparameters: The part of them that decides bins names the bins.
+        hyperparameters: Hyperparameters, of which those of binning are part of the cache key.
         parameters: All parameters of the training, which LightGBM compares with those of the bins.
-        kept: Bins of earlier trainings, None to make them anew.
-        on_progress: Told the documents binned and those in all, and in the end that all are; what it raises
-            ends the binning.
+        kept: Cached bins, or None to use no cache.
+        on_progress: Called with the documents binned and the total, and at the end with both equal; may
+            raise to stop.
     """
 
     hyperparameters: Hyperparameters
@@ -129,7 +129,7 @@ class Binning:
     def datasets(
         self, training: RankingDataset, validation: RankingDataset | None = None
     ) -> dict[str, lightgbm.Dataset]:
-        """Bin the features to train on, "train", and put those to validate on into the same bins."""
+        """Bin the features for training, "train", and those for validation with the same edges."""
         total = training.n_documents + (validation.n_documents if validation else 0)
         binned = {"train": self._bins(training, self._key("training"), None, self._counting(0, total))}
         if validation is not None:
@@ -140,7 +140,7 @@ class Binning:
         return binned
 
     def silent(self) -> "Binning":
-        """Return the same binning without reports of its progress."""
+        """Return the same binning without progress reports."""
         return replace(self, on_progress=None)
 
     def _counting(self, first: int, total: int) -> OnProgress | None:
@@ -148,7 +148,7 @@ class Binning:
         return None if on_progress is None else lambda done, _: on_progress(first + done, total)
 
     def _key(self, *parts: str) -> str | None:
-        """Name bins by all that decides them; None where they are not kept."""
+        """Return the cache key of bins, None without a cache."""
         names = [getattr(self.kept, part) for part in parts] if self.kept else [None]
         if None in names:
             return None
@@ -170,7 +170,7 @@ class Binning:
             blocks = FeatureBlocks(dataset.features, on_progress)
             data = self._dataset(blocks, edges, feature_name=writable_names(dataset.feature_names))
             self._keep(data, key)
-        # Only now: bins are kept without labels, which every job may map in its own way.
+        # Set labels after caching: each job may map them differently.
         data.set_label(dataset.labels)
         return data
 
@@ -191,20 +191,20 @@ class Binning:
             if data.num_data() == n_documents:
                 return data
         except lightgbm.basic.LightGBMError as error:
-            _log.warning("kept bins cannot be used: %s", error)
+            _log.warning("cached bins cannot be used: %s", error)
         self.kept.cache.discard(key)
         return None
 
     def _keep(self, data: lightgbm.Dataset, key: str | None) -> None:
-        # A bin is a byte at least, and there is one a document.
+        # Each document has at least one byte for each feature.
         if self.kept is None or key is None or not self.kept.cache.takes(data.num_data()):
             return
         try:
             with self.kept.cache.adding(key) as folder:
                 data.save_binary(folder / _FILE)
         except (OSError, lightgbm.basic.LightGBMError) as error:
-            _log.warning("bins cannot be kept: %s", error)
+            _log.warning("bins cannot be cached: %s", error)
 
-    def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **named: Any) -> lightgbm.Dataset:
+    def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **labels: Any) -> lightgbm.Dataset:
         parameters = dict(self.parameters)
-        return lightgbm.Dataset(features, reference=reference, params=parameters, **named).construct()
+        return lightgbm.Dataset(features, reference=reference, params=parameters, **labels).construct()

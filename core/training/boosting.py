@@ -1,4 +1,4 @@
-"""The boosting loop: LightGBM grows the trees, a prepared loss says where they should go."""
+"""The boosting loop: LightGBM grows trees by the derivatives of a loss."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,11 +31,11 @@ class TrainedRanker:
 
     Attributes:
         model_text: LightGBM's text form, cut at the best iteration.
-        best_iteration: Number of trees kept, apart from those of the model that the training went on from.
+        best_iteration: Number of trees kept, without those of the initial model.
         feature_names: Names of the features in column order.
-        history: One report an iteration.
-        growth: How far the training came, where that is suspiciously near; else None.
-        base_trees: Trees of the model that the training went on from, 0 where there is none.
+        history: One report for each iteration.
+        growth: Reason of an early end if it looks suspicious, else None.
+        base_trees: Trees of the initial model, 0 without one.
     """
 
     model_text: str
@@ -47,12 +47,12 @@ class TrainedRanker:
 
     @property
     def kept_iterations(self) -> int:
-        """Return how many trees the model has."""
+        """Return the number of trees in the model."""
         return self.base_trees + self.best_iteration
 
     @property
     def content(self) -> bytes:
-        """Return the model as it is stored."""
+        """Return the model in its stored form."""
         return self.model_text.encode()
 
 
@@ -69,27 +69,26 @@ def train(
 ) -> TrainedRanker:
     """Train a ranker.
 
-    The same specification and data give the same model text, byte for byte, on any number of threads, and
-    however often the training was interrupted and resumed.
+    The same specification and data give the same model text, byte for byte, on any number of threads and
+    after any number of interruptions.
 
     Args:
-        spec: What to do.
-        train_dataset: Data to learn from.
-        validation_dataset: Data that picks the best iteration; all iterations are kept without it.
-        on_iteration: Called after each iteration with what is known and with what takes a checkpoint;
-            whatever it raises ends the training.
+        spec: The specification.
+        train_dataset: The training data.
+        validation_dataset: Data that selects the best iteration; all iterations are kept without it.
+        on_iteration: Called after each iteration with its report and a function that takes a checkpoint;
+            may raise to stop.
         threads: Threads for LightGBM and the loss.
-        kept_bins: Binned features of earlier trainings, and the place for those of this one. The model is the
-            same with and without.
-        resume: Where to go on: from a checkpoint of the same specification and data, which must be resumable;
-            or from a model, `Checkpoint.of_model`.
-        on_binning: Told the documents put into bins and those in all, at last that all are; whatever it
-            raises ends the training.
-        bins: The same documents in bins, see `bin_features`; made from the datasets where left out.
+        kept_bins: Cache of binned features, which does not change the model.
+        resume: A checkpoint of the same resumable specification and data, or of an initial model, see
+            `Checkpoint.of_model`.
+        on_binning: Called with the documents binned and the total, and at the end with both equal; may raise
+            to stop.
+        bins: The binned documents, see `bin_features`; None to bin the datasets.
 
     Raises:
-        InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
-            refuses the data, as where no feature varies.
+        InvalidInput: Early stopping without validation data, datasets with different features, or data that
+            LightGBM refuses, for instance because no feature varies.
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
@@ -108,7 +107,7 @@ def bin_features(
     """Bin a dataset's features once, for several trainings with `SharedBins`; arguments as those of `train`.
 
     Raises:
-        InvalidInput: When LightGBM refuses the data, as where no feature varies.
+        InvalidInput: LightGBM refuses the data, for instance because no feature varies.
     """
     with _refused():
         return _binning(spec, dataset, threads, kept_bins, on_binning).datasets(dataset)["train"]
@@ -178,9 +177,9 @@ class _Training:
 
     def _model_text(self, best_iteration: int) -> str:
         if self._drops_trees and self._grower.is_exhausted and self._grower.grown < self._total:
-            # LightGBM leaves trees negated that it has dropped for one without a split: grow them once more.
-            asked = replace(self._spec.hyperparameters, num_iterations=self._grower.grown)
-            spec = replace(self._spec, hyperparameters=asked, metric_interval=self._grower.grown)
+            # After an iteration without a split, LightGBM leaves dropped trees negated: grow once more.
+            shortened = replace(self._spec.hyperparameters, num_iterations=self._grower.grown)
+            spec = replace(self._spec, hyperparameters=shortened, metric_interval=self._grower.grown)
             return (
                 _Training(spec, self._dataset, None, self._threads, self._bins.silent(), self._resume)
                 .run(None)
@@ -189,7 +188,7 @@ class _Training:
         return self._grower.model_text(best_iteration)
 
     def _measured(self) -> dict[str, Mapping[str, float | None]]:
-        """Return the means after an iteration, nothing where it is not measured."""
+        """Return the means after an iteration, empty if it is not measured."""
         if not self._history.is_measured_next:
             return {}
         values: dict[str, Mapping[str, float | None]] = {}
@@ -221,5 +220,5 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
 def _refusal(message: str) -> str:
     if "num_features()" in message:
         return "no feature of the training data varies, so there is nothing to split on"
-    # LightGBM ends its messages with the place in its own sources.
+    # LightGBM ends its messages with the location in its sources.
     return f"LightGBM refuses the training data: {message.split(' at /')[0].strip()}"

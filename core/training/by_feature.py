@@ -1,4 +1,4 @@
-"""Hyperparameters that name features, as LightGBM takes them: by column."""
+"""Convert hyperparameters by feature name to LightGBM's parameters by column."""
 
 from collections.abc import Container, Sequence
 from typing import Any
@@ -11,35 +11,33 @@ from core.training.hyperparameters import Hyperparameters
 def by_column(
     hyperparameters: Hyperparameters, feature_names: Sequence[str], categorical: Container[str] = ()
 ) -> dict[str, Any]:
-    """Return LightGBM's parameters for the hyperparameters that name features.
+    """Return LightGBM's parameters for the hyperparameters by feature name.
 
     Args:
-        hyperparameters: Those of the training.
-        feature_names: Names of the columns, as the dataset has them.
-        categorical: Names of those that are categories, whose values have no order.
+        hyperparameters: Hyperparameters of the training.
+        feature_names: Names of the columns of the dataset.
+        categorical: Names of the categorical features, whose values have no order.
 
     Raises:
-        InvalidInput: At `/hyperparameters/…`, for names that are no feature of the dataset, and categories
-            that scores should follow.
+        InvalidInput: At `/hyperparameters/…`, for unknown features and monotone constraints on categories.
 
     Example:
         >>> by_column(Hyperparameters(monotone_constraints={"bm25": 1}), ["pagerank", "bm25"])
         {'monotone_constraints': [0, 1]}
     """
-    asked = hyperparameters
     monotone, groups, factors = (
-        asked.monotone_constraints,
-        asked.interaction_constraints,
-        asked.feature_contri,
+        hyperparameters.monotone_constraints,
+        hyperparameters.interaction_constraints,
+        hyperparameters.feature_contri,
     )
-    named = {
+    features = {
         "monotone_constraints": monotone or (),
         "interaction_constraints": [name for group in groups or () for name in group],
         "feature_contri": factors or (),
     }
     problems = [
         InputProblem(f"/hyperparameters/{parameter}", problem)
-        for parameter, names in named.items()
+        for parameter, names in features.items()
         for problem in unknown_features(names, feature_names)
     ]
     problems += [

@@ -112,8 +112,8 @@ def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
 
     Example:
         >>> from core.training import training_spec
-        >>> asked = {"loss": {"name": "mse"}, "hyperparameters": {"boosting": "dart"}}
-        >>> [finding.code for finding in resumption_findings(training_spec(asked))]
+        >>> requested = {"loss": {"name": "mse"}, "hyperparameters": {"boosting": "dart"}}
+        >>> [finding.code for finding in resumption_findings(training_spec(requested))]
         ['no-checkpoints']
     """
     if spec.is_resumable:

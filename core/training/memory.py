@@ -42,10 +42,10 @@ class MemoryNeed:
         return sum(self.parts.values())
 
     def __str__(self) -> str:
-        told = ", ".join(
+        parts = ", ".join(
             f"{size / 2**20:,.0f} for {name}" for name, size in self.parts.items() if size >= 2**20
         )
-        return f"{self.total / 2**20:,.0f} MiB" + (f" ({told})" if told else "")
+        return f"{self.total / 2**20:,.0f} MiB" + (f" ({parts})" if parts else "")
 
 
 def memory_need(

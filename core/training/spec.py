@@ -1,4 +1,4 @@
-"""What a training run is asked to do."""
+"""The specification of a training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -136,8 +136,8 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     """
     problems: list[InputProblem] = []
     is_sum = (values.get("scorer") or {}).get("kind") == WeightedSum.kind
-    asked = {"name": _NO_LOSS} if is_sum and values.get("loss") is None else values.get("loss")
-    loss = _part(problems, "/loss", lambda: _loss(asked, stored))
+    requested = {"name": _NO_LOSS} if is_sum and values.get("loss") is None else values.get("loss")
+    loss = _part(problems, "/loss", lambda: _loss(requested, stored))
     hyperparameters = _part(
         problems,
         "/hyperparameters",

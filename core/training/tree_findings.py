@@ -14,19 +14,19 @@ _Parts = list[tuple[ScoringModel, tuple[str, ...]]]
 
 
 def tree_findings(
-    asked: Hyperparameters, model: ScoringModel, feature_names: tuple[str, ...], base_trees: int = 0
+    hyperparameters: Hyperparameters, model: ScoringModel, feature_names: tuple[str, ...], base_trees: int = 0
 ) -> Iterator[Finding]:
     """Report trees that break `monotone_constraints`, and leaves below `min_data_in_leaf`.
 
     Args:
-        asked: The hyperparameters of the training.
+        hyperparameters: The hyperparameters of the training.
         model: The trained model: trees, or the sum of a model and of trees on its residuals.
         feature_names: Its features, by the names of the training data.
         base_trees: Its first trees, those of the model that the training went on from.
     """
     parts = _parts(model, feature_names)
-    yield from _order_findings(asked, parts, base_trees)
-    yield from _leaf_findings(asked, parts, base_trees)
+    yield from _order_findings(hyperparameters, parts, base_trees)
+    yield from _leaf_findings(hyperparameters, parts, base_trees)
 
 
 def _parts(model: ScoringModel, feature_names: tuple[str, ...]) -> _Parts:
@@ -35,10 +35,10 @@ def _parts(model: ScoringModel, feature_names: tuple[str, ...]) -> _Parts:
     return [(model, feature_names)]
 
 
-def _order_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
+def _order_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
     found: list[tuple[str, Fall]] = []
     n_trees, unchecked = 0, 0
-    directions = {name: sign for name, sign in (asked.monotone_constraints or {}).items() if sign}
+    directions = {name: sign for name, sign in (hyperparameters.monotone_constraints or {}).items() if sign}
     if not directions:
         return
     for model, names in parts:
@@ -49,7 +49,7 @@ def _order_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> I
         by_column = {names.index(name): sign for name, sign in directions.items() if name in names}
         found += [(names[fall.feature], fall) for fall in falls(model.text.trees, by_column)]
     if found:
-        yield _broken_order(asked, found, n_trees, base_trees)
+        yield _broken_order(hyperparameters, found, n_trees, base_trees)
     if unchecked:
         yield Finding(
             code="monotone-constraints-unchecked",
@@ -63,7 +63,7 @@ def _order_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> I
 
 
 def _broken_order(
-    asked: Hyperparameters, found: list[tuple[str, Fall]], n_trees: int, base_trees: int
+    hyperparameters: Hyperparameters, found: list[tuple[str, Fall]], n_trees: int, base_trees: int
 ) -> Finding:
     name, largest = max(found, key=lambda each: each[1].size)
     sums: defaultdict[str, float] = defaultdict(float)
@@ -74,14 +74,14 @@ def _broken_order(
     causes = []
     if of_base:
         causes.append(f"{of_base:,} of the trees belong to the model that the training went on from.")
-    if asked.use_quantized_grad and asked.quant_train_renew_leaf:
+    if hyperparameters.use_quantized_grad and hyperparameters.quant_train_renew_leaf:
         causes.append("Renewed leaf values ignore the constraints: leave quant_train_renew_leaf out.")
-    elif asked.monotone_constraints_method != "basic" and of_base < len(trees):
+    elif hyperparameters.monotone_constraints_method != "basic" and of_base < len(trees):
         causes.append(
-            f"LightGBM's monotone_constraints_method {asked.monotone_constraints_method} does not keep every"
-            " constraint; basic does."
+            f"LightGBM's monotone_constraints_method {hyperparameters.monotone_constraints_method} does not keep"
+            " every constraint; basic does."
         )
-    moves = "falls" if (asked.monotone_constraints or {})[name] > 0 else "rises"
+    moves = "falls" if (hyperparameters.monotone_constraints or {})[name] > 0 else "rises"
     return Finding(
         code="monotone-constraints-broken",
         severity="warning",
@@ -98,19 +98,19 @@ def _broken_order(
     )
 
 
-def _leaf_findings(asked: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
+def _leaf_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
     texts = [model.text for model, _ in parts if isinstance(model, TreeModel)]
     grown = [tree for text in texts for tree in text.trees[base_trees:] if len(tree.left)]
     if not grown:
         return
     documents = np.concatenate([tree.leaf_counts for tree in grown])
-    small = int((documents < asked.min_data_in_leaf).sum())
+    small = int((documents < hyperparameters.min_data_in_leaf).sum())
     if small:
         yield Finding(
             code="small-leaves",
             severity="info",
             title=f"The smallest leaf has {_documents(int(documents.min()))}, min_data_in_leaf is"
-            f" {asked.min_data_in_leaf:,}: {small:,} of {len(documents):,} leaves are smaller",
+            f" {hyperparameters.min_data_in_leaf:,}: {small:,} of {len(documents):,} leaves are smaller",
             advice="LightGBM estimates the documents of a split by their share of the hessians, so that the"
             " bound is approximate unless all hessians are equal. A larger min_data_in_leaf is safer.",
             count=small,

@@ -129,8 +129,8 @@ LIMITS = {
 
 def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
     """Name what a format cannot express, in the order of `LIMITS`."""
-    named = [words for name, words in LIMITS.items() if name in cannot]
-    return (", ".join(named),) if named else ()
+    limits = [words for name, words in LIMITS.items() if name in cannot]
+    return (", ".join(limits),) if limits else ()
 
 
 def centres_of(network: Network) -> Float64Array:
