@@ -63,7 +63,7 @@ def _swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
         for _ in range(n_ranks)
     ]
     for number, rank in enumerate(ranks):
-        _tell(rank, {"identity": identity.as_json(), "rank": number})
+        _tell(rank, {"identity": identity.to_json(), "rank": number})
     addresses = {number: _heard(rank) for number, rank in enumerate(ranks)}
     for rank in ranks:
         _tell(rank, {"addresses": addresses, "sizes": sizes})

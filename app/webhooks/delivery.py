@@ -181,7 +181,7 @@ class Deliverer:
             tx.deliveries.record(claimed, ending)
 
     def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
-        log = attempt.as_json()
+        log = attempt.to_json()
         if attempt.delivered:
             return Ending(log, delivered=True)
         if attempt.is_gone:

@@ -156,7 +156,7 @@ async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: 
     webhook = await run_in_threadpool(read)
     message = Message.test(ids.new_id(ids.DELIVERY), webhook_id)
     attempt = await deliverer.test(webhook, message)
-    told = attempt.as_json()
+    told = attempt.to_json()
     return WebhookTest(delivered=attempt.delivered, **{name: told[name] for name in told if name != "at"})
 
 

@@ -90,7 +90,7 @@ class Attempt:
         """Whether the receiver wants no further messages."""
         return self.status == HTTPStatus.GONE
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the entry of the log."""
         return {
             "at": _rfc3339(self.at),

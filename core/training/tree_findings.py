@@ -78,8 +78,8 @@ def _broken_order(
         causes.append("Renewed leaf values ignore the constraints: leave quant_train_renew_leaf out.")
     elif hyperparameters.monotone_constraints_method != "basic" and of_base < len(trees):
         causes.append(
-            f"LightGBM's monotone_constraints_method {hyperparameters.monotone_constraints_method} does not keep"
-            " every constraint; basic does."
+            f"LightGBM's monotone_constraints_method {hyperparameters.monotone_constraints_method} does not"
+            " keep every constraint; basic does."
         )
     moves = "falls" if (hyperparameters.monotone_constraints or {})[name] > 0 else "rises"
     return Finding(

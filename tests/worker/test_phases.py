@@ -25,7 +25,7 @@ def test_each_phase_has_its_peak() -> None:
     phases.enter("training")  # samples 20 for loading and 7 for training
     phases.enter("loading")  # samples 7 and 30
     phases.enter(None)  # samples 3, and 3 for no phase
-    found = phases.as_json()
+    found = phases.to_json()
     assert [(phase["phase"], phase["peak_memory_bytes"]) for phase in found] == [
         ("loading", 90),
         ("training", 7),
@@ -39,13 +39,13 @@ def test_time_outside_of_phases_does_not_count() -> None:
     began = time.monotonic()
     phases.enter("loading")
     time.sleep(0.02)
-    (loading,) = phases.as_json()
+    (loading,) = phases.to_json()
     assert 0.02 <= loading["seconds"] <= time.monotonic() - began + 1e-3
     assert loading["peak_memory_bytes"] is None
     phases.enter(None)
-    (before,) = phases.as_json()
+    (before,) = phases.to_json()
     time.sleep(0.02)
-    assert phases.as_json() == [before]
+    assert phases.to_json() == [before]
 
 
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
@@ -60,13 +60,13 @@ def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None
         held = np.ones(128 * MEBIBYTE, np.uint8)
         deadline = time.monotonic() + 10
         while (
-            run.reporter.phases.as_json()[0]["peak_memory_bytes"] < 60 * MEBIBYTE
+            run.reporter.phases.to_json()[0]["peak_memory_bytes"] < 60 * MEBIBYTE
             and time.monotonic() < deadline
         ):
             time.sleep(0.01)
         del held
         run.reporter.phase("training")
-    loading, training = run.reporter.phases.as_json()
+    loading, training = run.reporter.phases.to_json()
     assert loading["peak_memory_bytes"] >= 60 * MEBIBYTE
     assert training["peak_memory_bytes"] < 60 * MEBIBYTE
 

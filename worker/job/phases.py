@@ -72,7 +72,7 @@ class Phases:
         finally:
             self._end_span()
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, Any]]:
         """Return all phases so far."""
         with self._lock:
             self._count_seconds()

@@ -157,9 +157,9 @@ class Reporter:
             findings=self._findings,
             iterations=list(self._iterations),
             milliseconds=dict(self._milliseconds),
-            phases=self.phases.as_json() or None,
+            phases=self.phases.to_json() or None,
         )
-        self.counters.add_to(tx.tallies)
+        self.counters.add_to(tx.counters)
 
     def keep_checkpoint(self, checkpoint: Values) -> None:
         """Record a checkpoint together with the collected reports.

@@ -194,7 +194,7 @@ def store_cross_validation(
         "metrics": _intervals(run, validated.per_query, measures.seed),
         "queries": len(query_ids),
         "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
-        "cross_validation": validated.as_json(),
+        "cross_validation": validated.to_json(),
     }
 
 

@@ -134,7 +134,7 @@ class JobRun:
             self.fail(problem)
             return "failed"
         with self.store.begin() as tx:
-            tx.jobs.put_off(self.id, self.lease.token, problem["detail"])
+            tx.jobs.retry_later(self.id, self.lease.token, problem["detail"])
         return RETRY_LATER
 
     @contextmanager

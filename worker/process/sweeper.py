@@ -18,7 +18,7 @@ from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
-from core.store.repositories.job_recovery import Settled
+from core.store.repositories.job_recovery import RecoveryOutcome
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
@@ -157,12 +157,12 @@ class Sweeper:
             )
         self._reported_at = time.monotonic()
 
-    def _take_back(self, store: Store, now: datetime) -> Settled:
+    def _take_back(self, store: Store, now: datetime) -> RecoveryOutcome:
         """Settle the jobs of lost workers; nothing is written where there are none."""
         with store.read() as tx:
             lost = self._lost(tx, now)
         if not lost:
-            return Settled()
+            return RecoveryOutcome()
         with store.begin() as tx:
             taken_back = tx.jobs.take_back(lost, self._settings.attempts)
             for process, job_ids in taken_back.by_process.items():

@@ -51,10 +51,10 @@ class Identity:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Identity":
-        """Return the identity of a message that `as_json` returned."""
+        """Return the identity of a message that `to_json` returned."""
         return cls(**values)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON form for another process of the training."""
         return asdict(self)
 

@@ -27,11 +27,11 @@ class Invitation:
     threads: int
     silence_seconds: float
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON form for the standard input of the rank's process."""
-        return {**vars(self), "identity": self.identity.as_json()}
+        return {**vars(self), "identity": self.identity.to_json()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Invitation":
-        """Return the invitation of a message that `as_json` returned."""
+        """Return the invitation of a message that `to_json` returned."""
         return cls(**{**values, "identity": Identity.from_json(values["identity"])})

@@ -64,7 +64,7 @@ class RankSubprocess:
         )
         os.close(reading)
         with os.fdopen(writing, "wb") as stdin:
-            stdin.write(json.dumps(invitation.as_json()).encode() + b"\n")
+            stdin.write(json.dumps(invitation.to_json()).encode() + b"\n")
 
     @property
     def pid(self) -> int:

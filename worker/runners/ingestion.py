@@ -91,7 +91,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
     with run.artifacts.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
     with run.artifacts.writing(features_key(data_key)) as file:
-        file.write(to_json([profile.as_json() for profile in report.features]).encode())
+        file.write(to_json([profile.to_json() for profile in report.features]).encode())
     with run.succeeding({"dataset_id": dataset_id}) as tx:
         ready = tx.datasets.mark_ready(
             dataset_id,

@@ -39,7 +39,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     of_fit = fit_findings(spec, spec.system.name, model, loaded)
-    findings = [finding.as_json() for finding in of_fit] or None
+    findings = [finding.to_json() for finding in of_fit] or None
     run.reporter.report(findings=findings)
     dataset = model.fit(judged_for(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")

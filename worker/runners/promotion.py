@@ -35,7 +35,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         challenger_id=str(spec.challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
-        report={**decision.as_json(), **request, "findings": findings},
+        report={**decision.to_json(), **request, "findings": findings},
     )
     if decision.admitted:
         result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
@@ -83,6 +83,6 @@ def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
         seed=spec.measures.seed,
         threads=run.threads,
     )
-    findings = [finding.as_json() for finding in (*before.findings, *after.findings, *beside)]
+    findings = [finding.to_json() for finding in (*before.findings, *after.findings, *beside)]
     run.reporter.report(findings=findings or None)
     return decision, findings

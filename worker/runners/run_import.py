@@ -32,7 +32,7 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, found)
-    run.reporter.report(findings=[finding.as_json() for finding in unjudged_findings(joined)] or None)
+    run.reporter.report(findings=[finding.to_json() for finding in unjudged_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )

@@ -133,7 +133,7 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_training)]
+    findings = [*loaded.findings(run.threads), *(finding.to_json() for finding in of_training)]
     run.reporter.report(findings=findings)
     return findings
 

@@ -1048,9 +1048,10 @@ class JobCurves(Answer):
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
-    How far a job is.
+    The status of a job.
 
-    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+    version.
     """
 
 
@@ -2288,9 +2289,10 @@ class Job(Answer):
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
-    How far a job is.
+    The status of a job.
 
-    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+    version.
     """
 
     spec: dict[str, Any]
@@ -2375,9 +2377,10 @@ class JobWithAttempts(Answer):
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
-    How far a job is.
+    The status of a job.
 
-    `refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+    version.
     """
 
     spec: dict[str, Any]
@@ -2611,7 +2614,7 @@ class ScheduleRun(Answer):
 
     trigger: Literal["clock", "request"]
     status: Literal["queued", "training", "running", "promoting", "promoted", "refused", "trained", "succeeded", "skipped", "failed"]
-    """How far a run is."""
+    """The status of a run."""
 
     detail: str | None = None
     """A sentence about its outcome"""

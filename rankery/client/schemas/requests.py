@@ -394,7 +394,7 @@ class ExperimentRequest(TypedDict):
 
 
 ExperimentStatus: TypeAlias = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
-"""How far an experiment is."""
+"""The status of an experiment."""
 
 
 class ExperimentFilter(TypedDict):
@@ -815,9 +815,10 @@ class JobSelection(TypedDict):
 
 JobStatus: TypeAlias = Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
 """
-How far a job is.
+The status of a job.
 
-`refused` is a decision: the job did all of its work, and the gate of an alias refused the version.
+`refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+version.
 """
 
 

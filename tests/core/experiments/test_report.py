@@ -124,15 +124,15 @@ def test_a_report_can_be_partial(planned: Plan) -> None:
 
 def test_formats_agree(found: Report) -> None:
     """JSON, CSV, Markdown and LaTeX have the same numbers."""
-    as_json = json.loads(json.dumps(found.to_dict()))
-    cell = as_json["tables"][0]["cells"][0]
+    to_json = json.loads(json.dumps(found.to_dict()))
+    cell = to_json["tables"][0]["cells"][0]
     lines = list(csv.DictReader(io.StringIO(found.to_csv())))
-    assert len(lines) == sum(len(table["cells"]) for table in as_json["tables"])
+    assert len(lines) == sum(len(table["cells"]) for table in to_json["tables"])
     assert float(lines[0]["ours"]) == cell["ours"]
     for text in (found.to_markdown(), found.to_latex()):
         assert f"{cell['ours']:.2f}" in text
         assert "off by one" in text
-        assert all(f"{judgement['verdict']}" in text for judgement in as_json["tables"][0]["claims"])
+        assert all(f"{judgement['verdict']}" in text for judgement in to_json["tables"][0]["claims"])
 
 
 def test_latex_is_escaped(found: Report) -> None:
