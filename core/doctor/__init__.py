@@ -1,4 +1,4 @@
-"""The doctor: what is commonly wrong with judged data, found before a model learns it."""
+"""The doctor: find common problems of judged data before a training."""
 
 from core.doctor.comparison import compare
 from core.doctor.examination import examine

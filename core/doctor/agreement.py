@@ -1,4 +1,4 @@
-"""Whether two datasets mean the same by their features and labels."""
+"""Findings on two datasets with different features or label scales."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,7 +24,7 @@ _ABSENT = (
 
 
 def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Look for features that one of the datasets lacks."""
+    """Report features that one of the datasets lacks."""
     absent, added = _names_beyond(train, other), _names_beyond(other, train)
     if absent:
         yield Finding.of_share(
@@ -55,7 +55,7 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
     """Report the features that a model uses and that a dataset lacks.
 
     Args:
-        absent: They.
+        absent: The absent features.
         model: Name of the model.
     """
     if absent.names:
@@ -74,13 +74,13 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
 def unseen_category_findings(
     dataset: RankingDataset, categories: Mapping[str, Categories], where: str, known_to: str
 ) -> Iterator[Finding]:
-    """Report values of categorical features that a model does not know.
+    """Report values of categorical features that are unknown to a model.
 
     Args:
         dataset: The dataset, with its own categories.
-        categories: Those of the model or of its training data.
-        where: Whose values they are: "of the test data".
-        known_to: What does not know them: "the training data".
+        categories: Categories of the model or of its training data.
+        where: Origin of the values, for the sentence: "of the test data".
+        known_to: Origin of the categories, for the sentence: "the training data".
     """
     unseen = unseen_values(dataset, categories)
     if not unseen:
@@ -103,7 +103,7 @@ def unseen_category_findings(
 
 
 def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
-    """Report how many of the documents that a run retrieved are judged, where not all are."""
+    """Report the share of judged documents of a run, if not all are judged."""
     unjudged = np.flatnonzero(joined.is_unjudged)
     if not len(unjudged):
         return
@@ -122,7 +122,7 @@ def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
 
 
 def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Look for labels on different scales.
+    """Report labels on different scales.
 
     Few different labels are grades, compared one by one: none may be new, and none be gone of which many
     documents are to be expected. Many are counts or measurements, compared by their largest.

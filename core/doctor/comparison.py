@@ -1,4 +1,4 @@
-"""Looking two datasets of one job over."""
+"""Compare two datasets of one job."""
 
 from core.data import RankingDataset
 from core.doctor.agreement import feature_findings, label_findings, unseen_category_findings
@@ -10,16 +10,16 @@ from core.ranges import use_threads
 def compare(
     train: RankingDataset, other: RankingDataset, role: str, *, threads: int = 1
 ) -> tuple[Finding, ...]:
-    """Look over two datasets that a job uses together: do they fit, does one give the other away?
+    """Return findings on two datasets of a job: different features or labels, and leakage.
 
     Args:
-        train: What a model learns from.
-        other: What it is judged on.
-        role: What the other is used for: "validation" or "test".
+        train: The training data.
+        other: The validation or test data.
+        role: Role of the other: "validation" or "test".
         threads: Threads to use.
 
     Returns:
-        Warnings before information; nothing where all is well.
+        Warnings before information; empty without findings.
 
     Example:
         >>> from core.data import synthetic_dataset

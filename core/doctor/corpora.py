@@ -1,4 +1,4 @@
-"""Recognition of public corpora: whether data has the counts that papers print."""
+"""Recognition of public corpora by the counts printed in papers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ _SHAPES = (
 
 @dataclass(frozen=True)
 class Recognition:
-    """Which public corpus data is.
+    """The public corpus of a dataset.
 
     Attributes:
         corpus: `MSLR-WEB30K`; None where its counts are those of no corpus.
@@ -149,7 +149,7 @@ class Recognition:
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
         as_printed: Whether the counts are those that a paper prints. Numbers that papers print for other data
             are for orientation only.
-        sentence: The answer for people.
+        sentence: The result as a sentence.
         sources: The papers with the counts.
     """
 

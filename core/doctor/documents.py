@@ -1,4 +1,4 @@
-"""Findings on documents that a query holds twice, or that hold nothing."""
+"""Findings on duplicate and empty documents."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _MANY = 0.1  # of the documents
 
 
 def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterator[Finding]:
-    """Look for equal documents within queries, and for empty ones."""
+    """Report equal documents within queries, and empty ones."""
     labels, boundaries = dataset.labels, dataset.query_boundaries
     by_id = count_repeats(hash_texts(dataset.document_ids), labels, boundaries)
     if by_id.surplus.any():

@@ -1,4 +1,4 @@
-"""Looking one dataset over."""
+"""Examine one dataset."""
 
 from collections.abc import Sequence
 
@@ -25,10 +25,10 @@ def examine(
     threads: int = 1,
     seed: int = 0,
 ) -> Report:
-    """Look a dataset over for what commonly goes wrong with judged data.
+    """Examine a dataset for common problems of judged data.
 
-    The feature matrix is read once, in parallel, and nothing as large is made. The report is the same on any
-    number of threads.
+    The feature matrix is read once, in parallel, without a copy. The report does not depend on the number of
+    threads.
 
     Args:
         dataset: The judged documents.
@@ -36,7 +36,7 @@ def examine(
         scattered_examples: The ids of some of them.
         several_spellings: Ids of queries that the file spells in several ways.
         threads: Threads to use.
-        seed: Of the sample of queries on which features are tried as rankers.
+        seed: Seed of the sample of queries on which features are tried as rankers.
 
     Example:
         >>> from core.data import RankingDataset

@@ -1,4 +1,4 @@
-"""Naming what a finding is about, so that a user can look at it."""
+"""Examples of findings: queries and features."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ from core.types import Float64Array, Int64Array
 
 
 def query_examples(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
-    """Name the first of the queries concerned, (n_queries,)."""
+    """Return the ids of the first flagged queries; flags are (n_queries,)."""
     return tuple(dataset.query_ids[query] for query in np.flatnonzero(concerned)[:MAX_EXAMPLES].tolist())
 
 
 def queries_of(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
-    """Name the first queries that hold one of the documents concerned, (n_documents,)."""
+    """Return the ids of the first queries with a flagged document; flags are (n_documents,)."""
     return query_examples(dataset, np.logical_or.reduceat(concerned, dataset.query_boundaries[:-1]))
 
 
 def feature_examples(dataset: RankingDataset, amounts: Flags | Int64Array | Float64Array) -> tuple[str, ...]:
-    """Name the features of the largest amounts above 0, (n_features,); in column order where they tie."""
+    """Return the features with the largest amounts above 0, (n_features,); ties in column order."""
     order = np.argsort(-amounts.astype(np.float64), kind="stable")[:MAX_EXAMPLES]
     return tuple(dataset.feature_names[column] for column in order.tolist() if amounts[column] > 0)

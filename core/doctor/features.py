@@ -1,4 +1,4 @@
-"""Findings on features: useless ones, damaged ones, and one that is the label in disguise."""
+"""Findings on features: useless, damaged and leaking ones."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _LEAK_DOCUMENTS = 100
 def feature_findings(
     dataset: RankingDataset, columns: ColumnCounts, single: SingleFeatures
 ) -> Iterator[Finding]:
-    """Look at each feature by itself."""
+    """Report problems of single features."""
     if single.queries >= _LEAK_QUERIES and single.documents >= _LEAK_DOCUMENTS:
         leaking = single.lift >= LEAK_LIFT
         if leaking.any():

@@ -1,4 +1,4 @@
-"""Findings on labels: none to learn from, or such that a job will refuse."""
+"""Findings on labels: useless ones, and those that a job would refuse."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _STEEP_ABOVE = 10.0  # 2^y − 1 is there a thousand times what it is at 1
 
 
 def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
-    """Look at the labels of all documents."""
+    """Report problems of the labels of all documents."""
     found = LabelRange.of(dataset.labels)
     if found.minimum is None or found.maximum is None:
         yield _single_label(dataset, "has no label", "have no label")

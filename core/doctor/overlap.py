@@ -1,4 +1,4 @@
-"""Whether a model is judged on what it has learnt from: queries and documents that two datasets share."""
+"""Findings on leakage: queries and documents that two datasets share."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _GAPS = 2.0  # times the queries; ids up to here count the queries, some of them
 
 
 def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Look for documents of equal features, by the features that both datasets have.
+    """Report documents with equal values of all common features.
 
     Documents without any feature are all alike and do not count. Where features are few or coarse, documents
     of different queries are often equal by nature; so it is information, not a warning, while the datasets
@@ -54,7 +54,7 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
 
 
 def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Look for query ids that both datasets have; no reason for a warning where both count from 1."""
+    """Report common query ids; without a warning if both datasets number their queries from 1."""
     known = set(train.query_ids)
     shared: Flags = np.array([query_id in known for query_id in other.query_ids])
     if not shared.any():
@@ -76,7 +76,7 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
 
 
 def _among(hashes: Hashes, known: Hashes) -> Flags:
-    """Tell which hashes are among known ones, which are sorted."""
+    """Return which hashes are among known ones, which are sorted."""
     order = np.argsort(hashes)  # sorted, they are found many times faster
     ordered = hashes[order]
     places = np.searchsorted(known, ordered)

@@ -1,4 +1,4 @@
-"""What each feature is like."""
+"""Profiles of features."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from core.doctor.single_feature import SingleFeatures
 def profile_features(
     dataset: RankingDataset, columns: ColumnCounts, single: SingleFeatures
 ) -> tuple[FeatureProfile, ...]:
-    """Describe each feature from what was measured."""
+    """Return a profile of each feature from its measured counts."""
     finite = dataset.n_documents - columns.missing - columns.infinite
     mean = columns.total / np.maximum(finite, 1)
     ascending, ndcg = single.ascending > single.descending, single.better

@@ -1,4 +1,4 @@
-"""Findings on queries: those that teach nothing, and those that were put together wrongly."""
+"""Findings on queries: those without information for a training, and those assembled wrongly."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ def query_findings(
     scattered_examples: Sequence[str],
     several_spellings: Sequence[str],
 ) -> Iterator[Finding]:
-    """Look at the shape of queries and at what their labels can teach."""
+    """Report problems of the sizes and labels of queries."""
     if scattered_queries:
         yield _scattered(dataset, scattered_queries, tuple(scattered_examples[:MAX_EXAMPLES]))
     if several_spellings:
@@ -33,7 +33,7 @@ def query_findings(
     if (lengths > LIGHTGBM_LONGEST).any():
         yield _very_long(dataset, lengths > LIGHTGBM_LONGEST)
     if (dataset.labels == dataset.labels[0]).all() or np.isnan(dataset.labels).all():
-        return  # said of the labels; of every query it would say the same again
+        return  # the finding on labels already covers all queries
     if (one_label := labels.single & (lengths > 1)).any():
         yield _one_label(dataset, one_label, nothing_to_rank=bool(labels.single.all()))
     yield from sorted_findings(dataset, labels)
@@ -42,7 +42,7 @@ def query_findings(
 
 
 def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
-    """Report queries whose rows stand in the order of their labels, where that is no chance."""
+    """Report queries whose rows are sorted by label, if that is no chance."""
     starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
     changes = np.ones(dataset.n_documents, np.bool_)  # of the label, or of the query
     changes[1:] = dataset.labels[1:] != dataset.labels[:-1]

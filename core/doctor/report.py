@@ -1,4 +1,4 @@
-"""What the doctor says."""
+"""Findings and reports of the doctor."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -11,18 +11,18 @@ SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a user should know about a dataset, or about a job.
+    """A finding on a dataset or a job.
 
     Attributes:
-        code: What it is, in a word that stays the same: `one-label-queries`.
-        severity: "error", nothing can be learnt; "warning", look before training; "info", good to know.
+        code: Stable identifier: `one-label-queries`.
+        severity: "error" for unusable data, "warning" to check before a training, or "info".
         title: One sentence with the numbers.
-        advice: What to do.
-        count: How many are concerned.
-        total: Of how many.
-        unit: What is counted: queries, documents, features or values.
-        examples: Some of those concerned, at most 10.
-        example_kind: What the examples are: the id of a query, the name of a feature or the id of a document.
+        advice: The recommended action.
+        count: Number of affected objects.
+        total: Number of all objects.
+        unit: The objects: queries, documents, features or values.
+        examples: Some affected objects, at most 10.
+        example_kind: Kind of the examples: the id of a query, the name of a feature or the id of a document.
     """
 
     code: str
@@ -48,15 +48,15 @@ class Finding:
         examples: tuple[str, ...] = (),
         example_kind: str = "query",
     ) -> "Finding":
-        """Say what holds of how many: "1 of 9 queries has …", "All 9 queries have …".
+        """Create a finding on a share of objects: "1 of 9 queries has …", "All 9 queries have …".
 
         Args:
             code: As above.
             severity: As above.
             concerned: Count, total and unit.
-            predicate: What holds, of one and of many.
+            predicate: Predicate of the sentence, singular and plural.
             advice: As above.
-            where: Whose unit it is, where that is not plain: "of the test data".
+            where: Origin of the objects, if ambiguous: "of the test data".
             examples: As above.
             example_kind: As above.
 
@@ -79,7 +79,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class FeatureProfile:
-    """What the values of a feature are like.
+    """The profile of a feature's values.
 
     Attributes:
         name: Its name.
@@ -115,11 +115,11 @@ class FeatureProfile:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the doctor says about one dataset.
+    """All findings and profiles of one dataset.
 
     Attributes:
         findings: Errors first, then warnings, then information.
-        features: One profile a feature, in column order.
+        features: One profile for each feature, in column order.
     """
 
     findings: tuple[Finding, ...]
@@ -131,5 +131,5 @@ class Report:
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort findings, the gravest first, otherwise in the order they come."""
+    """Sort findings by severity, most severe first; a stable sort."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
