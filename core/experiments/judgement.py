@@ -1,4 +1,4 @@
-"""Claims held against results: held, not shown or contradicted, with effect and p."""
+"""Verdicts on a paper's claims by our results: held, not shown or contradicted, with effect and p."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -55,7 +55,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What results say of a claim.
+    """The verdict on a claim.
 
     Attributes:
         claim: The claim.
@@ -74,7 +74,7 @@ class Judgement:
     comparisons: tuple[Comparison, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON to store."""
         return {
             "name": self.claim.name,
             "statement": self.claim.statement,

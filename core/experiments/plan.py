@@ -1,4 +1,4 @@
-"""From a paper's tables to the trainings that fill them."""
+"""Plan the trainings that the tables of a paper need."""
 
 import hashlib
 import json

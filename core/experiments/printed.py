@@ -1,4 +1,4 @@
-"""Rows of numbers as papers print them."""
+"""Parse rows of printed numbers."""
 
 from collections.abc import Mapping, Sequence
 

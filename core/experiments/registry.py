@@ -1,4 +1,4 @@
-"""Every paper by name."""
+"""The registry of papers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

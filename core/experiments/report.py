@@ -1,4 +1,4 @@
-"""A paper's tables with ours, printed and difference side by side, and its claims judged."""
+"""Reports: a paper's tables with our numbers, printed numbers and differences, and verdicts on its claims."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -59,7 +59,7 @@ class ReportCell:
     curve: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON to store."""
         values = {**vars(self), "printed": self.printed and vars(self.printed)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -86,7 +86,7 @@ class ReportTable:
         return any(cell.printed for cell in self.cells.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON to store."""
         table = self.table
         return {
             "name": table.name,
@@ -139,7 +139,7 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON to store."""
         paper = self.plan.paper
         return {
             "paper": paper.name,

@@ -1,4 +1,4 @@
-"""What trainings of a plan gave, and the value of a table's place."""
+"""Results of the trainings of a plan, and values of the cells of a table."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class RunResult:
 
 @dataclass(frozen=True, eq=False)
 class CellValue:
-    """What was measured for a place of a table, in natural units: NDCG from 0 to 1, milliseconds.
+    """The value of a cell of a table, in natural units: NDCG from 0 to 1, milliseconds.
 
     Attributes:
         value: The number, None where there is none.

@@ -1,4 +1,4 @@
-"""Sizes of the drawn datasets that several papers share."""
+"""Sizes of synthetic datasets shared by several papers."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Exports: a stored model in the form other engines read, with the proof that they say the same of it."""
+"""Exports: a stored model in the formats of other engines, with a report of their parity."""
 
 from core.export.archive import archive
 from core.export.export import Export

@@ -1,4 +1,4 @@
-"""An archive: the file, how to load it, and the proof that it says what the model says."""
+"""Export archives: the file, instructions to load it, the parity report and golden vectors."""
 
 import io
 import json
@@ -18,8 +18,8 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
 
     Args:
         export: The export.
-        report: What was found.
-        about: What else `parity.json` is to say: of which model, over which data.
+        report: The parity report.
+        about: Further entries of `parity.json`: the model and the data.
         golden: Lines of golden vectors.
     """
     source = export.source
@@ -38,7 +38,7 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
 
 
 def readme(export: Export, report: ParityReport) -> str:
-    """Write what to do with the files."""
+    """Write the instructions."""
     target, source = export.target, export.source
     shift = f"All scores are raised by {source.shift!r}.\n" if source.shift is not None else ""
     verdicts = "".join(

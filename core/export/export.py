@@ -1,4 +1,4 @@
-"""A model in the form that another program reads."""
+"""An exported model."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every export format by the kind of scorer and by name, and a model in one of them."""
+"""The registry of export formats, by kind of scorer and name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -32,9 +32,9 @@ def export_model(
     Args:
         model_text: The stored file: LightGBM's text, or that of a linear scorer or a network.
         format: One of those in `FORMATS` for the model's kind.
-        feature_names: What the model's features are called; as in the file when left out.
-        name: What the model is called.
-        options: What is said about the export.
+        feature_names: Names of the model's features; None for those of the file.
+        name: Name of the model.
+        options: Options of the export.
 
     Raises:
         InvalidInput: For an unknown format, or options that it does not take.

@@ -77,7 +77,7 @@ def _rows(
 
 
 def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Generator) -> Float32Array:
-    """Put a threshold, or the value right below or above it, into each feature that is asked for."""
+    """Put a threshold, or the value right below or above it, into each used feature."""
     nodes = export.source.nodes
     splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
     used, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)

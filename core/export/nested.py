@@ -1,4 +1,4 @@
-"""Trees written as texts within texts."""
+"""Write trees as nested texts."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What a format is: how a model is written for an engine, and what users are told about the file."""
+"""The interface of export formats: write a model for an engine, with instructions and notes for users."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A C file without dependencies but the C library."""
+"""Networks as one C file that depends only on the C library."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Made-up documents of linear scorers and networks, at the ends of what features may be."""
+"""Synthetic documents and edge cases for linear scorers and networks."""
 
 import numpy as np
 

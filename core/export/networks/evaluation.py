@@ -1,4 +1,4 @@
-"""Evaluate what was read back from an export by numpy, apart from the service's own scoring."""
+"""Evaluate a network read back from an export by numpy, independent of the service's scoring."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType

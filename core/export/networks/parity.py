@@ -1,4 +1,4 @@
-"""Holding an export of a linear scorer or a network against its model.
+"""Compare an export of a linear scorer or a network with its model.
 
 Nothing is decided at thresholds here: what is compared are scores, of documents and of edge cases, and a
 score differs where rounding does not explain its distance from the model's.
