@@ -1,4 +1,4 @@
-"""A training that can go on later, in another process: to the same model, byte for byte."""
+"""Checkpoints of trainings of trees; a resumed training yields the same model, byte for byte."""
 
 import io
 import json
@@ -34,10 +34,10 @@ class Checkpoint:
 
     Attributes:
         model_text: The trees so far, in LightGBM's text form.
-        scores: Present scores of the documents by dataset, "train" and "validation"; float64.
+        scores: Current scores of the documents by dataset, "train" and "validation"; float64.
         best_iteration: Best iteration so far, 0 before there is one.
-        best_value: Value of the selection metric there, the greater the better.
-        history: One report an iteration; those read from a file have no times.
+        best_value: Value of the selection metric there, negated where lower is better.
+        history: One report for each iteration; reports read from a file have no times.
     """
 
     model_text: str
@@ -59,7 +59,7 @@ class Checkpoint:
 
     @classmethod
     def of_model(cls, model_text: str, datasets: Mapping[str, RankingDataset], threads: int) -> "Checkpoint":
-        """Return the state before the first iteration of a training that goes on from a model.
+        """Return the state before the first iteration of a training with an initial model.
 
         Args:
             model_text: The model, whose trees come first.
@@ -78,7 +78,7 @@ class Checkpoint:
 
     @classmethod
     def of_scores(cls, scores: dict[str, Float64Array]) -> "Checkpoint":
-        """Return the state before the first tree of a training that goes on from given scores.
+        """Return the state before the first tree of a training with initial scores.
 
         Args:
             scores: Of the documents by dataset, "train" and "validation".
@@ -87,7 +87,7 @@ class Checkpoint:
 
     @property
     def base_trees(self) -> int:
-        """Trees of the model that the training went on from, 0 where there is none."""
+        """Trees of the initial model, 0 without one."""
         return len(re.findall(r"^Tree=\d+$", self.model_text, re.MULTILINE)) - self.iteration
 
     @property
@@ -116,10 +116,10 @@ class Checkpoint:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Checkpoint":
-        """Read what `to_bytes` returned.
+        """Parse a file of `to_bytes`.
 
         Raises:
-            CheckpointError: It cannot be understood, or was written by another version of LightGBM.
+            CheckpointError: It cannot be parsed, or was written by another version of LightGBM.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -141,14 +141,14 @@ class Checkpoint:
 
 
 def without_times(report: IterationReport) -> dict[str, Any]:
-    """Return all of a report that is the same whenever its iteration is run."""
+    """Return the reproducible part of a report."""
     values = asdict(report)
     del values["milliseconds"]
     return values
 
 
 def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
-    """Put the trees of a model before those that a new booster will grow; its scores stay as they are.
+    """Insert the trees of a model before those of a new booster, without changing its scores.
 
     LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
     the data anew.

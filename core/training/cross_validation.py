@@ -1,4 +1,4 @@
-"""Cross-validation by folds of whole queries: every query is measured by a model that has not seen it.
+"""Cross-validation by folds of whole queries: every query is tested by a model that was not trained on it.
 
 The values of all folds together are one value a query, as of a test set: their mean is the mean over queries,
 not over folds, so that a fold of few queries counts for few. Kohavi 1995 calls the estimate stratified k-fold
@@ -28,7 +28,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class FoldResult:
-    """A fold that was held out.
+    """The result of a held-out fold.
 
     Attributes:
         fold: Name of the fold.
@@ -47,7 +47,7 @@ class FoldResult:
     history: tuple[tuple[int, Values], ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all but the history."""
+        """Return the JSON to store, without the history."""
         return {
             "fold": self.fold,
             "queries": self.queries,
@@ -96,7 +96,7 @@ def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
 
 
 def median_iteration(best_iterations: Sequence[int]) -> int:
-    """Return the median of the folds' best iterations, the next whole number where it lies between two.
+    """Return the median of the folds' best iterations, rounded up.
 
     Example:
         >>> median_iteration([10, 31, 20, 21])
@@ -107,11 +107,11 @@ def median_iteration(best_iterations: Sequence[int]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """The folds that were held out so far, and the values of their queries.
+    """The folds held out so far, and the values of their queries.
 
     Attributes:
         assignment: The fold of each query.
-        folds: Those that were held out, in the order of the assignment.
+        folds: Results of the held-out folds, in the order of the assignment.
         per_query: float64 (n_queries,) values by metric; NaN where a query was not tested yet, or does not
             define the metric.
         scores: float64 (n_documents,) of the documents by the model that has not seen their query, NaN where
@@ -235,7 +235,7 @@ class CrossValidation:
         """Return the content of a checkpoint file, a NumPy archive without pickled objects.
 
         Args:
-            training: The checkpoint of the training that is under way, or None between two.
+            training: The checkpoint of the current training, or None between two trainings.
         """
         folds = [fold.to_json() | {"history": fold.history} for fold in self.folds]
         state = {"format": _FORMAT, "folds": folds, "metrics": list(self.per_query)}
@@ -253,10 +253,10 @@ class CrossValidation:
 
     @classmethod
     def from_bytes(cls, content: bytes, assignment: FoldAssignment) -> "tuple[CrossValidation, bytes | None]":
-        """Read what `to_bytes` returned: the folds so far, and the checkpoint of the training under way.
+        """Parse a file of `to_bytes`: the folds so far, and the checkpoint of the current training.
 
         Raises:
-            CheckpointError: It cannot be understood, or is of other folds.
+            CheckpointError: It cannot be parsed, or is of other folds.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -303,7 +303,7 @@ def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, f
 
 
 def fold_label(fold: str) -> str:
-    """Return what a fold's data are called: "fold 1", or "Fold1" where that is its name."""
+    """Return the label of a fold's data: "fold 1", or "Fold1" where that is its name."""
     return fold if fold.lower().startswith("fold") else f"fold {fold}"
 
 

@@ -1,4 +1,4 @@
-"""Labels that a teacher gives: its scores in place of judgments (Hinton, Vinyals and Dean, 2015)."""
+"""Distillation: labels from a teacher's scores instead of judgments (Hinton, Vinyals and Dean, 2015)."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from core.losses import Loss
 from core.types import Float32Array, Float64Array, Int64Array
 
 PREFIX = "model:"
-_LARGEST = 4.0  # of judgments as most collections have them, where none are at hand
+_LARGEST = 4.0  # largest label of most collections, for data without judgments
 
 
 def teacher_reference(labels_from: str) -> str:
-    """Return the reference of the model that `labels_from` names, `web:3` of `model:web:3`.
+    """Return the reference of the model in `labels_from`, `web:3` of `model:web:3`.
 
     Raises:
-        InvalidInput: It names none.
+        InvalidInput: It has no reference of a model.
 
     Example:
         >>> teacher_reference("model:web@champion")
@@ -29,7 +29,7 @@ def teacher_reference(labels_from: str) -> str:
 def labels_of_scores(
     scores: Float64Array, query_boundaries: Int64Array, judged: Float32Array, loss: Loss
 ) -> Float32Array:
-    """Return labels that order documents as a teacher's scores do.
+    """Return labels in the order of a teacher's scores.
 
     Of a document of query q the label is `L (s - min_q s) / max_q' (max_q' s - min_q' s)`: the lowest
     document of each query has 0, and the largest difference within any query becomes L. Differences keep

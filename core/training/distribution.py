@@ -1,4 +1,4 @@
-"""How one training is spread over several processes, its ranks, and what cannot be."""
+"""Distributed trainings: options of the ranks, and the trainings that cannot be distributed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ _NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its own queries alone
 
 @dataclass(frozen=True)
 class Distribution:
-    """How many ranks train a model together. Their number does not change the model.
+    """The number of ranks of a distributed training, which does not change the model.
 
     Attributes:
-        least_ranks: Ranks without which no training starts or goes on, from 2 to 64.
+        least_ranks: Ranks that a training needs to start or to continue, from 2 to 64.
         most_ranks: Ranks at most, from `least_ranks` to 64.
         threads_per_rank: Threads of each rank, from 1 to 256.
 
@@ -77,7 +77,7 @@ class Distribution:
 
 
 def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
-    """Return what a training asks for that several ranks cannot do, or not alike on any number of them.
+    """Return the parts of a specification that several ranks do not support, or not reproducibly.
 
     Args:
         spec: What is to be trained.
@@ -112,17 +112,17 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
 
 
 def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
-    """Refuse what `undistributable` returns.
+    """Refuse a training with problems of `undistributable`.
 
     Raises:
-        InvalidInput: With a pointer for each.
+        InvalidInput: With a pointer for each problem.
     """
     if problems := undistributable(spec, has_folds=has_folds):
         raise InvalidInput(*problems)
 
 
 def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
-    """Return names and reasons of hyperparameters by which ranks would differ from one process."""
+    """Yield names and reasons of hyperparameters that would change the model of several ranks."""
     if values.boosting != "gbdt":
         yield "boosting", f"{values.boosting} cannot go on from a checkpoint when a rank is lost; use gbdt"
     if values.data_sample_strategy == "goss":
@@ -161,7 +161,7 @@ def _outside(pointer: str, value: Any, least: int, most: int) -> Iterator[InputP
 
 
 def _only(pointer: str, values: Any, known: tuple[str, ...]) -> None:
-    """Refuse what is no object, and names that are not known."""
+    """Refuse a value that is no object, and unknown names."""
     if not isinstance(values, Mapping):
         raise InvalidInput.at(pointer, f"must be an object with {' and '.join(known)}")
     if unknown := [name for name in values if name not in known]:

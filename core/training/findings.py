@@ -1,4 +1,4 @@
-"""What a user should know of a training, apart from its data."""
+"""Findings on trainings, apart from those on their data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
 from core.training.weights import FittedWeights
 
-ENOUGH = 5  # iterations of improvement, beyond which a training is not suspicious
+ENOUGH = 5  # iterations of improvement from which an early end is not suspicious
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How far a training came.
+    """The number of trees of a training, and the reason of its end.
 
     Attributes:
-        trees: Trees that were kept.
-        single_leaf_trees: Those of them that have one leaf, and so the same score for all documents.
-        iterations: Iterations that were asked for.
-        ended: Why no more trees were kept, as a sentence without a full stop.
+        trees: Number of kept trees.
+        single_leaf_trees: Number of those with one leaf, which score all documents equally.
+        iterations: Requested iterations.
+        ended: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Sum of the loss's hessians over the documents of a query at the start, its mean over
             the queries.
-        queries: Queries that were trained on.
+        queries: Number of training queries.
     """
 
     trees: int
@@ -58,7 +58,7 @@ def growth_finding(growth: Growth) -> Finding:
 
 
 def weights_finding(fitted: FittedWeights) -> Finding:
-    """Report how far fitted weights of a sum of models were shrunk towards equal ones.
+    """Report the shrinkage of fitted weights of a sum of models towards equal ones.
 
     Example:
         >>> weights_finding(FittedWeights((0.5, 0.5), 1.0, 30)).title
@@ -82,7 +82,7 @@ def weights_finding(fitted: FittedWeights) -> Finding:
 
 
 def automatic_findings(automatic: AutomaticChoice | None) -> Iterator[Finding]:
-    """Report the hyperparameters that were chosen by the size of the dataset.
+    """Report the hyperparameters chosen by the size of the dataset.
 
     Example:
         >>> from core.training.automatic import DatasetSize
@@ -108,7 +108,7 @@ def automatic_findings(automatic: AutomaticChoice | None) -> Iterator[Finding]:
 
 
 def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
-    """Report a training that cannot go on after an interruption.
+    """Report a training that cannot resume after an interruption.
 
     Example:
         >>> from core.training import training_spec
@@ -131,7 +131,7 @@ def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
 
 
 def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Finding]:
-    """Report a seed that decides nothing.
+    """Report a seed without effect.
 
     Args:
         spec: The training.

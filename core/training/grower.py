@@ -1,4 +1,4 @@
-"""A booster on its way: it grows one tree after the other, as a prepared loss says where they should go."""
+"""A booster in training: grow one tree at a time by the derivatives of a loss."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _LOOSEST: Mapping[str, float] = MappingProxyType(
 
 
 class Shard(Protocol):
-    """The place of a rank's queries in a training that is distributed, and what ranks agree on.
+    """The position of a rank's queries in a distributed training, and reductions over ranks.
 
     Attributes:
         n_ranks: Ranks of the training, at least 2.
@@ -47,7 +47,7 @@ class Shard(Protocol):
     n_queries: int
 
     def largest(self, values: Float64Array) -> Float64Array:
-        """Return, for each value, the largest that any rank gives; every rank has to ask."""
+        """Return the maximum over ranks of each value; every rank must call it."""
         ...
 
 
@@ -57,10 +57,10 @@ def lightgbm_parameters(
     """Return LightGBM's parameters of a training.
 
     Args:
-        spec: What to train.
-        dataset: Names the features, and which of them are categories.
+        spec: The specification.
+        dataset: Dataset with the feature names and categorical features.
         threads: Threads of LightGBM.
-        shard: Which part of the data the dataset is, None for all.
+        shard: The shard of the dataset, None for the whole.
 
     Raises:
         InvalidInput: At `/hyperparameters/…`, for names that are no feature.
@@ -82,19 +82,19 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        spec: What to train.
-        training: Data to learn from.
-        validation: Data whose scores are wanted, too.
+        spec: The specification.
+        training: The training data.
+        validation: The validation data, or None.
         threads: Threads of LightGBM and of the loss.
-        bins: The documents in bins.
-        start: Where to go on, None for no tree.
-        shard: Which part of the data `training` is, where ranks train together; None for all of it.
+        bins: The binned documents.
+        start: The checkpoint to resume from, or None.
+        shard: The shard of `training` in a distributed training, else None.
 
     Attributes:
-        grown: Iterations done, those before a resumption as well.
-        base_trees: Trees of the model that the training went on from.
-        is_exhausted: Whether nothing has gained anything at last.
-        stopwatch: What the time was spent on.
+        grown: Iterations done, including those before a resumption.
+        base_trees: Trees of the initial model.
+        is_exhausted: Whether no split had a gain at the end.
+        stopwatch: Times by part.
     """
 
     def __init__(
@@ -159,18 +159,18 @@ class Grower:
         return booster
 
     def grow(self) -> bool:
-        """Grow the next tree; returns whether there is one, which takes a split but for the very first."""
+        """Grow the next tree; return False if no split has a gain, except for the very first tree."""
         with self.stopwatch.timing(TREE):
             self.is_exhausted = self._booster.update(fobj=self._derivatives)
         if self.is_exhausted and (self.grown or self.base_trees):
-            return False  # no split gains anything any more: LightGBM has added no tree
+            return False  # no split has a gain: LightGBM has added no tree
         if not self.is_exhausted:
             self._sampling.grown()
         self.grown += 1
         return True
 
     def scores(self, name: str) -> Float64Array:
-        """Return the present scores of "train" or "validation", in an array that the next call reuses."""
+        """Return the current scores of "train" or "validation", in an array that the next call reuses."""
         return present_scores(self._booster, name)
 
     def losses(self, scores: Float64Array) -> Float64Array:
@@ -188,16 +188,16 @@ class Grower:
         return losses
 
     def state_text(self) -> str:
-        """Return all trees so far, to go on from."""
+        """Return all trees so far, for a checkpoint."""
         return self._booster.model_to_string(num_iteration=-1)
 
     def finish(self) -> None:
-        """Prepare the booster for `model_text`; it grows no tree any more."""
+        """Prepare the booster for `model_text`; it cannot grow further trees."""
         self._next_derivatives = None
         self._sampling.finish(self._booster)
 
     def model_text(self, iterations: int) -> str:
-        """Return the model of the first iterations and of what the training went on from."""
+        """Return the model of the first iterations, after the trees of the initial model."""
         self._booster.pandas_categorical = category_lists(self._dataset) or None
         return self._booster.model_to_string(num_iteration=self.base_trees + iterations)
 
@@ -225,7 +225,7 @@ class Grower:
         return None
 
     def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
-        """Return what the next tree follows, in the form in which LightGBM asks for it."""
+        """Return the derivatives for the next tree, as LightGBM's objective function."""
         self._sampling.restart(self._booster, self.grown)
         with self.stopwatch.timing(OBJECTIVE):
             gradient, hessian = self._next_derivatives or self._objective(scores, self.grown)
@@ -263,7 +263,7 @@ def _rounded(
 
 
 def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
-    """Make a booster draw the trees to drop from the first number of its generator on.
+    """Reset the generator by which a booster draws the trees to drop.
 
     LightGBM leaves a flag uninitialised, by which the first tree, with nothing to drop, may take a number. To
     ask for scores sets the flag, and a new parameter starts the generator again.
@@ -273,7 +273,7 @@ def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
 
 
 def portable_text(model_text: str) -> str:
-    """Return a model's text without what depends on the machines and not on the model."""
+    """Return a model's text without entries that depend on the machines."""
     for name, value in (("num_threads", 0), ("num_machines", 1)):
         model_text = re.sub(rf"\[{name}: \d+\]", f"[{name}: {value}]", model_text)
     return model_text

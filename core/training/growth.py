@@ -1,4 +1,4 @@
-"""Why a training ended where it did, looked into where it came suspiciously near."""
+"""The reason of an early end of a training."""
 
 import re
 from typing import Protocol
@@ -8,10 +8,10 @@ from core.training.spec import TrainingSpec
 
 
 class Ended(Protocol):
-    """A training whose trees are all grown.
+    """A finished training.
 
     Attributes:
-        is_exhausted: Whether nothing gained anything at last.
+        is_exhausted: Whether no split had a gain at the end.
     """
 
     is_exhausted: bool
@@ -30,13 +30,13 @@ class Ended(Protocol):
 
 
 def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, ended: Ended) -> Growth | None:
-    """Say how far a training came, None where that is nothing to speak of.
+    """Return the growth of a training if it ended suspiciously early, else None.
 
     Args:
-        spec: What was trained.
+        spec: The specification.
         model_text: The model.
-        trees: Trees that it keeps of this training.
-        n_queries: Queries that were trained on.
+        trees: Kept trees of this training.
+        n_queries: Number of training queries.
         ended: The training.
     """
     total = spec.hyperparameters.num_iterations
@@ -50,7 +50,7 @@ def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, e
 
 
 def _ending(spec: TrainingSpec, trees: int, ended: Ended) -> str:
-    """Say why no more trees were kept."""
+    """Return the reason why no more trees were kept."""
     if not ended.is_exhausted:
         return f"{spec.selection_metric} on the validation data was best after {trees:,}"
     if not ended.has_gradient():

@@ -1,4 +1,4 @@
-"""The reports of a training so far, and which iteration is the best of them."""
+"""The reports of a training so far, early stopping and the best iteration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from core.training.spec import TrainingSpec
 
 
 class ResumePoint(Protocol):
-    """Where a training goes on: a checkpoint of trees or of a network."""
+    """A checkpoint of trees or of a network that a training resumes from."""
 
     @property
     def best_iteration(self) -> int:
@@ -23,19 +23,19 @@ class ResumePoint(Protocol):
 
     @property
     def history(self) -> Sequence[IterationReport]:
-        """Return one report an iteration."""
+        """Return one report for each iteration."""
 
 
 class History:
     """The iterations of a training, of trees or of a network: trees grown or epochs done.
 
     Args:
-        spec: What is trained.
-        start: Where the training goes on, None from its beginning.
-        validates: Whether there is validation data to pick the best iteration.
+        spec: The specification.
+        start: The checkpoint to resume from, or None.
+        validates: Whether validation data selects the best iteration.
 
     Attributes:
-        reports: One an iteration.
+        reports: One for each iteration.
         best_iteration: Best iteration so far, 0 before there is one.
         best_value: Value of the selection metric there, the greater the better.
     """
@@ -52,26 +52,26 @@ class History:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether no iteration is to follow: all are done, or none was better for long enough."""
+        """Return whether the training is complete: all iterations are done, or early stopping applies."""
         stopping = self._spec.early_stopping
         done = len(self.reports)
         return done >= self._total or (stopping is not None and done - self.best_iteration >= stopping.rounds)
 
     @property
     def is_measured_next(self) -> bool:
-        """Return whether loss and metrics of the next iteration are wanted."""
+        """Return whether to measure loss and metrics of the next iteration."""
         iteration = len(self.reports) + 1
         return iteration % self._spec.metric_interval == 0 or iteration == self._total
 
     @property
     def is_diagnosed_next(self) -> bool:
-        """Return whether diagnostics of the next iteration are wanted."""
+        """Return whether to compute diagnostics of the next iteration."""
         plan = self._spec.diagnostics
         return plan is not None and plan.is_due_after(len(self.reports), self._total)
 
     @property
     def is_last_selected(self) -> bool:
-        """Return whether the validation data found the last iteration better than all before."""
+        """Return whether the last iteration is the best so far on the validation data."""
         return self._selects and 0 < self.best_iteration == len(self.reports)
 
     @property
@@ -85,12 +85,12 @@ class History:
         milliseconds: Mapping[str, float],
         diagnosed: Mapping[str, float | None] | None = None,
     ) -> IterationReport:
-        """Note an iteration.
+        """Add the report of an iteration.
 
         Args:
             values: Its means by dataset, none where it is not measured.
             milliseconds: Its wall time by part.
-            diagnosed: What was found of the gradient that its tree follows, or None.
+            diagnosed: Diagnostics of the gradient of its tree, or None.
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)
@@ -101,11 +101,11 @@ class History:
         return report
 
     def goodness(self, value: float) -> float:
-        """Return a value of the selection metric as the greater the better."""
+        """Return a value of the selection metric, negated where lower is better."""
         return value if self._prefers_higher else -value
 
     def _select(self, iteration: int, values: Values) -> None:
-        """Note whether the iteration is the best so far."""
+        """Update the best iteration."""
         if not self._selects:
             self.best_iteration = iteration
             return

@@ -1,4 +1,4 @@
-"""Whether a job can use the labels it is given, known before it runs."""
+"""Check the labels of a dataset against the loss and metrics of a job, before it runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ def check_labels(
     """Refuse labels that a loss or a metric cannot use.
 
     Args:
-        label_range: The range of the labels, mapped as the job asks.
+        label_range: The range of the labels after the label map of the job.
         loss: The loss, or None where nothing is trained on these labels.
         metrics: Spellings of the metrics, `ndcg@10`.
         conventions: Their contract.
@@ -50,7 +50,7 @@ def check_job_labels(
     metrics: Sequence[str],
     conventions: Conventions = DEFAULT,
 ) -> None:
-    """Refuse a job by the statistics of a dataset alone, where its labels certainly do not serve.
+    """Refuse a job by the statistics of a dataset, if its labels are certainly invalid.
 
     Statistics list up to 100 labels. Where a dataset has more of them and they are mapped, what is not
     listed is given the benefit of the doubt: the job checks its labels again.

@@ -1,4 +1,4 @@
-"""What a booster's present scores are worth."""
+"""Metrics of a booster's current scores."""
 
 import lightgbm
 

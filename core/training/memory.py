@@ -1,4 +1,4 @@
-"""Estimate the memory of a training before it begins."""
+"""Estimate the memory of a training before its start."""
 
 import itertools
 from collections.abc import Mapping
@@ -31,14 +31,14 @@ class MemoryNeed:
     """The memory of a training.
 
     Attributes:
-        parts: Bytes by what they are for.
+        parts: Bytes by purpose.
     """
 
     parts: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """All of it, in bytes."""
+        """The total in bytes."""
         return sum(self.parts.values())
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class MemoryNeed:
 def memory_need(
     spec: TrainingSpec, training: RankingDataset, validation: RankingDataset | None = None
 ) -> MemoryNeed:
-    """Estimate what a training takes at most, beside what the process holds already."""
+    """Estimate the peak memory of a training, beside the current memory of the process."""
     parts = [training] if validation is None else [training, validation]
     measured = sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
     if not spec.learns:

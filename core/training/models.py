@@ -1,4 +1,4 @@
-"""What any training makes, whatever it trains."""
+"""Interfaces of trained models and checkpoints, for trees and networks."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,15 +12,15 @@ class TrainedModel(Protocol):
 
     @property
     def content(self) -> bytes:
-        """Return the model as it is stored; `core.scorers.read_model` reads it."""
+        """Return the model in its stored form; `core.scorers.read_model` reads it."""
 
     @property
     def best_iteration(self) -> int:
-        """Return the iteration that the model is of: trees kept, or the epoch of its weights."""
+        """Return the iteration of the model: trees kept, or the epoch of its weights."""
 
     @property
     def kept_iterations(self) -> int:
-        """Return the same with the trees of the model that the training went on from."""
+        """Return the same including the trees of the initial model."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -28,11 +28,11 @@ class TrainedModel(Protocol):
 
     @property
     def history(self) -> Sequence[IterationReport]:
-        """Return one report an iteration."""
+        """Return one report for each iteration."""
 
     @property
     def growth(self) -> Growth | None:
-        """Return how far the training came, where that is suspiciously near."""
+        """Return the growth of a training that ended suspiciously early, else None."""
 
 
 class TrainingCheckpoint(Protocol):
@@ -40,7 +40,7 @@ class TrainingCheckpoint(Protocol):
 
     @property
     def history(self) -> Sequence[IterationReport]:
-        """Return one report an iteration."""
+        """Return one report for each iteration."""
 
     @property
     def iteration(self) -> int:
