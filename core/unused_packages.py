@@ -1,4 +1,4 @@
-"""Packages that libraries import where they are installed, of no use to the service."""
+"""Skip optional packages that libraries import if installed but the service does not use."""
 
 import sys
 
@@ -15,7 +15,7 @@ class _LeftOut:
 
 
 def leave_out_unused() -> None:
-    """Have this process take the packages for missing; call it before those libraries are imported.
+    """Make these packages appear missing in this process; call it before those libraries are imported.
 
     For processes of the service alone: whoever uses core as a library may hand it data frames.
     """

@@ -1,4 +1,4 @@
-"""The health of a worker as a file, which probes read without the database and within milliseconds."""
+"""The health file of a worker, for probes without access to the database."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _FOLDER = "health"
 
 @dataclass(frozen=True)
 class WorkerHealth:
-    """What a worker of one lane last wrote about itself.
+    """The last health report of a worker of one lane.
 
     Attributes:
         state: `ready`, `compiling kernels`, or why it cannot work.

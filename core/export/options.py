@@ -1,4 +1,4 @@
-"""What a user may say about an export."""
+"""Options of exports."""
 
 import re
 from collections import Counter

@@ -17,8 +17,8 @@ class Source(ABC):
         content: The stored file.
         name: What the engine is to call the model.
         features: What the engine is to call the features, in the model's order.
-        options: What the user says.
-        shift: What is added to all scores; None where nothing is.
+        options: Options of the export.
+        shift: Constant added to all scores, or None.
     """
 
     content: bytes
@@ -87,5 +87,5 @@ class Target(ABC, Generic[S]):
         return {}
 
     def notes(self, source: S, content: bytes) -> list[str]:
-        """Say what a user should know of this export."""
+        """Return notes for users of this export."""
         return []

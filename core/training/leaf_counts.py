@@ -1,4 +1,4 @@
-"""How many documents a model was grown from at each leaf and split, counted again and written into its text.
+"""Count the training documents at each leaf and split of a model, and write the counts into its text.
 
 LightGBM estimates these numbers from sums of hessians where several machines train together.
 """

@@ -1,4 +1,4 @@
-"""Whether the trees of a model keep the order that monotone constraints ask for.
+"""Check the trees of a model against monotone constraints.
 
 A tree breaks an order where two of its leaves do that documents can reach which differ in the constrained
 feature alone. Such leaves part at a split on that feature. `falls` compares exactly these pairs, over all

@@ -1,4 +1,4 @@
-"""What is known after an iteration."""
+"""The report of an iteration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ Values = Mapping[str, Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class IterationReport:
-    """What is known after an iteration.
+    """The report of an iteration.
 
     Attributes:
         iteration: 1-based number of the iteration.
-        total: Iterations asked for.
+        total: Requested iterations.
         values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
             "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
             "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.

@@ -1,4 +1,4 @@
-"""Neighbouring queries shared out among ranks, so that all of them have about the same to do."""
+"""Split neighbouring queries into shards of about equal work, one for each rank."""
 
 import numpy as np
 

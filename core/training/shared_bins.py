@@ -1,4 +1,4 @@
-"""Bin edges as bytes: found once from a sample of all documents, and taken over by every rank."""
+"""Serialize bin edges: computed once from a sample of all documents and shared by all ranks."""
 
 import ctypes
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from core.scorers import NetworkScorer, Scorer, Trees, WeightedSum, make_scorer,
 from core.training.hyperparameters import Hyperparameters
 
 _SEEDS = 2**31
-_NO_LOSS = "mse"  # of a sum of models, which learns nothing by it
+_NO_LOSS = "mse"  # placeholder for a sum of models, which is not trained by a loss
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,24 @@ class EarlyStopping:
 
 @dataclass(frozen=True)
 class DiagnosticsPlan:
-    """What the papers say of the loss, followed while it trains; see `core.diagnostics`.
+    """Diagnostics of the loss during a training; see `core.diagnostics`.
 
     Attributes:
-        interval: Iterations from one look to the next; the first and the last are always looked at.
-        cutoff: k of the top k that is looked at.
+        interval: Iterations between two diagnoses; the first and the last are always diagnosed.
+        cutoff: k of the examined top k.
     """
 
     interval: int
     cutoff: int = 10
 
     def is_due_after(self, done: int, total: int) -> bool:
-        """Return whether the iteration that follows `done` others is looked at, of `total` in all."""
+        """Return whether to diagnose the iteration after `done` others, of `total` in all."""
         return done % self.interval == 0 or done + 1 == total
 
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """Loss, hyperparameters and everything else that decides a model, data aside.
+    """Loss, hyperparameters and everything else that determines a model, without the data.
 
     Attributes:
         loss: The loss to minimise.
@@ -132,7 +132,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
             that is missing has the value that held before it existed, not its default.
 
     Raises:
-        InvalidInput: With a pointer for each thing that is wrong.
+        InvalidInput: With a pointer for each problem.
     """
     problems: list[InputProblem] = []
     is_sum = (values.get("scorer") or {}).get("kind") == WeightedSum.kind
@@ -192,7 +192,7 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
 
 
 def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
-    """Refuse what only trees have beside a network."""
+    """Return problems of options of trees beside a network."""
     advice = f"is of trees; those of a {scorer.kind} stand in /scorer"
     found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
     if values.get("categorical_feature"):

@@ -1,4 +1,4 @@
-"""Wall time of an iteration, by what it is spent on."""
+"""Wall time of an iteration by part."""
 
 import time
 from collections import defaultdict

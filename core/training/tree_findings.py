@@ -1,4 +1,4 @@
-"""What trees are that a training did not ask for: out of order, or with leaves of too few documents."""
+"""Findings on trees that break monotone constraints or have leaves of too few documents."""
 
 from collections import defaultdict
 from collections.abc import Iterator

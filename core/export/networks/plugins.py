@@ -46,7 +46,7 @@ class _PluginLinear(NetworkTarget):
             require_missing_as_zero(source, self.reader)
 
     def shift_of(self, source: NetworkSource) -> float | None:
-        """Return the bias that `model/linear` does not have, taken off."""
+        """Return the shift by the bias, which `model/linear` does not support."""
         return -float(source.network.layers[0].bias[0]) or None
 
     def write(self, source: NetworkSource) -> bytes:

@@ -110,7 +110,7 @@ class SolrLinear(_Solr):
     summary = "LinearModel for Solr's model store"
 
     def shift_of(self, source: NetworkSource) -> float | None:
-        """Return the bias that a LinearModel does not have, taken off."""
+        """Return the shift by the bias, which a LinearModel does not support."""
         return -float(source.network.layers[0].bias[0]) or None
 
     def write(self, source: NetworkSource) -> bytes:

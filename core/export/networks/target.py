@@ -128,7 +128,7 @@ LIMITS = {
 
 
 def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
-    """Name what a format cannot express, in the order of `LIMITS`."""
+    """Return a note on the unsupported parts of a model, in the order of `LIMITS`."""
     limits = [words for name, words in LIMITS.items() if name in cannot]
     return (", ".join(limits),) if limits else ()
 

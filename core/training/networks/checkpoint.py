@@ -1,4 +1,4 @@
-"""A training of a network that can go on later, in another process: to the same network, byte for byte."""
+"""Checkpoints of trainings of networks; a resumed training yields the same network, byte for byte."""
 
 import io
 import json

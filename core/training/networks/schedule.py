@@ -1,4 +1,4 @@
-"""The learning rate over the epochs, as the 2006 paper lowers it and starts again."""
+"""Learning-rate schedule with restarts, after the 2006 paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

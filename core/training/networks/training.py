@@ -1,4 +1,4 @@
-"""The epochs of a network: batches of whole queries, whose loss says where their scores should go."""
+"""The training loop of networks: epochs of batches of whole queries."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -103,7 +103,7 @@ def train_network(
 
 
 class _NetworkTraining:
-    """A network on its way, with all that decides how it goes on."""
+    """The state of a network's training."""
 
     def __init__(
         self,
