@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from core.data import RankingDataset
 from core.data.statistics import QueryLabels
-from core.doctor.columns import measure_columns
+from core.doctor.columns import ColumnCounts, measure_columns
 from core.doctor.corpora import corpus_findings
 from core.doctor.documents import document_findings
 from core.doctor.features import feature_findings
 from core.doctor.labels import label_findings
-from core.doctor.profiles import profile_features
 from core.doctor.queries import query_findings
-from core.doctor.report import Report, by_severity
-from core.doctor.single_feature import rank_by_single_features
+from core.doctor.report import FeatureProfile, Report, by_severity
+from core.doctor.single_feature import SingleFeatures, rank_by_single_features
 from core.ranges import use_threads
 
 
@@ -61,4 +62,29 @@ def examine(
         *feature_findings(dataset, columns, single),
         *corpus_findings(dataset),
     )
-    return Report(by_severity(findings), profile_features(dataset, columns, single))
+    return Report(by_severity(findings), _profile_features(dataset, columns, single))
+
+
+def _profile_features(
+    dataset: RankingDataset, columns: ColumnCounts, single: SingleFeatures
+) -> tuple[FeatureProfile, ...]:
+    """Return a profile of each feature from its measured counts."""
+    finite = dataset.n_documents - columns.missing - columns.infinite
+    mean = columns.total / np.maximum(finite, 1)
+    ascending, ndcg = single.ascending > single.descending, single.better
+    return tuple(
+        FeatureProfile(
+            name=name,
+            minimum=float(columns.minimum[j]) if finite[j] else None,
+            maximum=float(columns.maximum[j]) if finite[j] else None,
+            mean=float(mean[j]) if finite[j] else None,
+            missing=int(columns.missing[j]),
+            infinite=int(columns.infinite[j]),
+            zeros=float(columns.zeros[j] / dataset.n_documents),
+            constant=not columns.varies[j],
+            constant_in_queries=not columns.varies_in_queries[j],
+            ndcg_at_10=float(ndcg[j]) if single.queries else None,
+            direction="ascending" if ascending[j] else "descending",
+        )
+        for j, name in enumerate(dataset.feature_names)
+    )
