@@ -33,7 +33,10 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     if is_bare(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
     check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
-    return {**request.model_dump(mode="json", exclude={"dataset_id"}), "contract": contract.to_json()}
+    # An API of the release before the field refuses it.
+    unasked = set() if request.better_than_baselines else {"better_than_baselines"}
+    rule = request.model_dump(mode="json", exclude={"dataset_id", *unasked})
+    return {**rule, "contract": contract.to_json()}
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:

@@ -36,6 +36,16 @@ class GateRule:
     min_slice_queries: int = 30
     better_than_baselines: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON to store, without `better_than_baselines` where it asks nothing.
+
+        Workers of the release before the field refuse it, so that they still run the other gates.
+        """
+        stored = asdict(self)
+        if not self.better_than_baselines:
+            del stored["better_than_baselines"]
+        return stored
+
 
 @dataclass(frozen=True)
 class SliceChange:

@@ -1,6 +1,6 @@
 """The job kind `promote`: move an alias to a version that passes its promotion gate."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import DatasetJob
@@ -91,7 +91,7 @@ class PromoteJob(DatasetJob):
             "alias": self.alias,
             "systems": [self.champion.to_json(), self.challenger.to_json()],
             "dataset_id": self.dataset_id,
-            "rule": asdict(self.rule),
+            "rule": self.rule.to_json(),
             **self.measures.to_json(),
             "permutations": self.permutations,
         }
