@@ -57,6 +57,8 @@ def test_gates_are_listed(client: Client, job: Job, datasets: dict[str, str]) ->
 def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
     """One or many, a dry run first; what is needed is refused with what holds it."""
     model = job.model()
+    kinds = {one.kind: one for one in client.storage(refresh=True).kinds}
+    assert kinds["models"].size_bytes > 0
     model.set_alias("champion")
     with pytest.raises(RankeryApiError, match=r"alias .*@champion points at"):
         model.delete()
@@ -81,8 +83,6 @@ def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
     assert dataset.refresh().status == "ready"
     with pytest.raises(InvalidArgument, match="either ids or where"):
         client.delete("jobs")
-    kinds = {one.kind: one for one in client.storage(refresh=True).kinds}
-    assert kinds["models"].size_bytes > 0
 
 
 def test_retention_is_shown(client: Client) -> None:
