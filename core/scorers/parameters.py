@@ -14,6 +14,8 @@ INPUTS = ("standard", "rank-gauss", "none")
 _MAX_LAYERS = 16
 _MAX_UNITS = 65_536
 MOST_MEMBERS = 16
+_STEPS_PER_EPOCH = 30
+_BATCH_DOCUMENTS = (32, 4_096)
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,20 @@ class NetworkScorer:
     epochs: int = parameter(
         100, "Passes over the training queries at most.", minimum=1, maximum=100_000, aliases="num_iterations"
     )
-    batch_documents: int = parameter(
-        4_096,
-        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone.",
+    batch_documents: int | None = parameter(
+        None,
+        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When null,"
+        " a thirtieth of the training documents, from 32 to 4,096.",
         minimum=1,
         maximum=2**24,
         aliases="batch_size",
+        earlier=4_096,
     )
     optimizer: str = parameter(
         "adam", "Adam, or plain stochastic gradient descent.", choices=("adam", "sgd"), aliases="optimiser"
     )
     learning_rate: float = parameter(
-        0.001, "Step size.", minimum=0.0, above=True, maximum=100.0, aliases="lr eta"
+        0.01, "Step size.", minimum=0.0, above=True, maximum=100.0, aliases="lr eta", earlier=0.001
     )
     momentum: float = parameter(0.0, "Share of the last step that `sgd` repeats.", minimum=0.0, maximum=0.999)
     weight_decay: float = parameter(
@@ -94,6 +98,16 @@ class NetworkScorer:
         """Return the units of each hidden layer."""
         return ()
 
+    def batch_size(self, n_documents: int) -> int:
+        """Return the documents of a batch at most, for so many training documents.
+
+        A hundred epochs of about thirty steps take a linear scorer near its best, `make bench-portfolio`.
+        """
+        if self.batch_documents is not None:
+            return self.batch_documents
+        low, high = _BATCH_DOCUMENTS
+        return max(low, min(n_documents // _STEPS_PER_EPOCH, high))
+
 
 @dataclass(frozen=True)
 class Linear(NetworkScorer):
@@ -101,6 +115,13 @@ class Linear(NetworkScorer):
 
     kind: ClassVar[str] = "linear"
     summary: ClassVar[str] = "Weighted sum of the features"
+
+    arithmetic: str = parameter(
+        "float64",
+        "Arithmetic of the steps: float64 without JAX, or float32 by JAX, as in earlier releases.",
+        choices=("float64", "float32"),
+        earlier="float32",
+    )
 
 
 @dataclass(frozen=True)

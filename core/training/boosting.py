@@ -21,8 +21,10 @@ from core.training.models import TrainingCheckpoint
 from core.training.report import IterationReport
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
+from core.types import Float64Array
 
 Snapshot = Callable[[], TrainingCheckpoint]
+OnScores = Callable[[int, Float64Array], None]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def train(
     resume: Checkpoint | None = None,
     on_binning: OnProgress | None = None,
     bins: Bins | None = None,
+    on_scores: OnScores | None = None,
 ) -> TrainedRanker:
     """Train a ranker.
 
@@ -85,6 +88,8 @@ def train(
         on_binning: Called with the documents binned and the total, and at the end with both equal; may raise
             to stop.
         bins: The binned documents, see `bin_features`; None to bin the datasets.
+        on_scores: Called with each measured iteration and the scores of the validation documents then, which
+            the next iteration overwrites.
 
     Raises:
         InvalidInput: Early stopping without validation data, datasets with different features, or data that
@@ -94,7 +99,8 @@ def train(
     use_threads(threads)
     with _refused():
         bins = bins or _binning(spec, train_dataset, threads, kept_bins, on_binning)
-        return _Training(spec, train_dataset, validation_dataset, threads, bins, resume).run(on_iteration)
+        training = _Training(spec, train_dataset, validation_dataset, threads, bins, resume, on_scores)
+        return training.run(on_iteration)
 
 
 def bin_features(
@@ -143,9 +149,11 @@ class _Training:
         threads: int,
         bins: Bins,
         resume: Checkpoint | None,
+        on_scores: OnScores | None = None,
     ) -> None:
         self._spec = spec
         self._threads = threads
+        self._on_scores = on_scores
         self._bins = bins
         self._dataset = train_dataset
         self._resume = resume
@@ -197,6 +205,8 @@ class _Training:
                 scores = self._grower.scores(name)
                 loss = {"loss": float(self._grower.losses(scores).mean())} if name == "train" else {}
                 values[name] = loss | measure(scores)
+                if name == "validation" and self._on_scores is not None:
+                    self._on_scores(self._grower.grown, scores)
         return values
 
     def _checkpoint(self) -> Checkpoint:

@@ -98,5 +98,5 @@ def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str,
 def _batch_rows(scorer: NetworkScorer, training: RankingDataset) -> int:
     """Return the rows of the largest batch, which a query beyond the bound fills up to a power of two."""
     largest = int(np.diff(training.query_boundaries).max())
-    usual = min(scorer.batch_documents, training.n_documents)
+    usual = min(scorer.batch_size(training.n_documents), training.n_documents)
     return usual if largest <= usual else 1 << (largest - 1).bit_length()

@@ -5,7 +5,7 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -102,8 +102,15 @@ class NetworkCheckpoint:
             raise CheckpointError("the checkpoint is damaged") from error
 
 
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _LIBRARIES}
+def _versions() -> dict[str, str | None]:
+    return {name: _version(name) for name in _LIBRARIES}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # linear scorers need none of them
+        return None
 
 
 def _layers(arrays: dict[str, NDArray[Any]], name: str, count: int) -> Weights:

@@ -105,9 +105,16 @@ class Differentiation:
         """Return the weights and the optimiser's state; steps make new ones and leave these as they are."""
         return self._parameters, self._optimizer_state
 
+    @staticmethod
+    def as_arrays(state: tuple[Parameters, Any]) -> tuple[Parameters, list[Any]]:
+        """Return weights and the leaves of an optimiser's state as NumPy arrays; `restore` takes them."""
+        parameters, optimizer_state = state
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(optimizer_state)]
+        return jax.tree.map(np.asarray, parameters), leaves
+
     def weights(self) -> Parameters:
         """Return the weights as NumPy arrays."""
-        return as_arrays(self.state())[0]
+        return self.as_arrays(self.state())[0]
 
     def score(self, inputs: FloatArray, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
@@ -158,14 +165,6 @@ def _filled(inputs: FloatArray, size: int) -> FloatArray:
     filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
     filled[: len(inputs)] = inputs
     return filled
-
-
-def as_arrays(state: tuple[Parameters, Any]) -> tuple[Parameters, list[Any]]:
-    """Return weights and the leaves of an optimiser's state as NumPy arrays; `restore` takes them."""
-    parameters, optimizer_state = state
-    return jax.tree.map(np.asarray, parameters), [
-        np.asarray(leaf) for leaf in jax.tree.leaves(optimizer_state)
-    ]
 
 
 def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,13 @@ from core.errors import InvalidInput
 from core.losses import Objective
 from core.names import first_names
 from core.ranges import use_threads
-from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
+from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
 from core.training.measure import Measure
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
-from core.training.networks.differentiation import Differentiation, as_arrays
 from core.training.networks.initialization import drawn_weights, trainable_weights, varying_inputs
+from core.training.networks.linear import LinearDescent
 from core.training.networks.schedule import Schedule
 from core.training.report import IterationReport
 from core.training.sampling import derived_seed
@@ -26,9 +27,13 @@ from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
 from core.types import Float32Array, Float64Array
 
+if TYPE_CHECKING:
+    from core.training.networks.differentiation import Differentiation
+
 Snapshot = Callable[[], NetworkCheckpoint]
 OnEpoch = Callable[[IterationReport, Snapshot], None]
 OnBatch = Callable[[int, int], None]
+OnScores = Callable[[int, Float64Array], None]
 Check = Callable[[], None]
 _DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches`
 _NOTHING_DONE = NetworkCheckpoint([], [], [], 0, -np.inf, 0.0, (), 0, [])
@@ -71,6 +76,7 @@ def train_network(
     resume: NetworkCheckpoint | None = None,
     on_batch: OnBatch | None = None,
     check: Check = _unchecked,
+    on_scores: OnScores | None = None,
 ) -> TrainedNetwork:
     """Train a linear scorer or a network with any loss.
 
@@ -89,6 +95,7 @@ def train_network(
         resume: A checkpoint of the same specification and data to go on from.
         on_batch: Called before each step with the batches of the epoch that are done, and those in all.
         check: Called between batches and between blocks of documents; whatever it raises ends the training.
+        on_scores: Called with each measured epoch and the scores of the validation documents then.
 
     Raises:
         InvalidInput: When early stopping has no validation data, a feature is a category, the datasets'
@@ -98,7 +105,9 @@ def train_network(
         raise TypeError("the scorer is no network")
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
-    training = _NetworkTraining(spec, spec.scorer, train_dataset, validation_dataset, resume, check)
+    training = _NetworkTraining(
+        spec, spec.scorer, train_dataset, validation_dataset, resume, check, on_scores
+    )
     return training.run(on_iteration, on_batch)
 
 
@@ -113,8 +122,10 @@ class _NetworkTraining:
         validation: RankingDataset | None,
         resume: NetworkCheckpoint | None,
         check: Check,
+        on_scores: OnScores | None,
     ) -> None:
         self._spec, self._scorer, self._dataset = spec, scorer, dataset
+        self._on_scores = on_scores
         self._stopwatch = Stopwatch()
         self._check = check
         self._transform = InputTransform.fit(
@@ -125,7 +136,7 @@ class _NetworkTraining:
             on_block=check,
         )
         self._batches = Batches.of(
-            dataset, spec.loss, self._transform, scorer.batch_documents, spec.seed, check
+            dataset, spec.loss, self._transform, scorer.batch_size(dataset.n_documents), spec.seed, check
         )
         self._validation = (
             None if validation is None else inputs_of(validation.features, self._transform, on_block=check)
@@ -140,7 +151,7 @@ class _NetworkTraining:
         self._best_weights = began.best_weights
         drawn = self._drawn_weights()
         factors = trainable_weights(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
-        self._network = Differentiation(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)
+        self._network = _descent(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)
         if resume is not None:
             self._network.restore(resume.weights, resume.optimizer)
 
@@ -202,6 +213,8 @@ class _NetworkTraining:
                     for name, measure in self._measures.items():
                         known = {"loss": loss} if name == "train" else {}
                         values[name] = known | measure(scores[name])
+                if self._on_scores is not None and "validation" in scores:
+                    self._on_scores(epoch, scores["validation"])
             if history.is_diagnosed_next:
                 diagnosed = self._diagnose(scores["train"], epoch)
         return history.add(values, self._stopwatch.lap(), diagnosed)
@@ -281,7 +294,7 @@ class _NetworkTraining:
         )
 
         def take() -> NetworkCheckpoint:
-            weights, optimizer = as_arrays(state)
+            weights, optimizer = self._network.as_arrays(state)
             return replace(kept, weights=weights, optimizer=optimizer)
 
         return take
@@ -293,6 +306,14 @@ class _NetworkTraining:
             for layer in weights
         )
         return Network(self._dataset.feature_names, self._transform, layers, activation)
+
+
+def _descent(scorer: NetworkScorer, drawn: Weights, seed: int, factors: Weights) -> "Differentiation | LinearDescent":
+    if isinstance(scorer, Linear) and scorer.arithmetic == "float64":
+        return LinearDescent(scorer, drawn, factors)
+    from core.training.networks.differentiation import Differentiation  # the extra `neural`
+
+    return Differentiation(scorer, drawn, seed, factors)
 
 
 def _check_fit(spec: TrainingSpec, dataset: RankingDataset, validation: RankingDataset | None) -> None:

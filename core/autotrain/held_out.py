@@ -1,0 +1,138 @@
+"""Held-out queries: repeated folds, and the quality of scores by models that have not seen a query."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data import RankingDataset
+from core.data.splits import fold_numbers
+from core.errors import InvalidInput
+from core.metrics import Conventions, Ideal, ideal_labels, measure_all, parse_metric
+from core.types import Float64Array, Int64Array
+
+FOLDS = 5
+_FEW_QUERIES, _SOME_QUERIES = 100, 300
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold of one repetition.
+
+    Attributes:
+        number: Position among all folds of all repetitions, from 0.
+        kept: int64 (n,) ascending queries to train on.
+        held_out: int64 (m,) ascending queries to measure on.
+    """
+
+    number: int
+    kept: Int64Array
+    held_out: Int64Array
+
+
+class HeldOut:
+    """Repeated folds of a dataset, and the measure of held-out scores.
+
+    Of few queries, one assignment to folds decides much by chance, so that it is drawn several times: three
+    times for fewer than 100 queries, twice for fewer than 300.
+
+    Args:
+        dataset: Training data, at least 2 queries.
+        metric: Spelling of the metric.
+        conventions: Conventions of the metric.
+        seed: Seed of the folds.
+
+    Raises:
+        InvalidInput: There are fewer than 2 queries with a value of the metric.
+    """
+
+    def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
+        self.dataset = dataset
+        n_queries = dataset.n_queries
+        if n_queries < 2:
+            raise InvalidInput.at("/dataset_id", "has one query; at least 2 are needed to hold some out")
+        self.n_folds = min(FOLDS, n_queries)
+        self.repetitions = 3 if n_queries < _FEW_QUERIES else 2 if n_queries < _SOME_QUERIES else 1
+        self._fold_of = [
+            fold_numbers(dataset, self.n_folds, seed + repetition) - 1
+            for repetition in range(self.repetitions)
+        ]
+        self._metric = parse_metric(metric, conventions)
+        self._spelling = metric
+        self._sign = 1.0 if self._metric.higher_is_better else -1.0
+
+    @property
+    def first_folds(self) -> Int64Array:
+        """int64 (n_queries,) fold of each query in the first repetition, from 0."""
+        return self._fold_of[0]
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Return the direction of the metric."""
+        return self._metric.higher_is_better
+
+    def folds(self) -> Iterator[Fold]:
+        """Yield the folds of all repetitions, in order."""
+        for repetition, fold_of in enumerate(self._fold_of):
+            for fold in range(self.n_folds):
+                number = repetition * self.n_folds + fold
+                yield Fold(number, np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
+
+    @property
+    def total_folds(self) -> int:
+        """Return the number of folds of all repetitions."""
+        return self.repetitions * self.n_folds
+
+    def rows(self, queries: Int64Array) -> Int64Array:
+        """Return the ascending rows of the documents of some queries."""
+        chosen = np.zeros(self.dataset.n_queries, np.bool_)
+        chosen[queries] = True
+        return np.flatnonzero(np.repeat(chosen, np.diff(self.dataset.query_boundaries)))
+
+    def empty_scores(self) -> Float64Array:
+        """Return scores of no document yet: NaN, (repetitions, n_documents)."""
+        return np.full((self.repetitions, self.dataset.n_documents), np.nan)
+
+    def values(self, scores: Float64Array) -> Float64Array:
+        """Return the value of each query, the larger the better: its mean over the repetitions.
+
+        Args:
+            scores: (repetitions, n_documents), NaN where a query was not held out yet.
+
+        Returns:
+            (n_queries,), NaN where the metric is undefined or no repetition held the query out.
+        """
+        found = np.stack([self._values_of(row) for row in scores])
+        counts = (~np.isnan(found)).sum(axis=0)
+        total = np.nansum(found, axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.where(counts > 0, total / counts, np.nan)
+
+    def plain(self, mean: float) -> float:
+        """Return a mean of `values` in the units of the metric."""
+        mean = self._sign * mean
+        return float(np.exp(mean)) if self._metric.geometric_mean else mean
+
+    def deviation(self, scores: Float64Array) -> float:
+        """Return the mean over held-out queries of the standard deviation of scores within a query."""
+        starts, lengths = self.dataset.query_boundaries[:-1], np.diff(self.dataset.query_boundaries)
+        means = np.add.reduceat(scores, starts, axis=1) / lengths
+        centred = (scores - np.repeat(means, lengths, axis=1)) ** 2
+        found = np.sqrt(np.add.reduceat(centred, starts, axis=1) / lengths)
+        return float(np.nanmean(found)) if not np.isnan(found).all() else 0.0
+
+    def _values_of(self, scores: Float64Array) -> Float64Array:
+        known = ~np.isnan(scores)
+        document_ids = self.dataset.document_ids
+        filled = np.where(known, scores, 0.0)
+        values = measure_all({self._spelling: self._metric}, filled, self._ideal, document_ids)
+        found = values[self._spelling]
+        tested: npt.NDArray[np.bool_] = known[self.dataset.query_boundaries[:-1]]
+        found = np.where(tested, found, np.nan)
+        return self._sign * (np.log(found) if self._metric.geometric_mean else found)
+
+    @cached_property
+    def _ideal(self) -> Ideal:
+        return ideal_labels(self.dataset.labels, self.dataset.query_boundaries)

@@ -1,0 +1,68 @@
+"""The candidates of an automatic training, in the order of value per second."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from core.training.automatic import DatasetSize, sizes_for
+from core.training.spec import TrainingSpec, training_spec
+
+MEASUREMENTS = 12  # iterations of a candidate at which held-out documents are scored
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A training to try.
+
+    Attributes:
+        name: Name on the leaderboard.
+        parts: How hard the model is to read: 1 for sums over features, 2 for trees, 3 for networks.
+        loss: JSON of the loss.
+        scorer: JSON of the scorer, None for trees.
+        hyperparameters: Those of trees; `auto` to choose them by the size of the dataset.
+    """
+
+    name: str
+    parts: int
+    loss: Mapping[str, Any]
+    scorer: Mapping[str, Any] | None = None
+    hyperparameters: Mapping[str, Any] | str | None = None
+
+    @property
+    def is_network(self) -> bool:
+        """Return whether it needs the extra `neural`, and features without categories."""
+        return self.scorer is not None
+
+    def spec(self, size: DatasetSize, metric: str, contract: Any, seed: int) -> TrainingSpec:
+        """Return the specification of its training, with as many iterations as may be worth their time.
+
+        Args:
+            size: Size of the training data.
+            metric: Spelling of the metric to select by.
+            contract: JSON of the conventions of the metric.
+            seed: Seed of all random choices.
+        """
+        values: dict[str, Any] = {
+            "loss": self.loss,
+            "metrics": [metric],
+            "contract": contract,
+            "seed": seed,
+        }
+        if self.scorer is not None:
+            values["scorer"] = self.scorer
+        elif isinstance(self.hyperparameters, str):
+            chosen = sizes_for(size)
+            values["hyperparameters"] = chosen | {"num_iterations": 2 * chosen["num_iterations"]}
+        else:
+            values["hyperparameters"] = self.hyperparameters
+        spec = training_spec(values)
+        interval = max(1, spec.iterations // MEASUREMENTS)
+        return training_spec(values | {"metric_interval": interval})
+
+
+def portfolio() -> Sequence[Candidate]:
+    """Return all candidates; `make bench-portfolio` measures their order."""
+    listed = json.loads(files("core.autotrain").joinpath("portfolio.json").read_text())
+    return [Candidate(**each) for each in listed]

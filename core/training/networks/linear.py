@@ -1,0 +1,138 @@
+"""Fit a linear scorer: scores, derivatives and steps in float64, without JAX."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from core.jit import bare
+from core.ranges import over_ranges
+from core.scorers import NetworkScorer
+from core.training.networks.checkpoint import Weights
+from core.types import Float32Array, Float64Array
+
+State = tuple[Weights, list[Any]]
+# Kingma and Ba (2015), algorithm 1.
+_FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8
+
+
+class LinearDescent:
+    """A linear scorer whose weights are fitted; it takes the steps of `Differentiation` in float64.
+
+    Args:
+        scorer: Its hyperparameters.
+        parameters: Its weights in the beginning, one layer.
+        factors: Of the gradient, in the structure of the parameters.
+    """
+
+    def __init__(self, scorer: NetworkScorer, parameters: Weights, factors: Weights) -> None:
+        self._scorer = scorer
+        self._factors = {name: np.asarray(each, np.float64) for name, each in factors[0].items()}
+        self.restart(parameters)
+
+    def restart(self, parameters: Weights) -> None:
+        """Begin with other weights, and an optimiser that remembers nothing."""
+        self._layer = {name: np.asarray(each, np.float64) for name, each in parameters[0].items()}
+        self._first = {name: np.zeros_like(each) for name, each in self._layer.items()}
+        self._second = {name: np.zeros_like(each) for name, each in self._layer.items()}
+        self._steps = 0
+
+    def restore(self, parameters: Weights, state: Any) -> None:
+        """Go on from weights and the arrays of an optimiser's state."""
+        self.restart(parameters)
+        steps, *moments = state
+        self._steps = int(steps)
+        names = list(self._layer)
+        self._first = dict(zip(names, moments[: len(names)], strict=True))
+        self._second = dict(zip(names, moments[len(names) :], strict=True))
+
+    def state(self) -> State:
+        """Return the weights and the optimiser's state; steps make new arrays and leave these as they are."""
+        moments = [*self._first.values(), *self._second.values()]
+        return [dict(self._layer)], [np.int64(self._steps), *moments]
+
+    @staticmethod
+    def as_arrays(state: State) -> State:
+        """Return a state as NumPy arrays, which it is."""
+        return state
+
+    def weights(self) -> Weights:
+        """Return the weights as NumPy arrays."""
+        return self.state()[0]
+
+    def score(self, inputs: Float32Array, _: int) -> Float64Array:
+        """Return the scores, float64 (n_documents,), of inputs (n_documents, n_inputs)."""
+        scores = np.empty(len(inputs))
+        weights, bias = self._layer["weights"].ravel(), self._layer["bias"]
+        over_ranges(_scores, len(inputs), inputs, weights, bias, scores)
+        return scores
+
+    def step(
+        self,
+        inputs: Float32Array,
+        size: int,
+        loss: Callable[[Float64Array], tuple[float, Float32Array]],
+        learning_rate: float,
+        number: int,
+    ) -> float:
+        """Take one step on a batch and return its loss; arguments are those of `Differentiation.step`."""
+        value, by_score = loss(self.score(inputs, size))
+        of_weights = np.zeros(inputs.shape[1])
+        _add_products(inputs, by_score.astype(np.float64), of_weights)
+        gradient = {"weights": of_weights[:, np.newaxis], "bias": np.array([by_score.sum(dtype=np.float64)])}
+        gradient = {name: each * self._factors[name] for name, each in gradient.items()}
+        moves = self._moves(self._clipped(gradient))
+        self._layer = {name: each - learning_rate * moves[name] for name, each in self._layer.items()}
+        return value
+
+    def _clipped(self, gradient: dict[str, Float64Array]) -> dict[str, Float64Array]:
+        most = self._scorer.gradient_clip
+        if most is None:
+            return gradient
+        norm = float(np.sqrt(sum((each**2).sum() for each in gradient.values())))
+        return gradient if norm < most else {name: each / norm * most for name, each in gradient.items()}
+
+    def _moves(self, gradient: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
+        scorer = self._scorer
+        if scorer.optimizer == "adam":
+            moves = self._adam(gradient)
+        elif scorer.momentum:
+            self._first = {n: each + scorer.momentum * self._first[n] for n, each in gradient.items()}
+            moves = dict(self._first)
+        else:
+            moves = dict(gradient)
+        if scorer.weight_decay:
+            moves["weights"] = moves["weights"] + scorer.weight_decay * self._layer["weights"]
+        return moves
+
+    def _adam(self, gradient: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
+        self._steps += 1
+        first, second = self._first, self._second
+        self._first = {n: _FIRST_DECAY * first[n] + (1.0 - _FIRST_DECAY) * g for n, g in gradient.items()}
+        self._second = {
+            n: _SECOND_DECAY * second[n] + (1.0 - _SECOND_DECAY) * g**2 for n, g in gradient.items()
+        }
+        of_first, of_second = 1.0 - _FIRST_DECAY**self._steps, 1.0 - _SECOND_DECAY**self._steps
+        return {
+            name: (self._first[name] / of_first) / (np.sqrt(self._second[name] / of_second) + _EPSILON)
+            for name in gradient
+        }
+
+
+@bare
+def _scores(
+    first: int, last: int, inputs: Float32Array, weights: Float64Array, bias: Float64Array, scores: Float64Array
+) -> None:
+    for i in range(first, last):
+        total = bias[0]
+        for j in range(len(weights)):
+            total += inputs[i, j] * weights[j]
+        scores[i] = total
+
+
+@bare
+def _add_products(inputs: Float32Array, by_score: Float64Array, gradient: Float64Array) -> None:
+    """Add each document's inputs times its derivative, document by document."""
+    for i in range(len(by_score)):
+        for j in range(inputs.shape[1]):
+            gradient[j] += by_score[i] * inputs[i, j]
