@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput
 from core.store.lifecycle.deletion import MAX_REFUSED, PAUSE_SECONDS, REQUEST_SECONDS, in_time
-from core.store.repositories.tags import changed_tags
+from core.store.repositories.projects import changed_tags
 from core.store.tables import Job, Model
 from core.store.trash.kinds import JOB, Kind
 

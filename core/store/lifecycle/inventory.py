@@ -47,7 +47,7 @@ def take_inventory(store: Store) -> Inventory:
         StoreUnavailable: The database or the storage cannot be reached.
     """
     with store.read() as tx:
-        keys, folders = tx.needed.artifacts(), tx.needed.folders()
+        keys, folders = tx.artifacts.referenced(), tx.artifacts.referenced_folders()
     found = Inventory(artifacts=len(keys))
     for key in sorted(keys):
         _examine(store, key, found)
@@ -61,7 +61,7 @@ def _examine(store: Store, key: str, found: Inventory) -> None:
             found.unverified.append(key)
     except (ArtifactDamaged, NotFound):
         with store.read() as tx:
-            deleted = key not in tx.needed.artifacts()
+            deleted = key not in tx.artifacts.referenced()
         if not deleted:
             (found.damaged if store.artifacts.exists(key) else found.missing).append(key)
 

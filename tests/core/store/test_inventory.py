@@ -26,7 +26,7 @@ def kept(store: Store, add_model: Callable[[str], Model]) -> dict[str, str]:
         tx.datasets.mark_ready(dataset.id, statistics={}, digest="d", data_key=DATA_KEY)
         for key in keys.values():
             store.artifacts.write_bytes(key, TEXT)
-            tx.digests.keep(key, hashlib.sha256(TEXT).hexdigest(), len(TEXT))
+            tx.artifacts.keep(key, hashlib.sha256(TEXT).hexdigest(), len(TEXT))
     return keys
 
 
@@ -56,11 +56,11 @@ def test_damaged_and_missing_artifacts(store: Store, kept: dict[str, str], name:
     assert missing == Inventory(artifacts=3, missing=[kept[name]])
     assert not missing.is_sound
     with store.read() as tx:
-        assert tx.digests.damaged(9) == [kept[name]]
+        assert tx.artifacts.damaged(9) == [kept[name]]
     store.artifacts.write_bytes(kept[name], TEXT)
     assert take_inventory(store).is_sound
     with store.read() as tx:
-        assert tx.digests.damaged(9) == []
+        assert tx.artifacts.damaged(9) == []
 
 
 @pytest.mark.embedded  # object stores set the time themselves
@@ -78,7 +78,7 @@ def test_an_alteration_that_leaves_size_and_time_alone(store: Store, kept: dict[
 def test_what_has_no_checksum_yet(store: Store, kept: dict[str, str]) -> None:
     """From a release that kept none: it is there, and that is all that can be said."""
     with store.begin() as tx:
-        tx.digests.forget("data/job_1-1")
+        tx.artifacts.forget("data/job_1-1")
     assert take_inventory(store) == Inventory(artifacts=2, unverified=[DATA_KEY])
 
 
