@@ -25,7 +25,7 @@ from app.webhooks.schemas import (
 )
 from app.webhooks.secrets import UseCipher
 from app.webhooks.sending import Message
-from core.outbound.urls import checked_url
+from core.outbound.guard import checked_url
 from core.store import Transaction
 from core.store.repositories import ids
 from core.store.tables import Webhook as StoredWebhook

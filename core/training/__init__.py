@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from core.training.binning import KeptBins
     from core.training.boosting import Snapshot, TrainedRanker, train
     from core.training.checkpoint import Checkpoint, CheckpointError
-    from core.training.models import TrainedModel, TrainingCheckpoint
-    from core.training.report import IterationReport
+    from core.training.models import IterationReport, TrainedModel, TrainingCheckpoint
 
 __all__ = [
     "Checkpoint",
