@@ -31,11 +31,6 @@ class Inventory:
     unverified: list[str] = field(default_factory=list)
     orphaned: list[str] = field(default_factory=list)
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether no artifact is damaged or missing."""
-        return not self.damaged and not self.missing
-
 
 def take_inventory(store: Store) -> Inventory:
     """Verify all artifacts and find orphaned ones.
