@@ -33,8 +33,7 @@ _MODULES = {
     "binning": ["KeptBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],
     "checkpoint": ["Checkpoint", "CheckpointError"],
-    "models": ["TrainedModel", "TrainingCheckpoint"],
-    "report": ["IterationReport"],
+    "models": ["IterationReport", "TrainedModel", "TrainingCheckpoint"],
 }
 
 
