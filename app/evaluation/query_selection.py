@@ -14,7 +14,7 @@ from app.evaluation.schemas import Histogram, QuerySegment, QuerySummary
 from app.http.parquet_pages import read_rows, row_cursor
 from core.errors import InvalidInput, NotFound
 from core.evaluation import LEAST_QUERIES, StoredSegments
-from core.store.artifacts.verified_artifacts import VerifiedArtifacts
+from core.store.verified_artifacts import VerifiedArtifacts
 from core.types import Float64Array, Int64Array
 
 _BINS = 20

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core.data.parquet_batches import row_batches
+from core.data.parquet import row_batches
 from core.errors import InvalidInput
 
 BATCH_ROWS = 16_384

@@ -112,8 +112,8 @@ def list_models(
         page = tx.models.page(
             cursor,
             limit,
-            name,
-            wanted_tags(tag),
+            name=name,
+            tags=wanted_tags(tag),
             project=project,
             prefix=prefix,
             kind=kind,

@@ -111,7 +111,7 @@ class SampleUploads(logging.Handler):
         try:
             self._store.artifacts.write_bytes(samples_key(samples_id), content)
             with self._store.begin() as tx:
-                tx.score_samples.add(
+                tx.drift.add_samples(
                     samples_id,
                     models=sorted(chunk.models),
                     requests=len(chunk.lines),
@@ -120,7 +120,7 @@ class SampleUploads(logging.Handler):
                     first_at=datetime.fromtimestamp(chunk.first_at, UTC),
                     last_at=datetime.fromtimestamp(chunk.last_at, UTC),
                 )
-                dropped = tx.score_samples.expire(self._most_bytes)
+                dropped = tx.drift.expire_samples(self._most_bytes)
             for folder in dropped:
                 self._store.artifacts.delete(folder)
         except (RankeryError, OSError):

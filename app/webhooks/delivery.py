@@ -147,16 +147,16 @@ class Deliverer:
         with self._store.read() as tx:
             if not tx.webhooks.any_enabled():
                 return _Round(False, [], None)
-            behind, due = tx.webhooks.are_behind(), tx.deliveries.next_due(_full(sending))
+            behind, due = tx.webhooks.are_behind(), tx.webhooks.next_due(_full(sending))
         claimed: list[ClaimedDelivery] = []
         if behind or (due is not None and due <= utc_now() and free):
             with self._store.begin() as tx:
                 tx.webhooks.dispatch()
                 lease_seconds = self._timeout_seconds + _LEASE_MARGIN_SECONDS
-                claimed = tx.deliveries.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
+                claimed = tx.webhooks.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
             sending.update(each.webhook.id for each in claimed)
             with self._store.read() as tx:
-                due = tx.deliveries.next_due(_full(sending))
+                due = tx.webhooks.next_due(_full(sending))
         return _Round(True, claimed, due)
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
@@ -178,7 +178,7 @@ class Deliverer:
 
     def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
         with self._store.begin() as tx:
-            tx.deliveries.record(claimed, ending)
+            tx.webhooks.record(claimed, ending)
 
     def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
         log = attempt.to_json()
@@ -216,7 +216,7 @@ class Deliverer:
     def _give_back(self, left: list[ClaimedDelivery]) -> None:
         try:
             with self._store.begin() as tx:
-                tx.deliveries.give_back(left)
+                tx.webhooks.give_back(left)
         except RankeryError as error:
             _log.warning("webhooks.not_given_back", reason=str(error))
 

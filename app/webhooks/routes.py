@@ -25,7 +25,7 @@ from app.webhooks.schemas import (
 )
 from app.webhooks.secrets import UseCipher
 from app.webhooks.sending import Message
-from core.outbound.urls import checked_url
+from core.outbound.guard import checked_url
 from core.store import Transaction
 from core.store.repositories import ids
 from core.store.tables import Webhook as StoredWebhook
@@ -175,7 +175,7 @@ def list_deliveries(
     """List the deliveries of a webhook, newest first, with their attempts, as long as events are kept."""
     with services.store.read() as tx:
         tx.webhooks.get(webhook_id)
-        page, events = tx.deliveries.page(webhook_id, cursor, limit, state)
+        page, events = tx.webhooks.deliveries(webhook_id, cursor, limit, state)
     return DeliveryPage(
         items=[Delivery.of(row, events[row.event_id]) for row in page.items], next_cursor=page.next_cursor
     )
@@ -192,8 +192,8 @@ def redeliver(
 ) -> Delivery:
     """Send an event again, delivered or not, under the same `webhook-id` and with all attempts anew."""
     with services.store.begin() as tx:
-        row = tx.deliveries.redeliver(tx.webhooks.get(webhook_id), delivery_id)
-        again = Delivery.of(row, tx.deliveries.events_of([row])[row.event_id])
+        row = tx.webhooks.redeliver(tx.webhooks.get(webhook_id), delivery_id)
+        again = Delivery.of(row, tx.webhooks.events_of([row])[row.event_id])
     deliverer.wake()
     return again
 

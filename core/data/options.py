@@ -208,7 +208,6 @@ def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
 
 
 _MEMBERS = (*CHOICES, "columns", "feature_names")
-_COLUMN_MEMBERS = (*ROLES, *COLUMN_LISTS)
 
 
 def _columns(values: Any) -> Columns:

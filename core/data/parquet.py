@@ -1,7 +1,7 @@
 """Datasets at rest: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO, cast
@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.parquet_batches import row_batches
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
@@ -143,6 +142,28 @@ def read_document_texts(
                 parts[place].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
             start = stop
         return [pa.concat_tables(tables) for tables in parts]
+
+
+def row_batches(
+    parquet: pq.ParquetFile,
+    batch_rows: int,
+    columns: Sequence[str] | None = None,
+    groups: Iterable[int] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows of a Parquet file.
+
+    `ParquetFile.iter_batches` buffers the bytes of all row groups that it is asked for until it ends. Here it
+    is asked for one after the other.
+
+    Args:
+        parquet: The opened file.
+        batch_rows: Rows of a batch at most; a batch ends with its row group.
+        columns: Their names, None for all.
+        groups: Numbers of the row groups in order, None for all.
+    """
+    names = None if columns is None else list(columns)
+    for group in range(parquet.num_row_groups) if groups is None else groups:
+        yield from parquet.iter_batches(batch_rows, row_groups=[group], columns=names)
 
 
 class _Writer:

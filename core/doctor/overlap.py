@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
-from core.doctor.examples import queries_of, query_examples
 from core.doctor.hashing import Flags, Hashes, hash_rows
-from core.doctor.report import Finding
+from core.doctor.report import Finding, queries_of, query_examples
 
 _SHARED = 0.05  # of the documents; below it, pages that exist twice are likelier than a leak
 _NATURAL = 2.0  # times what queries of the training data share with each other

@@ -6,9 +6,8 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.statistics import QueryLabels
-from core.doctor.examples import query_examples
 from core.doctor.hashing import Flags
-from core.doctor.report import MAX_EXAMPLES, Finding
+from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
 LIGHTGBM_LONGEST = 10_000
 _NO_CHANCE = np.log(1_000.0)  # orders of rows, of which one is found

@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from core.experiments.paper import Claim, Entry, Method, Paper, Part, Protocol, Significance, Table
-from core.experiments.printed import printed_row, printed_rows
+from core.experiments.paper import (
+    DRAWN,
+    Claim,
+    Entry,
+    Method,
+    Paper,
+    Part,
+    Protocol,
+    Significance,
+    Table,
+    printed_row,
+    printed_rows,
+)
 from core.experiments.rules import Above, Rises
-from core.experiments.sizes import DRAWN
 
 CORPORA = ("Yahoo set 1", "MSLR-WEB10K", "MSLR-WEB30K")
 _K = 5

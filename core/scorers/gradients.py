@@ -17,9 +17,8 @@ import numpy as np
 from core.scorers.gradient_kernels import evaluate
 from core.scorers.inputs import InputTransform
 from core.scorers.kernels import BLOCK, NORM_AT, WIDTH, add_products, up
-from core.scorers.layer import Layer
 from core.scorers.network import ACTIVATION_CODES, Network
-from core.scorers.packing import PackedNetwork
+from core.scorers.packing import Layer, PackedNetwork
 from core.scorers.tiles import ROWS
 from core.types import Float64Array, FloatArray, Int64Array
 

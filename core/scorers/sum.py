@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from core.data.categories import Categories
 from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
-from core.scorers.finite import finite
-from core.scorers.model import ScoringModel, TreeModel
+from core.scorers.model import ScoringModel, TreeModel, finite
 from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
 from core.scorers.parameters import MOST_MEMBERS, WeightedSum
 from core.scoring.model_text import ModelText

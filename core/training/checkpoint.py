@@ -17,7 +17,7 @@ from core.errors import ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training.history import History
-from core.training.report import IterationReport
+from core.training.models import IterationReport
 from core.types import Float64Array
 
 _FORMAT = 1

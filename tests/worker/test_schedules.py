@@ -127,7 +127,7 @@ def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
     schedule_id = almanac.add(alias="champion")
     almanac.set_gate(judged)
     with almanac.store.begin() as tx:
-        tx.gates.delete("web", "champion")
+        tx.aliases.delete_gate("web", "champion")
     almanac.work(NIGHT)
     (run,) = almanac.runs(schedule_id)
     assert run.status == "failed"

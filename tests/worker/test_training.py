@@ -369,7 +369,7 @@ def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: Ranking
     job = workshop.train(workshop.add(dataset, "d1"), metric_interval=2, validation={"fraction": 0.2})
     with workshop.store.read() as tx:
         rows = tx.jobs.iterations(job.id)
-        (attempt,) = tx.attempts.of(job.id)
+        (attempt,) = tx.jobs.attempts(job.id)
     assert [row.iteration for row in rows] == [2, 4, 5]
     times = [row.milliseconds or {} for row in rows]
     assert all(set(one) == {"objective", "tree", "metrics"} and min(one.values()) > 0 for one in times)

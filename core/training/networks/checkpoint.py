@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.training.checkpoint import CheckpointError, without_times
-from core.training.report import IterationReport
+from core.training.models import IterationReport
 
 _FORMAT = 1
 _LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute otherwise

@@ -15,12 +15,12 @@ from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
 from core.training.measure import Measure
+from core.training.models import IterationReport
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
 from core.training.networks.differentiation import Differentiation, as_arrays
 from core.training.networks.initialization import drawn_weights, trainable_weights, varying_inputs
 from core.training.networks.schedule import Schedule
-from core.training.report import IterationReport
 from core.training.sampling import derived_seed
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch

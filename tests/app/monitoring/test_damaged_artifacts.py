@@ -138,4 +138,4 @@ def test_a_file_that_was_never_verified_and_cannot_be_read(
     response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
     assert damage(response) == key
     with store.read() as tx:
-        assert tx.digests.damaged(9) == [key]
+        assert tx.artifacts.damaged(9) == [key]

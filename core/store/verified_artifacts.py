@@ -8,14 +8,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from core.errors import ArtifactDamaged, DatasetError, ModelError, NotFound, StoreUnavailable
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
+from core.store.database import Database
 from core.store.tables import ArtifactDigest
 
 # Larger artifacts on a network storage are read in ranges, and not as a whole to verify one range.
@@ -39,34 +39,6 @@ class _Unproven:
     size_bytes: int
 
 
-class ChecksumRecords(Protocol):
-    """The checksums on record, within one transaction."""
-
-    def find(self, key: str) -> ArtifactDigest | None:
-        """Return the checksum of an artifact."""
-
-    def keep(self, key: str, sha256: str, size_bytes: int) -> None:
-        """Store the checksum of a good artifact."""
-
-    def mark_damaged(self, key: str) -> None:
-        """Mark an artifact as damaged or missing."""
-
-
-class _Transaction(Protocol):
-    @property
-    def digests(self) -> ChecksumRecords: ...
-
-
-class Transactions(Protocol):
-    """Transactions with the checksums on record."""
-
-    def read(self) -> AbstractContextManager[_Transaction]:
-        """Open a read-only transaction."""
-
-    def begin(self) -> AbstractContextManager[_Transaction]:
-        """Open a read-write transaction."""
-
-
 class VerifiedArtifacts:
     """Read artifacts and verify their checksums. Thread-safe.
 
@@ -75,11 +47,11 @@ class VerifiedArtifacts:
 
     Args:
         artifacts: The artifacts.
-        transactions: Transactions of the database with their checksums.
+        database: The database with their checksums.
     """
 
-    def __init__(self, artifacts: Artifacts, transactions: Transactions) -> None:
-        self._transactions = transactions
+    def __init__(self, artifacts: Artifacts, database: Database) -> None:
+        self._database = database
         self._artifacts = artifacts
         self._lock = threading.Lock()
         self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
@@ -203,14 +175,14 @@ class VerifiedArtifacts:
             self._keep(key, expected, size_bytes)
 
     def _on_record(self, key: str) -> ArtifactDigest | None:
-        with self._transactions.read() as tx:
-            return tx.digests.find(key)
+        with self._database.read() as tx:
+            return tx.artifacts.find(key)
 
     def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
         """Store the checksum of a good artifact; ignore a write failure."""
         try:
-            with self._transactions.begin() as tx:
-                tx.digests.keep(key, sha256, size_bytes)
+            with self._database.begin() as tx:
+                tx.artifacts.keep(key, sha256, size_bytes)
         except StoreUnavailable:
             _log.warning("the checksum of %s could not be stored", key, exc_info=True)
 
@@ -218,8 +190,8 @@ class VerifiedArtifacts:
         if row is None or row.damaged_at is None:
             _log.error("the stored artifact %s is damaged: %s", key, detail)
             try:
-                with self._transactions.begin() as tx:
-                    tx.digests.mark_damaged(key)
+                with self._database.begin() as tx:
+                    tx.artifacts.mark_damaged(key)
             except StoreUnavailable:
                 _log.warning("the damage of %s could not be recorded", key, exc_info=True)
         return ArtifactDamaged(key, detail)

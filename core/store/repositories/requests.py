@@ -1,17 +1,62 @@
-"""Stored responses of idempotent requests."""
+"""Stored requests: the audit log, and the responses of idempotent requests."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
 from core.store.clock import utc_now
-from core.store.tables import IdempotencyRecord
+from core.store.repositories import ids
+from core.store.repositories.repository import Repository
+from core.store.tables import AuditEntry, IdempotencyRecord
 
+MAX_PATH_CHARACTERS = 1_000
 EXPIRY = timedelta(hours=24)
+
+
+class Audit(Repository[AuditEntry]):
+    """The append-only audit log within one transaction."""
+
+    table = AuditEntry
+    kind = "audit entry"
+    id_prefix = ids.AUDIT_ENTRY
+
+    def add(
+        self, *, method: str, path: str, status: int, request_id: str, key_id: str | None, address: str | None
+    ) -> AuditEntry:
+        """Record a request, with its path truncated."""
+        return self._insert(
+            method=method,
+            path=path[:MAX_PATH_CHARACTERS],
+            status=status,
+            request_id=request_id,
+            key_id=key_id,
+            address=address,
+        )
+
+    def add_all(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Record several requests in one statement, each with the arguments of `add`."""
+        rows = [
+            {
+                "id": ids.new_id(ids.AUDIT_ENTRY),
+                "at": utc_now(),
+                **each,
+                "path": each["path"][:MAX_PATH_CHARACTERS],
+            }
+            for each in entries
+        ]
+        if rows:
+            self._session.execute(insert(AuditEntry), rows)
+
+    def forget_before(self, moment: datetime, limit: int) -> int:
+        """Delete the oldest entries before a moment, at most `limit`; return their number."""
+        old = select(AuditEntry.id).where(AuditEntry.id < ids.first_id(ids.AUDIT_ENTRY, moment))
+        gone = delete(AuditEntry).where(AuditEntry.id.in_(old.order_by(AuditEntry.id).limit(limit)))
+        return len(self._session.scalars(gone.returning(AuditEntry.id)).all())
 
 
 class Idempotency:
