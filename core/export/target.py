@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from core.export.options import ExportOptions
 from core.scorers import ScoringModel
@@ -42,7 +42,7 @@ S = TypeVar("S", bound=Source)
 
 
 class Target(ABC, Generic[S]):
-    """A format, one a file.
+    """A format for one kind of model; a file of this folder holds those of one engine or language.
 
     Attributes:
         name: As users write it.
@@ -62,12 +62,11 @@ class Target(ABC, Generic[S]):
     options: ClassVar[frozenset[str]]
     limits: ClassVar[tuple[str, ...]]
 
-    @abstractmethod
     def check(self, source: S) -> None:
-        """Refuse a model that the format would not say the same of.
+        """Refuse a model that the format cannot express; here none.
 
         Raises:
-            ModelError: It would not.
+            ModelError: It cannot.
         """
 
     @abstractmethod
@@ -89,3 +88,18 @@ class Target(ABC, Generic[S]):
     def notes(self, source: S, content: bytes) -> list[str]:
         """Return notes for users of this export."""
         return []
+
+
+@dataclass(frozen=True)
+class Export:
+    """A model in the form that another program reads.
+
+    Attributes:
+        target: The format.
+        source: What was written.
+        content: The file.
+    """
+
+    target: Target[Any]
+    source: Source
+    content: bytes

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.export import Export
-from core.export.target import Source, Target
+from core.export.target import Export, Source, Target
 from core.scorers import Network
 from core.types import Float32Array, Float64Array
 
