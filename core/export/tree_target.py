@@ -91,10 +91,10 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSource(Source):
-    """A forest on its way out.
+    """A forest to export.
 
     Attributes:
-        text: What LightGBM's text holds.
+        text: The content of LightGBM's text.
     """
 
     text: ModelText

@@ -18,7 +18,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSource(Source):
-    """A linear scorer or a network on its way out.
+    """A linear scorer or a network to export.
 
     Attributes:
         network: The model.
