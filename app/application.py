@@ -16,8 +16,7 @@ from app.auth.authenticator import Authenticator, refuse_open_network
 from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
-from app.auth.rate_limit import RateLimit
-from app.auth.turnstile import Turnstile
+from app.auth.rate_limit import RateLimit, is_scoring
 from app.datasets import (
     browsing_routes,
     download,
@@ -37,11 +36,13 @@ from app.experiments import routes as experiments
 from app.guide import mount_guide
 from app.http import idempotency, openapi, problems
 from app.http.access_log import AccessLog
+from app.http.admission.body_timeout import BodyTimeout
+from app.http.admission.expensive_reads import ExpensiveReads
+from app.http.admission.limiter import AdmissionLimiter
+from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.background import running
-from app.http.body_timeout import BodyTimeout
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
-from app.http.expensive_reads import ExpensiveReads
 from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
 from app.http.request_metrics import RequestMetrics
@@ -81,9 +82,6 @@ from app.webhooks.secrets import SecretCipher, reencrypt_secrets
 from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
-
-# Whoever sent a request waits for it, and it occupies a thread meanwhile.
-LOCK_SECONDS = 5
 
 # Paths are compared in this order, and the first ones are asked for most.
 _ROUTERS = (
@@ -153,7 +151,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         configure_logging(settings.log_level, settings.log_format)
         stop_tracing = start_tracing("rankery-api")
-        store = Store.open(settings, lock_seconds=LOCK_SECONDS)
+        store = Store.open(settings, lock_seconds=WRITE_LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
         samples = Samples(
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
@@ -236,7 +234,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(dashboard.MissingPages)
     application.add_middleware(AccessLog)
     application.add_middleware(SecurityHeaders)
-    application.add_middleware(Turnstile)
+    application.add_middleware(AdmissionLimiter, is_exempt=is_scoring)
     application.add_middleware(RequestMetrics)
     application.add_middleware(RootPath, root_path=settings.root_path)
     problems.install(application)

@@ -26,6 +26,7 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "spellings": catalogue.spellings,
         "contracts": catalogue.contracts,
         "formats": catalogue.formats,
+        "limits": catalogue.limits,
     }
 )
 

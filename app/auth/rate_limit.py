@@ -106,3 +106,8 @@ def purpose_of(method: str, path: str) -> str:
         return READING
     rule = rule_of(path)
     return SCORING if rule is not None and rule.scope(method) == SCORE else WRITING
+
+
+def is_scoring(scope: Scope) -> bool:
+    """Return whether a request scores documents."""
+    return purpose_of(scope["method"], scope["path"]) == SCORING

@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.datasets.browsing import DatasetFiles
-from app.http.expensive_reads import Download
+from app.http.admission.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.ranges import RANGE_PARAMETERS, RangedFile, select
 from app.http.route import JsonRoute, Router

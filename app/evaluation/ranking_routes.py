@@ -11,8 +11,8 @@ from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingColumn, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
+from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
-from app.http.expensive_reads import Download
 from app.http.idempotency import UseIdempotencyKey
 from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, HTTPException, Query, Request
 
-from app.http.expensive_reads import UseExpensive
+from app.http.admission.expensive_reads import UseExpensive
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit

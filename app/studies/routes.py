@@ -7,8 +7,8 @@ from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.http.admission.expensive_reads import UseExpensive
 from app.http.caller import UseCaller
-from app.http.expensive_reads import UseExpensive
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
 from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected

@@ -1,4 +1,4 @@
-"""Whether the caller of a request that lasts is still let in."""
+"""Authorization of requests that last, checked again."""
 
 from starlette.requests import Request
 
@@ -10,8 +10,8 @@ from app.http.caller import caller_of
 from core.errors import StoreUnavailable
 
 
-async def is_admitted(request: Request, authenticator: Authenticator) -> bool:
-    """Return whether a request would be let in now; its key may have been revoked, or the first one made.
+async def is_still_authorized(request: Request, authenticator: Authenticator) -> bool:
+    """Return whether a request would be authorized now; its key may have been revoked, or the first one made.
 
     While the database does not answer, it is.
     """

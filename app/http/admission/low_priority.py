@@ -109,7 +109,8 @@ class _Failure:
 
 
 def _started(niceness: int) -> subprocess.Popen[bytes]:
-    command = ["/usr/bin/env", "nice", "-n", str(niceness), *module_command("app.http.low_priority")]
+    module = module_command("app.http.admission.low_priority")
+    command = ["/usr/bin/env", "nice", "-n", str(niceness), *module]
     return subprocess.Popen(  # noqa: S603 - no input is in it
         command, env=module_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -157,6 +158,6 @@ def main() -> None:
 if __name__ == "__main__":
     leave_out_unused()
     # By its name, so that what is pickled here is known there.
-    from app.http.low_priority import main as serve
+    from app.http.admission.low_priority import main as serve
 
     serve()
