@@ -47,9 +47,9 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
         from app import create_app
         from app.dashboard.assets import prepare_plotly
+        from app.http.admission.low_priority import LOW_PRIORITY
         from app.http.connections import server_options
         from app.http.logs import configure_logging
-        from app.http.admission.low_priority import LOW_PRIORITY
         from app.settings import ApiSettings
         from core.store import Store
 
