@@ -25,9 +25,9 @@ from app.datasets import (
     read_again,
     sources,
     synthetic,
-    upload_routes,
 )
 from app.datasets import routes as datasets
+from app.datasets import uploads as dataset_uploads
 from app.drift import routes as drift
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
@@ -74,7 +74,7 @@ from app.scoring.services import ScoringServices
 from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
-from app.uploads.middleware import TusProtocol
+from app.uploads.protocol import TusProtocol
 from app.webhooks import routes as webhooks
 from app.webhooks.delivery import Deliverer
 from app.webhooks.secrets import SecretCipher, reencrypt_secrets
@@ -91,7 +91,7 @@ _ROUTERS = (
     inference.infer_router,
     inference.router,
     sources.router,
-    upload_routes.router,
+    dataset_uploads.router,
     synthetic.router,
     folder_routes.router,
     datasets.router,

@@ -22,8 +22,8 @@ from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
-from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
+from app.uploads.form import UploadKeys, receive_form
 from core.data.trec import write_run
 from core.errors import NotFound
 from core.jobs.folders import run_folder
@@ -66,10 +66,10 @@ async def upload_run(
     can be evaluated and compared like a model.
     """
     upload_id = new_id("run_")
-    key, folder = run_key(upload_id), run_folder(upload_id)
+    keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
     limit = services.settings.max_upload_bytes
-    upload = await receive_file(
-        request, services, key, folder, RUN_TEXTS, limit, lambda received: RunUpload.of(received, upload_id)
+    upload = await receive_form(
+        request, services, keys, RUN_TEXTS, limit, lambda form: RunUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 

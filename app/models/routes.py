@@ -23,7 +23,6 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
-from app.jobs.file_uploads import receive_file
 from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
 from app.lifecycle.references import UseReferences
@@ -47,6 +46,7 @@ from app.models.uploads import (
     ModelUpload,
     register_model,
 )
+from app.uploads.form import UploadKeys, receive_form
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
@@ -234,16 +234,10 @@ async def import_model(
     those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
     """
     upload_id = new_id("mup_")
-    key, folder = model_upload_key(upload_id), model_upload_folder(upload_id)
+    keys = UploadKeys.single(model_upload_key(upload_id), model_upload_folder(upload_id))
     limit = min(services.settings.max_upload_bytes, MAX_MODEL_BYTES)
-    upload = await receive_file(
-        request,
-        services,
-        key,
-        folder,
-        MODEL_TEXTS,
-        limit,
-        lambda received: ModelUpload.of(received, upload_id),
+    upload = await receive_form(
+        request, services, keys, MODEL_TEXTS, limit, lambda form: ModelUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_model, services, caller.key_id, idempotency, upload)
 
