@@ -67,7 +67,7 @@ from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.scoring.services import ScoringServices
@@ -159,7 +159,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
-            SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
+            SampleWriter(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
         references = ModelReferences()
