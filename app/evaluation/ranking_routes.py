@@ -15,7 +15,7 @@ from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
 from app.http.idempotency import UseIdempotencyKey
 from app.http.labels import WantedProject
-from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
@@ -74,9 +74,13 @@ async def upload_run(
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 
 
+_Listing = Annotated[ListQuery, list_query(RankingEntry, RankingColumn)]
+
+
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
 def list_rankings(
     services: UseServices,
+    listing: _Listing,
     dataset_id: Annotated[
         str | None, Query(max_length=64, pattern=PRINTABLE, description="Only those of its queries")
     ] = None,
@@ -85,30 +89,19 @@ def list_rankings(
     ] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[RankingColumn, Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> RankingPage | SelectedFields:
     """List the rankings of models and of uploaded runs, newest first by default."""
-    check_fields(RankingEntry, fields)
     with services.store.read() as tx:
         page = tx.rankings.page(
-            cursor,
-            limit,
+            **listing.paging,
             dataset_id=dataset_id,
             uploaded=uploaded,
             project=project,
             prefix=prefix,
-            sort=sort,
-            direction=order,
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [RankingEntry.of(row, names.get(row.dataset_id)) for row in page.items]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return RankingPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(RankingPage, items, page.next_cursor)
 
 
 @router.get(

@@ -41,10 +41,12 @@ from app.http.labels import WantedProject
 from app.http.lists import (
     Direction,
     Fields,
+    ListQuery,
     Prefix,
     SelectedFields,
     check_fields,
     check_metric,
+    list_query,
     selected,
 )
 from app.http.openapi import NOT_MODIFIED, problems
@@ -66,24 +68,20 @@ ComparedMetric = Annotated[
 ]
 
 
+_Listing = Annotated[ListQuery, list_query(ComparisonEntry, Literal["created", "dataset"])]
+
+
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
 def list_comparisons(
     services: UseServices,
+    listing: _Listing,
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[Literal["created", "dataset"], Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> ComparisonPage | SelectedFields:
     """List comparisons with their conclusions, newest first by default."""
-    check_fields(ComparisonEntry, fields)
     with services.store.read() as tx:
-        page = tx.comparisons.page(
-            cursor, limit, dataset_id=dataset_id, project=project, prefix=prefix, sort=sort, direction=order
-        )
+        page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
         ComparisonEntry(
@@ -99,9 +97,7 @@ def list_comparisons(
         )
         for row in page.items
     ]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return ComparisonPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(ComparisonPage, items, page.next_cursor)
 
 
 @comparisons_router.get(
