@@ -60,6 +60,7 @@ class ListQuery:
         fields: As `Fields` describes them.
         cursor: Position of the page.
         limit: The most items of the page.
+        metric: The metric of `sort=metric`, empty with other columns; None where the list has no metrics.
     """
 
     sort: Any
@@ -67,11 +68,13 @@ class ListQuery:
     fields: str | None
     cursor: str | None
     limit: int
+    metric: str | None = None
 
     @property
     def paging(self) -> dict[str, Any]:
         """Return the arguments of a repository's `page`."""
-        return {"cursor": self.cursor, "limit": self.limit, "sort": self.sort, "direction": self.order}
+        paging = {"cursor": self.cursor, "limit": self.limit, "sort": self.sort, "direction": self.order}
+        return paging if self.metric is None else {**paging, "metric": self.metric}
 
     def page(
         self, of: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
@@ -86,7 +89,9 @@ class ListQuery:
         return of(items=items, next_cursor=next_cursor)
 
 
-def list_query(item: type[ResponseModel], columns: Any, description: str = "What to sort by") -> Any:
+def list_query(
+    item: type[ResponseModel], columns: Any, description: str = "What to sort by", metric: Any = None
+) -> Any:
     """Declare the columns and items of a list once, for the parameter of its route.
 
         JobListing = Annotated[ListQuery, list_query(Job, JobOrder)]
@@ -95,15 +100,21 @@ def list_query(item: type[ResponseModel], columns: Any, description: str = "What
         item: Schema of an item, whose fields may be selected.
         columns: Literal type of the columns to sort by.
         description: Description of the parameter `sort`.
+        metric: Type of the metric that `sort=metric` sorts by, None where no column is a metric.
     """
 
     async def read(**given: Any) -> ListQuery:
         check_fields(item, given["fields"])
+        if metric is not None:
+            given["metric"] = check_metric(given["sort"], given["metric"])
         return ListQuery(**given)
 
     sort = Annotated[columns, Query(description=description)]
-    declared = {
-        "sort": (sort, "created"),
+    declared: dict[str, tuple[Any, Any]] = {"sort": (sort, "created")}
+    if metric is not None:
+        by_metric = Annotated[metric | None, Query(description="The metric that `sort=metric` sorts by")]
+        declared["metric"] = by_metric, None
+    declared |= {
         "order": (Direction, None),
         "fields": (Fields, None),
         "cursor": (Cursor, None),
