@@ -24,9 +24,9 @@ from app.datasets import (
     read_again,
     sources,
     synthetic,
-    upload_routes,
 )
 from app.datasets import routes as datasets
+from app.datasets import uploads as dataset_uploads
 from app.drift import routes as drift
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
@@ -68,14 +68,14 @@ from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.scoring.services import ScoringServices
 from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
-from app.uploads.middleware import TusProtocol
+from app.uploads.protocol import TusProtocol
 from app.webhooks import routes as webhooks
 from app.webhooks.delivery import Deliverer
 from app.webhooks.secrets import SecretCipher, reencrypt_secrets
@@ -89,7 +89,7 @@ _ROUTERS = (
     inference.infer_router,
     inference.router,
     sources.router,
-    upload_routes.router,
+    dataset_uploads.router,
     synthetic.router,
     folder_routes.router,
     datasets.router,
@@ -157,7 +157,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
-            SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
+            SampleWriter(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
         references = ModelReferences()

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from app import ApiSettings, create_app
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.drift import drift
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
@@ -67,7 +67,7 @@ class Traffic:
         query_ids: Sequence[str] | None = None,
     ) -> None:
         """Store a request for each query, as the API does."""
-        uploads = SampleUploads(self.store, GIBIBYTE, 0.01)
+        uploads = SampleWriter(self.store, GIBIBYTE, 0.01)
         uploads.start()
         at = datetime.now(UTC) - ago
         for place in range(dataset.n_queries):
@@ -309,7 +309,7 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     """The oldest go, with their artifacts."""
     now, written = datetime.now(UTC), list[str]()
     for hour in range(4):
-        uploads = SampleUploads(store, 200, 0.01)
+        uploads = SampleWriter(store, 200, 0.01)
         uploads.start()
         created = (now - timedelta(hours=9 - hour)).timestamp()
         record = {"msg": secrets.token_hex(50), "model_name": "web", "created": created}

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from app.http.expensive_reads import ExpensiveReads
+from app.http.admission.expensive_reads import ExpensiveReads
 from fastapi import FastAPI
 
 from app import ApiSettings

@@ -31,7 +31,7 @@ from app.models.export_schemas import ExportRequest, ParityRequest
 from app.models.inspection_schemas import Inspection, ModelTree
 from app.models.schemas import ListedModel, Model, ModelChanges
 from app.scoring.schemas import RankRequest
-from app.uploads.schemas import Upload
+from app.uploads.routes import Upload
 from core.losses import LOSSES
 from core.training import training_spec
 from tests.app.conftest import TestClient

@@ -1,4 +1,4 @@
-"""Streaming parser of multipart uploads."""
+"""Streaming parser of multipart forms."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from core.errors import InvalidInput
 
 MAX_PARTS = 32
 MAX_FILENAME_CHARACTERS = 255
-# What names a finished resumable upload instead of a file.
+# The text that refers to a finished resumable upload in place of a file.
 UPLOAD_REFERENCE = re.compile(r"upload:(upl_[a-z0-9]{20})")
 _MAX_REFERENCE_BYTES = 64
 
@@ -28,7 +28,7 @@ class Part:
 
 
 class FileSink(Protocol):
-    """Receiver of the files of an upload."""
+    """Receiver of the files of a form."""
 
     def begin(self, field: str, filename: str) -> None:
         """Start the next file."""
@@ -37,10 +37,10 @@ class FileSink(Protocol):
         """Receive the next bytes of the file."""
 
     def refer(self, field: str, upload_id: str) -> None:
-        """Take a finished upload for a file."""
+        """Use a finished upload as a file."""
 
 
-class UploadParser:
+class FormParser:
     """Parse a `multipart/form-data` body into files and text fields.
 
     Nothing is kept of a file: its bytes go to the sink in the pieces that `feed` was given.

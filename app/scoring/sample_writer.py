@@ -30,7 +30,7 @@ class _Chunk:
     due_at: float = 0.0
 
 
-class SampleUploads(logging.Handler):
+class SampleWriter(logging.Handler):
     """Write records of sampled requests into artifacts, each with those of some seconds.
 
     A record has the line as its message, and `model_name`. What was not written when the process is killed is
@@ -50,7 +50,7 @@ class SampleUploads(logging.Handler):
         self._chunk = _Chunk()
         self._changed = threading.Condition()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._run, name="sample uploads", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="sample writer", daemon=True)
 
     def start(self) -> None:
         """Begin to write."""
