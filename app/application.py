@@ -82,7 +82,7 @@ from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
 
-# Whoever sent a request waits for it, and it occupies a thread meanwhile.
+# The client waits for the response, which occupies a thread meanwhile.
 LOCK_SECONDS = 5
 
 # Paths are compared in this order, and the first ones are asked for most.
@@ -203,7 +203,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
-        docs_url=None,  # a page of the dashboard, without the script that stands in the one of this package
+        docs_url=None,  # a page of the dashboard; FastAPI's own has an inline script
         redoc_url=None,  # loads a picture from elsewhere
         title="Rankery",
         version=_version(),

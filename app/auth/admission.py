@@ -1,4 +1,4 @@
-"""Whether the caller of a request that lasts is still let in."""
+"""Check the caller of a long-lived request again."""
 
 from starlette.requests import Request
 
@@ -11,7 +11,7 @@ from core.errors import StoreUnavailable
 
 
 async def is_admitted(request: Request, authenticator: Authenticator) -> bool:
-    """Return whether a request would be let in now; its key may have been revoked, or the first one made.
+    """Return whether a request would be accepted now: its key may be revoked, or the first key made.
 
     While the database does not answer, it is.
     """

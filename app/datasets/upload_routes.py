@@ -30,7 +30,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard",
     },
     **{
-        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a dataset of its own"}
+        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a separate dataset"}
         for part in PARTS
     },
     **{
@@ -43,11 +43,11 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "For people; the file's name when left out, and with several parts followed by theirs",
     },
     "project": PROJECT_PART,
-    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` tells it by the content"},
+    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` detects it"},
     "non_contiguous_queries": {
         "type": "string",
         "enum": ["regroup", "error"],
-        "description": "Whether a query whose rows do not stand together is gathered or refused",
+        "description": "Gather or refuse queries with non-contiguous rows",
     },
     "repeated_features": {
         "type": "string",
@@ -59,8 +59,8 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
         " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
         " `document_columns`,"
-        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Told by the usual names"
-        " when left out",
+        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Default:"
+        " detected by the usual names",
     },
     "feature_names": {
         "type": "string",

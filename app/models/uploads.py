@@ -73,12 +73,12 @@ class ModelUpload:
     Attributes:
         upload_id: Under which its bytes are kept.
         file: What was sent.
-        said: Description.
+        metadata: Name, description, tags and project.
     """
 
     upload_id: str
     file: ReceivedFile
-    said: ImportedModel
+    metadata: ImportedModel
 
     @classmethod
     def of(cls, received: ReceivedUpload, upload_id: str) -> "ModelUpload":
@@ -92,7 +92,7 @@ class ModelUpload:
         try:
             if "tags" in fields:
                 fields["tags"] = parse_json(fields["tags"].encode())
-            said = ImportedModel.model_validate(fields)
+            metadata = ImportedModel.model_validate(fields)
         except ValidationError as invalid:
             located = ({**error, "loc": ("body", *error["loc"])} for error in invalid.errors())
             raise InvalidInput(*problems, *input_problems(located, fields)) from invalid
@@ -100,21 +100,23 @@ class ModelUpload:
             problems.append(InputProblem("/tags", f"must be JSON: {error}"))
         if problems:
             raise InvalidInput(*problems)
-        return cls(upload_id, received.files["file"], said)
+        return cls(upload_id, received.files["file"], metadata)
 
     @property
     def sha256(self) -> str:
         """Return the checksum of the upload."""
-        content = json.dumps([self.file.filename, self.file.sha256, self.said.model_dump()], sort_keys=True)
+        content = json.dumps(
+            [self.file.filename, self.file.sha256, self.metadata.model_dump()], sort_keys=True
+        )
         return hashlib.sha256(content.encode()).hexdigest()
 
     def spec(self) -> ImportModelJob:
         """Return the specification of the job that imports it."""
         return ImportModelJob(
             upload_id=self.upload_id,
-            model_name=self.said.name,
-            description=self.said.description,
-            tags=self.said.tags,
+            model_name=self.metadata.name,
+            description=self.metadata.description,
+            tags=self.metadata.tags,
             filename=self.file.filename,
             sha256=self.file.sha256,
             size_bytes=self.file.size_bytes,
@@ -139,7 +141,7 @@ def register_model(
     def queue(tx: Transaction) -> Job:
         try:
             return tx.enqueue(
-                upload.spec(), key_id, Labels(tags=upload.said.tags, project=upload.said.project)
+                upload.spec(), key_id, Labels(tags=upload.metadata.tags, project=upload.metadata.project)
             )
         except InvalidInput as invalid:
             raise InvalidInput(*map(_of_part, invalid.problems)) from invalid
