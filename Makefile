@@ -233,11 +233,12 @@ bench-coherency: develop ## share of queries with an incoherent gradient by iter
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, doc examples; ESLint, Prettier and tsc on the dashboard
+check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, plain words, doc examples; ESLint, Prettier and tsc on the dashboard
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.plain_words
 	$(NPM) run lint
 	$(NPM) run types
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations

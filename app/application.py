@@ -201,7 +201,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
-        docs_url=None,  # a page of the dashboard, without the script that stands in the one of this package
+        docs_url=None,  # a page of the dashboard; FastAPI's own has an inline script
         redoc_url=None,  # loads a picture from elsewhere
         title="Rankery",
         version=_version(),

@@ -78,8 +78,8 @@ def own_address(wanted: str) -> str:
         return "/"
     plain = wanted.isascii() and wanted.isprintable() and "\\" not in wanted and " " not in wanted
     own = wanted.startswith("/") and not wanted.startswith("//") and not parts.scheme and not parts.netloc
-    leads_back = parts.path in (SIGN_IN, SIGN_OUT)
-    return wanted if plain and own and not leads_back else "/"
+    is_sign_in = parts.path in (SIGN_IN, SIGN_OUT)
+    return wanted if plain and own and not is_sign_in else "/"
 
 
 def _begin_session(

@@ -1,4 +1,4 @@
-"""Routes that show what a dataset holds: features, queries, documents and its corpus."""
+"""Routes to browse a dataset: features, queries, documents, corpus."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Make datasets of addresses, which workers read, and of finished resumable uploads."""
+"""Create datasets from URLs, which workers read, and from finished resumable uploads."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ class AddressDatasetRequest(RequestModel):
     parts: dict[PartName, _Addresses] | None = Field(
         None,
         min_length=1,
-        description="Instead of `source`: the addresses of each part, a dataset of its own",
+        description="Instead of `source`: addresses of each part, which becomes a dataset",
         examples=[{"train": "hf:org/name/train.parquet", "test": "hf:org/name/test.parquet"}],
     )
     files: str | None = Field(
@@ -82,10 +82,10 @@ class AddressDatasetRequest(RequestModel):
         " followed by theirs",
     )
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
-        "auto", description="`auto` tells it by the content"
+        "auto", description="`auto` detects it"
     )
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Whether a query whose rows do not stand together is gathered or refused"
+        None, description="Gather or refuse queries with non-contiguous rows"
     )
     repeated_features: Literal["last", "reject"] | None = Field(
         None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
@@ -108,7 +108,7 @@ class AddressDatasetRequest(RequestModel):
     project: NewProject = None
 
     def options(self) -> dict[str, Any]:
-        """Return how the files are to be read, as JSON, the format aside.
+        """Return the reading options as JSON, without the format.
 
         Raises:
             InvalidInput: The options contradict each other.
@@ -169,7 +169,7 @@ class NamedUpload:
 
 
 class AskedSources:
-    """The datasets that a request asks for.
+    """A request for datasets.
 
     Args:
         request: What is asked for.
@@ -192,7 +192,7 @@ class AskedSources:
 
     @property
     def n_datasets(self) -> int:
-        """How many datasets there will be."""
+        """Number of datasets to create."""
         return len(self._parts)
 
     def add(self, tx: Transaction, key_id: str | None) -> list[DatasetRow]:

@@ -80,7 +80,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard",
     },
     **{
-        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a dataset of its own"}
+        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a separate dataset"}
         for part in PARTS
     },
     **{
@@ -93,11 +93,11 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "For people; the file's name when left out, and with several parts followed by theirs",
     },
     "project": PROJECT_PART,
-    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` tells it by the content"},
+    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` detects it"},
     "non_contiguous_queries": {
         "type": "string",
         "enum": ["regroup", "error"],
-        "description": "Whether a query whose rows do not stand together is gathered or refused",
+        "description": "Gather or refuse queries with non-contiguous rows",
     },
     "repeated_features": {
         "type": "string",

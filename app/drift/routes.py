@@ -25,7 +25,7 @@ def list_drift_reports(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DriftReportPage:
-    """List what drift jobs found, newest first, without their comparisons."""
+    """List drift reports, newest first, without their comparisons."""
     with services.store.read() as tx:
         resolved = None if model is None else tx.models.resolve(model)
         is_name = resolved is not None and resolved.name == model

@@ -187,9 +187,9 @@ def list_ranked_trainings(
         Query(description="What to rank by; the main metric of most of them when left out"),
     ] = None,
 ) -> TrainingRanking:
-    """Rank trainings by their validation data, and name those that cannot be told from the best one.
+    """Rank trainings by their validation data, and mark those not significantly worse than the best.
 
-    Nobody needs the test data to choose among them; its means are shown as a final look.
+    Do not choose by the means of the test data, which are shown as well.
     """
     return rank_trainings(services.store, list(dict.fromkeys(job)), metric)
 
@@ -267,7 +267,7 @@ def get_evaluation_metrics(
 def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
     """Show each metric's mean over the queries, its 95 % interval, and the contract behind it.
 
-    Beside it stand rankings that need no training, and the same metrics of parts of the queries.
+    Includes baselines without training, and the same metrics of segments of the queries.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)

@@ -72,7 +72,7 @@ PROJECT_PART = {
 
 
 def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
-    """Return what is wrong with the project among the text fields of an upload."""
+    """Return the problems of the project among the text fields of an upload."""
     fits = "project" not in fields or is_project_name(fields["project"])
     return [] if fits else [InputProblem("/project", PROJECT_RULE)]
 

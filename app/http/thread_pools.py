@@ -1,7 +1,7 @@
 """Thread pools by purpose, so that a blocked pool cannot starve another.
 
 FastAPI runs every function that is not async in one pool of 40 threads. A locked database or many exports
-occupy all of them for seconds; scoring, and what precedes it, therefore has pools of its own.
+occupy all of them for seconds; scoring, and what precedes it, therefore has separate pools.
 """
 
 from collections.abc import Callable

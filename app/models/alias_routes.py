@@ -118,7 +118,7 @@ def roll_back_alias(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Model | Response:
-    """Point an alias at the version before its last move, at once and past its gate.
+    """Point an alias at the version before its last move, immediately and without its gate.
 
     Repeated, it goes further back, not to and fro. Refused promotions moved nothing and are passed over.
     With an `Idempotency-Key` a request that is sent again goes back no further.
@@ -176,8 +176,9 @@ def set_gate(
 ) -> Gate:
     """Set the promotion gate of an alias: later moves need a comparison.
 
-    Its dataset cannot be deleted while the gate is there. Rollbacks pass by it, as does the first version
-    that the alias points at; whoever may write may also delete it. The history and the audit tell of each.
+    Its dataset cannot be deleted while the gate is there. It does not apply to rollbacks, nor to the first
+    version that the alias points at. Any key with the scope `write` may delete it. The history and the audit
+    log record each.
     """
     with services.store.begin() as tx:
         tx.models.require_name(name)

@@ -153,7 +153,7 @@ def list_model_names(
 ) -> NamedModelPage:
     """List model names with their latest version and aliases, filtered by tags that must all match.
 
-    Versions count up from 1, so that the latest one also tells how many there are.
+    Versions count up from 1, so the latest one is also their number.
     """
     with services.store.read() as tx:
         page = tx.models.page_of_names(
@@ -218,7 +218,7 @@ async def import_model(
 ) -> Response:
     """Import a model as the next version of a name: LightGBM's text, or a network's safetensors file.
 
-    A job reads the file in a process of its own and scores random documents; of trees, the scores must be
+    A job reads the file in a separate process and scores random documents; of trees, the scores must be
     those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
     """
     upload_id = new_id("mup_")

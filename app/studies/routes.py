@@ -163,7 +163,7 @@ def resume_study(study_id: str, services: UseServices) -> Study:
 
 @router.post("/{study_id}/cancel", summary="Cancel a study", responses=problems(404, 409))
 def cancel_study(study_id: str, services: UseServices) -> Study:
-    """Stop a study: its queued jobs at once, those that run within moments. Nothing is concluded."""
+    """Stop a study: queued jobs immediately, running ones within moments. There is no conclusion."""
     with services.store.begin() as tx:
         tx.studies.cancel(study_id)
         active = tx.studies.active_jobs(study_id)
@@ -194,7 +194,7 @@ def clone_study(
 ) -> Response:
     """Submit a new study with the specification of another one, but for what is given.
 
-    It has no trials of the other one. Held-out queries that were looked at once are not fresh any more.
+    It has no trials of the other one. Held-out queries that were used before are no longer independent.
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)

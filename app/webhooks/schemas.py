@@ -196,7 +196,7 @@ class DeliveryPage(ResponseModel):
 
 
 class WebhookTest(ResponseModel):
-    """What came of a test."""
+    """Outcome of a test."""
 
     model_config = ConfigDict(
         json_schema_extra={

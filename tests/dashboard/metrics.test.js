@@ -29,6 +29,6 @@ test("queries without relevant documents are left out or have a value", () => {
 
 test("only a contract with the name of a preset is a preset", () => {
   assert.equal(presetWords({ preset: "trec_eval" }), "preset trec_eval");
-  assert.equal(presetWords({ preset: null }), "conventions of its own");
-  assert.equal(presetWords(null), "conventions of its own");
+  assert.equal(presetWords({ preset: null }), "custom conventions");
+  assert.equal(presetWords(null), "custom conventions");
 });

@@ -172,7 +172,7 @@ def test_the_header_precedes_the_address(url: str, store: Store) -> None:
 def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that is further behind than memory reaches reads pages from the database."""
     monkeypatch.setattr(feed, "RECENT", 5)
-    monkeypatch.setattr(feed, "READ_AT_ONCE", 7)
+    monkeypatch.setattr(feed, "READ_BATCH", 7)
     for number in range(40):
         add(store, number)
     with following(url, after=0) as slow, following(url, after=35) as quick:

@@ -64,7 +64,7 @@ let reading = null;
 export function datasetName(id) {
   const node = h("span", { title: id }, names.get(id) ?? id);
   if (!names.has(id)) {
-    // Away: the id stays, and whoever is drawn next asks again.
+    // API unreachable: the id stays, and the next text asks again.
     find(id).then(
       (name) => setText(node, name ?? id),
       () => {},

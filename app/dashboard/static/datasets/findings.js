@@ -17,8 +17,9 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
 
 /**
  * @param {Finding[]} findings
- * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the examples
- * @param {{heading: string, nothing: string}} words nothing: said when all is well
+ * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
+ *   examples
+ * @param {{heading: string, nothing: string}} words nothing: text without findings
  */
 export function findingsPanel(findings, datasetOf, { heading, nothing }) {
   return h(

@@ -220,14 +220,14 @@ function layout(systems, name, cutoffs, colours) {
 
 /** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */
 function summary(systems, name, cutoffs) {
-  const told = systems
+  const parts = systems
     .filter(({ baseline }) => !baseline)
     .map(({ name: system, metrics }) => {
       /** @param {number} cutoff */
       const at = (cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
       return `${system} ${at(cutoffs[0])}, ${at(cutoffs[cutoffs.length - 1])}`;
     });
-  return `${name} against the cutoff: ${told.join("; ")}.`;
+  return `${name} against the cutoff: ${parts.join("; ")}.`;
 }
 
 /** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */

@@ -44,8 +44,10 @@ const WORDS = {
  * @param {Record<string, unknown> | null | undefined} contract those conventions that matter, or all of them
  */
 export function contractWords(contract) {
-  const said = Object.entries(WORDS).filter(([name]) => contract?.[name] !== undefined && contract[name] !== null);
-  return said
+  const conventions = Object.entries(WORDS).filter(
+    ([name]) => contract?.[name] !== undefined && contract[name] !== null,
+  );
+  return conventions
     .map(([name, words]) => words(contract?.[name]))
     .filter(Boolean)
     .join(" · ");
@@ -63,7 +65,7 @@ export const PRESET_WORDS = {
 
 /** Return "preset default", or words for conventions that are no preset. @param {Contract | null | undefined} contract */
 export function presetWords(contract) {
-  return contract?.preset ? `preset ${contract.preset}` : "conventions of its own";
+  return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
 }
 
 /**

@@ -20,7 +20,7 @@ const BESIDE = ["printed", "difference"];
 /** Fewer columns are no series. */
 const LEAST_SERIES = 4;
 
-/** The panels of a report, drawn anew when it changes. */
+/** The panels of a report, drawn again when it changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
   /** @type {(() => void)[]} */

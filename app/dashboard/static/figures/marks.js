@@ -52,7 +52,7 @@ const MOST_TICKS = 6;
  * A distribution as columns, with the number on hover and the whole in words for those who cannot see it.
  *
  * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the axis; label
- *   stands below, pick is called when the column is pressed
+ *   is below, pick is called when the column is pressed
  * @param {{caption: string, axis: string, summary: string}} words
  */
 export function histogram(columns, { caption, axis, summary }) {
@@ -127,7 +127,7 @@ export function grade(label, largest) {
 }
 
 /**
- * Return a legend of the colours of grades, or null where there is nothing to tell apart.
+ * Return a legend of the colours of grades, or null for a single grade.
  *
  * @param {Statistics | null} [statistics] of the dataset
  */

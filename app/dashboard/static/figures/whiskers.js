@@ -58,7 +58,7 @@ function digitsOf(step) {
 /**
  * @typedef {object} Row
  * @property {Node | string} name
- * @property {string} [detail] said below the name
+ * @property {string} [detail] text below the name
  * @property {boolean} [main] what the table is about
  * @property {number} [queries]
  * @property {Interval | null | undefined} interval
@@ -67,13 +67,13 @@ function digitsOf(step) {
 /** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
 
 /**
- * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers beside
- * the numbers.
+ * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers
+ * beside the numbers.
  *
  * @param {string} caption
  * @param {{name?: string, rows: Row[]}[]} groups
  * @param {{reference?: number | null, counted?: boolean}} [options]
- *   reference: a value to be told from, drawn as a line; counted: whether to tell the number of queries
+ *   reference: a value to compare with, drawn as a line; counted: whether to show the number of queries
  */
 export function whiskers(caption, groups, { reference = null, counted = false } = {}) {
   const intervals = groups

@@ -38,7 +38,7 @@ const MISSING = "nan";
 export function offerLabelMap(place, datasets) {
   const unusable = unusableLabels(datasets);
   const grid = find(place, ".grid");
-  // Fields that stay must not be made anew under the user's hands.
+  // Keep existing fields: the user may be typing in them.
   const state = JSON.stringify([...unusable]);
   if (state === place.dataset.state) return;
   place.dataset.state = state;
@@ -279,9 +279,9 @@ export async function readOffered() {
 /**
  * A field for one system: the newest models and runs are offered, any other is typed.
  *
- * @param {HTMLInputElement} input with a list of its own
+ * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
- *   runs: whether rankings from elsewhere are offered, too; chosen: told what is chosen, each time that it changes
+ *   runs: whether rankings from elsewhere are offered, too; chosen: called with the choice at each change
  * @returns {Promise<() => {model?: string, ranking_id?: string}>} what is chosen
  */
 export async function offerSystems(input, { runs, chosen = () => {} }) {

@@ -34,7 +34,7 @@ function controls(form) {
 }
 
 /**
- * Read a control's value. A number that does not read as one is sent as typed, and the server's answer tells why.
+ * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
  *
  * @param {HTMLElement} control
  * @returns {Json | undefined}
@@ -127,7 +127,7 @@ function numberOrText(text) {
 }
 
 /**
- * Set the value at a JSON pointer, with the objects that lead there.
+ * Set the value at a JSON pointer, and create the objects on its path.
  *
  * @param {Record<string, Json>} payload
  * @param {string} pointer
@@ -153,7 +153,7 @@ function clearErrors(form) {
 /** @typedef {{pointer: string, detail: string}} FieldProblem */
 
 /**
- * Show what the server did not accept: at the field where its pointer leads, else at the top.
+ * Show each problem of the server at the field of its pointer, else at the top.
  *
  * @param {HTMLFormElement} form
  * @param {unknown} error

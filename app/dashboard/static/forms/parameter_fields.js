@@ -35,7 +35,7 @@ const FAR = 1e6;
  * @property {boolean} [single] whether several values of it make no sense
  * @property {string} [label] what it is called, its name unless given
  * @property {string} [placeholder] an example of what is written as JSON
- * @property {string | number} [value] what stands in the field at first
+ * @property {string | number} [value] initial value
  */
 
 /**

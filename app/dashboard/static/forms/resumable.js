@@ -17,7 +17,7 @@ const PASSING = [408, 409, 423, 429];
 const NO_ROOM = 507;
 
 /**
- * How an upload stands: bytes are being sent, it goes on at an offset, or the connection is lost.
+ * State of an upload: bytes are being sent, it resumes at an offset, or the connection is lost.
  * @typedef {"sending" | "resumed" | "waiting"} UploadState
  */
 
@@ -59,7 +59,7 @@ export function forget(file) {
 }
 
 /**
- * Carry out an action again as long as the API is away, for about two minutes without progress.
+ * Retry an action while the API is unreachable, for about two minutes without progress.
  *
  * @template T
  * @param {() => Promise<T>} action

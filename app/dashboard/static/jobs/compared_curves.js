@@ -32,7 +32,7 @@ const FAINT = 0.18;
  * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: History}} Line
  *   title: the whole name; slot: which colour it has; word: what its iterations are called
  * @param {{metric: string | null, smoothing: number}} start
- * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} told
+ * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} callbacks
  */
 export function comparedCurves(start, { chosen, smoothed }) {
   const picker = h("div", {});

@@ -155,7 +155,8 @@ const STATUS = {
  * Trainings row by row, the best by validation first: what their test says in the end, and where settings differ.
  *
  * @param {import("../tables/table.js").Order | null} order
- * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}} told
+ * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
+ *   callbacks
  */
 export function comparedTable(order, { sorted, pointed }) {
   const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
@@ -216,7 +217,7 @@ function rankedColumns({ metric: name }, tested) {
       cell: ({ ranked, isBest }) => [
         h(isBest ? "strong" : "span", { class: isBest && "best" }, metric(ranked.validation?.mean)),
         isBest && h("span", { class: "visually-hidden" }, " (best)"),
-        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (cannot be told from the best)"),
+        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (not significantly worse than the best)"),
         interval(ranked.validation),
       ],
     },
@@ -240,7 +241,7 @@ function testColumn(name) {
   return {
     key: "test",
     label: `test ${name}`,
-    title: "A final look: whoever chooses by it has no test data left",
+    title: "Do not choose by it: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
     cell: ({ ranked }) => h("span", { class: "final-look" }, metric(ranked.test?.mean), interval(ranked.test)),
@@ -292,9 +293,15 @@ function finalMetrics(rows, part) {
 function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [
-    tied > 0 && [h("strong", {}, `${counted(tied, "grey row")} cannot be told from the best one. `)],
+    tied > 0 && [
+      h(
+        "strong",
+        {},
+        `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
+      ),
+    ],
     part && rows.length > 1 && `${ranking.sentence} `,
-    rows.some(({ ranked }) => ranked.test) && "The test is a final look, not what to choose by. ",
+    rows.some(({ ranked }) => ranked.test) && "Choose by the validation, not by the test. ",
     settings.length ? "All other settings are the same." : rows.length > 1 && "Their settings are the same.",
   ].flat();
 }

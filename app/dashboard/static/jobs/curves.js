@@ -60,7 +60,7 @@ export function historiesReader() {
       : { items: [] };
     for (const item of items) {
       const before = known.get(item.job_id);
-      // A job that lost its worker may have begun anew: the next request asks for all of it.
+      // A job that lost its worker may have restarted: the next request asks for all of it.
       if (before && before.attempt !== item.attempt) known.delete(item.job_id);
       else
         known.set(item.job_id, {
@@ -173,7 +173,7 @@ export function learningCurve() {
       plot.hidden = false;
       const colours = theme();
       await plotly.react(plot, traces(history, name, word, colours), layout(history, name, word, colours), CONFIG);
-      // Whoever chose another metric meanwhile has its description already.
+      // Another metric was selected meanwhile: keep its description.
       if (turn !== drawn) return;
       setAttribute(plot, "aria-label", summary(history, name, word));
       setAttribute(plot, "data-points", history.iterations.length);

@@ -159,7 +159,7 @@ export function outcomeWords(job) {
   return words.join(" · ") || "did not start";
 }
 
-/** The training loss stands among the metrics of the training data under this name; it is not a metric. */
+/** Name of the training loss among the metrics of the training data; it is not a metric. */
 export const LOSS = "loss";
 
 /** @type {Record<string, string>} */

@@ -28,7 +28,7 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 const MOST_LISTED = 20;
 
 /**
- * Return the button of a page that deletes the object which the page is about, and leads to the list of its kind.
+ * Return the button that deletes the object of a page and opens the list of its kind.
  *
  * @param {Kind} kind
  * @param {string} id
@@ -89,7 +89,7 @@ function openDialog(kind, ids, done, filters) {
           withResults,
           ` With ${kind === "jobs" ? "what they made" : "their evaluations, rankings and inspections"}`,
         ),
-      h("label", { class: "check" }, permanently, " Free the bytes at once, without the trash"),
+      h("label", { class: "check" }, permanently, " Free the bytes immediately, without the trash"),
       outcome,
       h("div", { class: "actions end" }, cancel, confirm),
     ),

@@ -180,7 +180,7 @@ function aliasCard(model, of, changed) {
   async function rollBack() {
     const words = {
       question: `Roll ${name}@${alias} back?`,
-      consequence: `It goes back to the version before its last move, at once and past its gate. Whatever calls it is served by that version from then on.`,
+      consequence: `It goes back to the version before its last move, immediately and without its gate. From then on that version serves all requests to the alias.`,
       yes: "Roll back",
       no: "Leave it",
     };
@@ -242,7 +242,7 @@ export async function aliasesView(model) {
   await refresh();
   return [list, newAlias(model, refresh)];
 
-  /** Draws all of them anew: one that moves may have been another's. */
+  /** Draw all of them again: the alias that moves may have been at another version. */
   async function refresh() {
     const { items } = await get(modelApi(model.name, "/aliases"));
     /** @returns {Promise<void>} */

@@ -59,7 +59,7 @@ export function gatePanel(name, { alias, gated }) {
   function shown(gate) {
     if (!gate)
       return [
-        h("p", {}, h("strong", {}, "No gate: "), "it moves to any version at once."),
+        h("p", {}, h("strong", {}, "No gate: "), "it moves to any version immediately."),
         h(
           "div",
           { class: "actions" },
@@ -84,7 +84,7 @@ export function gatePanel(name, { alias, gated }) {
   async function remove() {
     const words = {
       question: `Delete the gate of ${name}@${alias}?`,
-      consequence: "The alias then moves to any version at once.",
+      consequence: "The alias then moves to any version immediately.",
       yes: "Delete",
       no: "Keep it",
     };
@@ -98,7 +98,7 @@ export function gatePanel(name, { alias, gated }) {
   async function edit(gate) {
     const { form, dataset } = gateForm(gate, () => show(gate));
     replace(node, form);
-    // Before the alias points anywhere, the latest version stands for those that will.
+    // While the alias points nowhere, check the gate with the latest version.
     const reference = (await aliasExists(name, alias)) ? `${name}@${alias}` : name;
     const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
     await offer([reference]).catch((error) => form.prepend(failureBox(error, () => edit(gate))));

@@ -34,12 +34,14 @@ const WORDS = {
  * Show the importance of features, by gain, splits or permutation, the most important first and the rest folded.
  *
  * @param {HTMLElement} node
- * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no trees
- * @param {{by: string | null, choose: (inspection: string) => void, told: (changed: Record<string, string>) => void}} options
- *   by: what is shown first; choose: asks for another inspection; told: hears what is looked at
+ * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
+ *   trees
+ * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
+ *   void}} options
+ *   by: what is shown first; choose: asks for another inspection; remember: called with the shown kind or feature
  * @returns {{show: (inspection: Inspection, inspections: Entry[], atOnce: boolean) => void}}
  */
-function importancePanel(node, importance, { by, choose, told }) {
+function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
   const tabs = metricTabs(KINDS, pick, "Importance by");
   const picker = h("div", { class: "inspection-choice" });
@@ -52,7 +54,7 @@ function importancePanel(node, importance, { by, choose, told }) {
   /** @param {string} kind */
   function pick(kind) {
     current = kind;
-    told({ by: kind });
+    remember({ by: kind });
     draw();
   }
 
@@ -85,7 +87,7 @@ function importancePanel(node, importance, { by, choose, told }) {
         h(
           "p",
           { class: "hint nothing" },
-          "Not measured yet. Inspect the model on a dataset below: each feature is shuffled in turn, and what the metric loses is what it is worth.",
+          "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
         ),
       ];
     const { importance: all, metric: spelling, baseline, repeats, within } = inspection;
@@ -262,7 +264,7 @@ export async function insideView(model, view) {
   const importances = importancePanel(elementById("importance"), importance, {
     by: kept("by"),
     choose,
-    told: remember,
+    remember,
   });
   const dependence = dependencePanel(elementById("dependence"), kept("feature"), remember);
   elementById("trees").hidden = importance === null;

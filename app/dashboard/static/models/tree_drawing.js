@@ -69,7 +69,7 @@ function sentence(node) {
 /**
  * Return the facts about a node, by name.
  * @param {TreeNode} node
- * @param {string[]} path the answers that lead here
+ * @param {string[]} path the decisions from the root to here
  * @param {number | null} all documents of the tree
  * @returns {[string, string][]}
  */
@@ -128,7 +128,7 @@ function linearWords({ constant, coefficients }) {
  * @property {number} levels
  */
 
-const MOST_ENDS = 12; // that stand beside their splits, where all is seen at once
+const MOST_ENDS = 12; // drawn beside their splits, where the whole tree fits
 
 /** @param {TreeNode} node */
 function keyOf(node) {
@@ -211,7 +211,8 @@ const THICKEST = 7;
  *
  * @param {Layout} layout
  * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the tree
+ *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the
+ * tree
  * @returns {SVGElement}
  */
 export function treeDrawing({ nodes, outline, rows, levels }, { label, current, most, all, open }) {

@@ -214,7 +214,7 @@ function candidateTable(telling) {
     node,
     show,
     candidates: () => candidates,
-    /** Others to be ranked, in an order of their own. @param {import("./scored.js").Candidate[]} others */
+    /** Other documents to rank, in a separate order. @param {import("./scored.js").Candidate[]} others */
     take(others) {
       candidates = others.map((candidate) => ({ ...candidate, features: { ...candidate.features } }));
       before = new Map();

@@ -11,7 +11,7 @@ import { count, metric, timeElement } from "../page/format.js";
 import { longerTable } from "../tables/table.js";
 
 /**
- * Models ticked to be compared, wherever on the page their boxes stand, and the link that compares them.
+ * Models selected for comparison anywhere on the page, and the link that compares them.
  *
  * @param {HTMLAnchorElement} link
  * @returns {(reference: string, made: string) => HTMLInputElement} a box for a model made at a time

@@ -47,14 +47,14 @@ export function failureBox(error, retry) {
  *
  * @param {HTMLElement} place
  * @param {import("./api.js").Problem} problem
- * @param {{title: string, sentence: string, href: string, action: string}} missing said where there is no such thing
+ * @param {{title: string, sentence: string, href: string, action: string}} missing text where the object does not exist
  */
 export function showMissing(place, problem, { title, sentence, href, action }) {
   place.removeAttribute("aria-busy");
   replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
 }
 
-/** Words of the API, in which code stands between backticks. @param {string} words @returns {(Node | string)[]} */
+/** Text of the API, with code between backticks. @param {string} words @returns {(Node | string)[]} */
 export function withCode(words) {
   return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 }

@@ -5,7 +5,7 @@
 import { urlOf } from "./addresses.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** Attributes that hold URLs; application paths may stand in them. */
+/** Attributes that hold URLs; their values may be application paths. */
 const URLS = new Set(["action", "href", "src"]);
 
 /**

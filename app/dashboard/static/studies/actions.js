@@ -13,7 +13,7 @@ import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
 
-/** What an action returns that leads to another page. */
+/** Result of an action that opens another page. */
 const LEFT = Symbol("left");
 
 /** @param {string} id @param {() => void} changed */
@@ -51,7 +51,7 @@ export function studyActions(id, changed) {
   /** @param {"pause" | "resume" | "cancel"} what */
   const change = async (what) => {
     await request(studyApi(id, `/${what}`), { method: "POST" });
-    announce(`The study was told to ${what}.`);
+    announce(`Requested: ${what} the study.`);
   };
 
   async function cancel() {

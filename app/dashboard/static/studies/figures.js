@@ -27,7 +27,7 @@ import {
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
 /**
- * A panel with one figure, drawn anew when the study or the theme changes.
+ * A panel with one figure, drawn again when the study or the theme changes.
  *
  * @param {string} title
  * @param {string} hint

@@ -1,5 +1,5 @@
 /**
- * Tables of the API's lists: sorted, searched and paged by what stands in the address, kept current, with columns to
+ * Tables of the API's lists: sorted, searched and paged by the address, kept current, with columns to
  * choose, rows to tick for bulk actions, and rows that open.
  * @module
  */
@@ -53,13 +53,13 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @property {string[]} fields what every row needs of an item
  * @property {ListColumn[]} columns the first one heads the rows and is always shown
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
- * @property {string} [after] key of the column that they stand behind
+ * @property {string} [after] key of the column before them
  * @property {(item: any) => string} name of an item, for its box and its button
  * @property {(selection: Ticked) => any[]} [actions] for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
  * @property {() => Node} nothing shown in place of an empty table
  * @property {(items: any[]) => boolean} [busy] whether something is still moving
- * @property {(before: any, now: any) => void} [changed] told of an item that is another than before
+ * @property {(before: any, now: any) => void} [changed] called with an item that has changed
  */
 
 function here() {
@@ -405,7 +405,7 @@ function columnChooser(chosen) {
     node.open = false;
     node.querySelector("summary")?.focus();
   });
-  // It stands in a form whose other controls are filters.
+  // It is in a form whose other controls are filters.
   node.addEventListener("input", (event) => event.stopPropagation());
   document.addEventListener("click", (event) => {
     if (event.target instanceof Node && !node.contains(event.target)) node.open = false;

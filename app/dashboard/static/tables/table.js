@@ -89,7 +89,7 @@ export function keyedList(list, make) {
  * @template Row
  * @param {Column<Row>[]} columns the first one heads the rows
  * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
- *   first: rows shown at once; attributes: of a row's element
+ *   first: rows shown initially; attributes: of a row's element
  * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
  */
 export function sortableTable(columns, { label, first = Infinity, order = null, attributes = () => ({}) }) {
@@ -214,14 +214,14 @@ function focusFirst(row) {
 }
 
 /**
- * A table that grows by a page of the API at a time, for whoever asks for more.
+ * A table that loads further pages of the API on request.
  *
  * @template {string} Path
  * @param {string} label what the table holds, for screen readers
  * @param {HTMLElement[]} heads cells
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
- * @returns {HTMLElement[]} the table, and what stands below it
+ * @returns {HTMLElement[]} the table, and the elements below it
  */
 export function longerTable(label, heads, address, row) {
   const body = h("tbody");

@@ -265,7 +265,7 @@ function datasetViews(dataset) {
     if (!current.node.hasChildNodes() || value) current.fill(current.node, dataset, value);
   }
 
-  // A link to the overview has no #, which alone would load the page anew.
+  // A link to the overview has no #, which alone would reload the page.
   views[0].link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

@@ -151,7 +151,7 @@ function meanings(names, metrics) {
 }
 
 /**
- * The metrics of single queries, the worst first; what is asked for stands in the address.
+ * The metrics of single queries, the worst first; the address has the filters.
  *
  * @param {Evaluation} evaluation
  */

@@ -178,7 +178,7 @@ function estimatePanel(estimate) {
       value: ({ leaves }) => leaves,
       cell: ({ leaves, scorer }) => leaves ?? scorer,
     },
-    { label: "Stands for", number: true, value: ({ runs }) => runs },
+    { label: "Runs", number: true, value: ({ runs }) => runs },
     {
       label: "Seconds a tree or epoch",
       number: true,

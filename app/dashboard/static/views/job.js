@@ -1,5 +1,5 @@
 /**
- * `/jobs/{id}`: one job. With #result the page leads on to the result as soon as there is one.
+ * `/jobs/{id}`: one job. With #result the page redirects to the result once it exists.
  * @module
  */
 import { pagePath, urlOf } from "../page/addresses.js";
@@ -70,7 +70,7 @@ function attemptsPanel() {
   return { node, update };
 }
 
-/** "Its worker was lost twice. The last attempt went on from iteration 120." @param {Job} job */
+/** "Its worker was lost twice. The last attempt resumed from iteration 120." @param {Job} job */
 function historyWords(job) {
   const { attempts = [], kind, status } = job;
   /** @param {string} ending */
@@ -84,11 +84,9 @@ function historyWords(job) {
   const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
   const from = attempts.at(-1)?.resumed_from;
   if (from)
-    sentences.push(
-      `The last attempt went on from ${iterationWord(job)} ${count(from)}, so that nothing before it was lost.`,
-    );
+    sentences.push(`The last attempt resumed from ${iterationWord(job)} ${count(from)}; earlier work was kept.`);
   else if (attempts.length > 1 && kind === "train")
-    sentences.push("The last attempt began anew: there was no checkpoint yet.");
+    sentences.push("The last attempt started from the beginning: there was no checkpoint yet.");
   if (status === "queued") sentences.push("It waits for the next worker.");
   return sentences.join(" ");
 }
@@ -112,8 +110,8 @@ function attemptRow(
 ) {
   const word = iterationWord({ spec });
   const problem = ending === "failed" || ending === "lost";
-  // The problem of a job that has failed, or what refused it, stands at the top of its page.
-  const said = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
+  // The problem of a failed or refused job is shown at the top of its page.
+  const shown = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
   return h(
     "tr",
     { "data-ending": ending || "running" },
@@ -134,7 +132,7 @@ function attemptRow(
       "td",
       { class: "worker" },
       h("code", { title: "The machine, the worker and its process" }, worker),
-      said && h("small", {}, said),
+      shown && h("small", {}, shown),
     ),
   );
 }

@@ -245,7 +245,7 @@ function followKinds(kinds) {
       setAttribute(link, "href", `/jobs${query.size ? `?${query}` : ""}`);
     };
     follow();
-    // Anew each time it is followed: what is ticked meanwhile goes along.
+    // Updated at each click, to include filters that changed meanwhile.
     link.addEventListener("click", follow);
     if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
   }

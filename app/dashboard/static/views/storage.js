@@ -61,7 +61,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
       timeElement(at),
       days
         ? `. What is deleted stays in the trash for ${counted(days, "day")}.`
-        : ". There is no trash: deletions free bytes at once.",
+        : ". There is no trash: deletions free bytes immediately.",
     ),
   );
 }
