@@ -6,7 +6,7 @@ import { progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
+import { isActive, isDoubtful, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
@@ -24,7 +24,7 @@ const MOST_CANCELLED = 200;
 /** Fields that rows need whichever columns are shown. */
 const FIELDS = [
   ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
-  ...["created_at", "started_at", "finished_at", "spec.scorer"],
+  ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
 ];
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -41,7 +41,11 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     cell: (job) => [
-      h("span", { class: "status", "data-status": job.status }, statusWord(job)),
+      h(
+        "span",
+        { class: "status", "data-status": job.status, "data-doubtful": isDoubtful(job) && "true" },
+        statusWord(job),
+      ),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     ],
   },
