@@ -3,13 +3,14 @@
  * @module
  */
 import { pValue } from "../evaluation/verdict.js";
+import { jobStatus } from "../figures/marks.js";
 import { intervalWords } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { swatch } from "./compared_curves.js";
-import { isDoubtful, LOSS } from "./labels.js";
+import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
 
 // How a job waits and what it may take change nothing of what comes out.
@@ -148,8 +149,7 @@ const TRAINING = {
 const STATUS = {
   label: "Status",
   value: ({ job }) => job.status,
-  cell: ({ job }) =>
-    h("span", { class: "status", "data-status": job.status, "data-doubtful": isDoubtful(job) && "true" }, job.status),
+  cell: ({ job }) => jobStatus(job),
 };
 
 /**

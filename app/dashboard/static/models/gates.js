@@ -185,16 +185,16 @@ function gateForm(gate, cancel) {
           text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
           "any amount unless given",
         ),
-        h(
-          "label",
-          { class: "check" },
-          h("input", {
-            type: "checkbox",
-            "data-pointer": "/better_than_baselines",
-            checked: gate?.better_than_baselines ?? false,
-          }),
-          "Also shown to be better than rankings without training",
-        ),
+      ),
+      h(
+        "label",
+        { class: "check" },
+        h("input", {
+          type: "checkbox",
+          "data-pointer": "/better_than_baselines",
+          checked: gate?.better_than_baselines ?? false,
+        }),
+        "Also shown to be better than rankings without training",
       ),
       h(
         "div",

@@ -2,11 +2,12 @@
  * `/jobs`: the list of jobs that the address asks for, kept current.
  * @module
  */
-import { progressBar } from "../figures/marks.js";
+import { severities, severityWords } from "../datasets/dataset.js";
+import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { isActive, isDoubtful, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
+import { doubts, isActive, iterationWord, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
@@ -41,11 +42,10 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     cell: (job) => [
-      h(
-        "span",
-        { class: "status", "data-status": job.status, "data-doubtful": isDoubtful(job) && "true" },
-        statusWord(job),
-      ),
+      jobStatus(job),
+      ...severities(doubts(job))
+        .slice(0, 1)
+        .map(([severity, number]) => h("span", { class: "tag plain" }, severityWords(severity, number))),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     ],
   },
