@@ -65,8 +65,9 @@ def test_a_model_of_shuffled_labels_is_found_out(
     client.set_alias("noise", "champion", 1)
     again = client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
     assert again.model().version == 2
-    gate = {"dataset_id": test, "metric": "ndcg@10", "better_than_baselines": True}
-    client.set_gate("noise", "champion", gate)
+    client.set_gate(
+        "noise", "champion", {"dataset_id": test, "metric": "ndcg@10", "better_than_baselines": True}
+    )
     promotion = client.set_alias("noise", "champion", 2)
     assert isinstance(promotion, Job)
     with pytest.raises(JobRefused, match="noise:2 is worse than best single feature"):
