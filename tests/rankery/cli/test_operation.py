@@ -39,6 +39,14 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
     assert (made.document["alias"], made.document["require"]) == ("champion", "better")
     (listed,) = rankery(stack, "gates", "list", "--name", "ops", "--json").document
     assert listed == rankery(stack, "gates", "show", "ops@champion", "--json").document
+    asked = rankery(
+        stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--better-than-baselines"
+    )
+    assert (
+        "ops@champion moves only to versions that are not worse by ndcg@10, and better than b" in asked.errors
+    )
+    assert "better than baselines" in rankery(stack, "gates", "show", "ops@champion").output
+    assert "not worse, beats baselines" in rankery(stack, "gates", "list", "--name", "ops").output
     assert rankery(stack, "gates", "show", "ops").code == 2
     assert rankery(stack, "gates", "delete", "ops@champion").code == 0
     assert rankery(stack, "gates", "list", "--name", "ops", "--json").document == []

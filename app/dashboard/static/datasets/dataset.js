@@ -34,6 +34,9 @@ export function rangeWords(minimum, maximum) {
   return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;
 }
 
+/** From the gravest. */
+export const SEVERITIES = ["error", "warning", "info"];
+
 /**
  * Count the findings of each severity, the gravest first, without those that have none.
  *
@@ -43,7 +46,7 @@ export function rangeWords(minimum, maximum) {
 export function severities(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
   /** @type {[string, number][]} */
-  const counts = ["error", "warning", "info"].map((severity) => [severity, count(severity)]);
+  const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
   return counts.filter(([, number]) => number > 0);
 }
 

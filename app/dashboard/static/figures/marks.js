@@ -3,7 +3,7 @@
  * @module
  */
 import { rangeWords, severities, severityWords } from "../datasets/dataset.js";
-import { isCounting, outcomeWords, progressWords } from "../jobs/labels.js";
+import { doubts, isCounting, outcomeWords, progressWords, statusWord } from "../jobs/labels.js";
 import { h, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
@@ -173,6 +173,14 @@ export function severityCounts(findings) {
     { class: "severities" },
     ...chips.map(([severity, words]) => h("span", { class: "severity", "data-severity": severity }, words)),
   );
+}
+
+/** Return the status of a job, which names its errors and warnings where it succeeded. @param {import("../jobs/labels.js").Job} job */
+export function jobStatus(job) {
+  const found = severities(doubts(job)).map(([severity, number]) => severityWords(severity, number));
+  const doubtful = found.length > 0 && "true";
+  const title = found.join(", ") || null;
+  return h("span", { class: "status", "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 
 /** @param {Statistics} statistics */

@@ -40,6 +40,7 @@ function controls(form) {
  * @returns {Json | undefined}
  */
 function controlValue(control) {
+  if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
   const type = control.dataset.type;
   if (type === "checked") return ticked(control);
   if (type === "several") return valuesOf(control)[0];

@@ -3,6 +3,7 @@
  * @module
  */
 import { pValue } from "../evaluation/verdict.js";
+import { jobStatus } from "../figures/marks.js";
 import { intervalWords } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
@@ -148,7 +149,7 @@ const TRAINING = {
 const STATUS = {
   label: "Status",
   value: ({ job }) => job.status,
-  cell: ({ job }) => h("span", { class: "status", "data-status": job.status }, job.status),
+  cell: ({ job }) => jobStatus(job),
 };
 
 /**

@@ -63,9 +63,14 @@ export function foundWords({ kind, result }) {
   return `${words.join("; ")}.`;
 }
 
+/** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
+export function doubts({ status, findings }) {
+  return status === "succeeded" ? (findings ?? []).filter(({ severity }) => severity !== "info") : [];
+}
+
 /** Check whether a job succeeded, but has errors or warnings among its findings. @param {Job} job */
-export function isDoubtful({ status, findings }) {
-  return status === "succeeded" && !!findings?.some(({ severity }) => severity !== "info");
+export function isDoubtful(job) {
+  return doubts(job).length > 0;
 }
 
 /** @param {Job} job */

@@ -107,7 +107,6 @@ export function gatePanel(name, { alias, gated }) {
       const kept = gate
         ? {
             min_slice_queries: gate.min_slice_queries,
-            better_than_baselines: gate.better_than_baselines,
             contract: conventions(gate.contract),
             label_map: gate.label_map,
             permutations: gate.permutations,
@@ -186,6 +185,16 @@ function gateForm(gate, cancel) {
           text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
           "any amount unless given",
         ),
+      ),
+      h(
+        "label",
+        { class: "check" },
+        h("input", {
+          type: "checkbox",
+          "data-pointer": "/better_than_baselines",
+          checked: gate?.better_than_baselines ?? false,
+        }),
+        "Also shown to be better than rankings without training",
       ),
       h(
         "div",

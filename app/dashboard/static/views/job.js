@@ -9,6 +9,7 @@ import { labelsPanel } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
+  doubts,
   foundWords,
   isActive,
   isDoubtful,
@@ -376,10 +377,9 @@ async function build(first) {
       " · ",
       h("code", {}, job.id),
     );
-    const grave = isDoubtful(job) && (job.findings ?? []).filter(({ severity }) => severity !== "info");
     replace(
       unusual,
-      grave && severityCounts(grave),
+      isDoubtful(job) && severityCounts(doubts(job)),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
