@@ -221,7 +221,7 @@ def _of_study(study: Study) -> dict[str, Any]:
         "study_name": study.name,
         "dataset_id": study.dataset_id,
         "test_dataset_id": study.spec.get("test_dataset_id"),
-        "metric": study.spec["objective"]["metric"],
+        "metrics": (study.spec["objective"]["metric"],),
         "priority": study.spec.get("priority") or "normal",
     }
 
