@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from app.http.admission.expensive_reads import ExpensiveReads
 from fastapi import FastAPI
 
 from app import ApiSettings
+from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.services import registered
 from core.data import RankingDataset, read_dataset, write_parquet
 from core.data.options import Columns
