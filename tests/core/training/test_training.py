@@ -34,6 +34,7 @@ def small_spec(name: str = "lambdarank", **parts: object) -> TrainingSpec:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_same_job_gives_the_same_bytes_on_any_number_of_threads(
     name: str, datasets: tuple[RankingDataset, RankingDataset]
@@ -45,6 +46,7 @@ def test_the_same_job_gives_the_same_bytes_on_any_number_of_threads(
     assert len(texts) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_training_ranks_better_than_chance(
     name: str, datasets: tuple[RankingDataset, RankingDataset]

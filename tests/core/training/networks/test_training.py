@@ -117,6 +117,7 @@ def test_a_linear_scorer_with_mse_finds_least_squares() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_the_stored_network_scores_what_the_training_measured(
     data: tuple[RankingDataset, RankingDataset],
 ) -> None:
@@ -223,6 +224,7 @@ def test_a_damaged_checkpoint_is_refused(change: Any, data: tuple[RankingDataset
         NetworkCheckpoint.from_bytes(change(snapshots[0]))
 
 
+@pytest.mark.long
 def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, RankingDataset]) -> None:
     """Whatever `check` raises ends it, in the preparation, in an epoch and while it measures."""
     called = 0
@@ -244,6 +246,7 @@ def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, Ran
             train_network(specification(scorer={"kind": "linear", "epochs": 1}), *data, check=stop)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scorer", [Linear(optimizer="sgd"), Linear(), Mlp(dropout=0.5)])
 def test_rows_of_padding_decide_no_step(scorer: Any) -> None:
     """A batch that is filled up to more rows gives the same step, dropout aside."""
