@@ -95,7 +95,7 @@ tested-tools: develop node_modules/.package-lock.json .venv-mlflow/.installed $(
 
 .PHONY: test-fast
 test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
-	$(PYTEST) --store embedded -m "not long and not slow" tests/core tests/app tests/worker
+	$(PYTEST) --numprocesses logical --store embedded -m "not long and not slow" tests/core tests/app tests/worker
 
 .PHONY: test-servers
 test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too

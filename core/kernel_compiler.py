@@ -9,6 +9,7 @@ program.
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,7 +20,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
-from numba.core.sigutils import normalize_signature
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import Type, unliteral
 
@@ -111,25 +111,35 @@ class KernelDispatcher(CPUDispatcher):
         """Compile for types of arguments, with a wrapper where Python is calling."""
         with global_compiler_lock:
             by_python, _calls.kernel = _calls.kernel is self, None
-            types = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
-            if by_python and types not in self._wrapped:
-                self.overloads.pop(types, None)
             self.targetoptions["no_cpython_wrapper"] = not by_python
             self._cache.has_wrapper = by_python  # type: ignore[attr-defined]
-            return super().compile(sig)
+            if not by_python:
+                return super().compile(sig)
+            parts, self.overloads = self.overloads, self.wrapped
+            try:
+                return super().compile(sig)
+            finally:
+                self.overloads = parts
 
     def add_overload(self, cres: Any) -> None:
         """Let Python find what has a wrapper."""
-        types = tuple(cres.signature.args)
         if self.targetoptions["no_cpython_wrapper"]:
-            self.overloads[types] = cres
+            self.overloads[tuple(cres.signature.args)] = cres
         else:
             super().add_overload(cres)
-            self._wrapped.add(types)
 
     @cached_property
-    def _wrapped(self) -> set[Any]:
-        return set()
+    def wrapped(self) -> Any:
+        """What Python calls, by types of arguments; `overloads` are the parts that kernels call.
+
+        A kernel never merges what Python calls: its code would depend on who called first.
+        """
+        return OrderedDict()
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Return the types of arguments it is compiled for, by kernels and by Python."""
+        return [*self.overloads, *self.wrapped]
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         _calls.kernel = self

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare, exact, exact_inlined
+from core.jit import bare, exact_bare, exact_inlined
 from core.parameters import parameter
 from core.types import Float64Array, Int64Array
 
@@ -36,7 +36,7 @@ def uniform(key: int, number: int) -> float:
     return (np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@exact
+@exact_bare
 def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> None:
     """Draw from the standard normal distribution (Box and Muller 1958), in loops that LLVM vectorises.
 
@@ -105,7 +105,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
         result[half + i] = mantissas[i]
 
 
-@exact
+@exact_bare
 def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
     """Draw from the standard Gumbel distribution, −ln(−ln u).
 

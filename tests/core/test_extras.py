@@ -91,6 +91,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "place", range(len(CASES)), ids=[f"{package}-{what}" for package, _, what, _ in CASES]
 )

@@ -178,6 +178,7 @@ def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
 def test_what_came_as_tables_and_tensors_is_looked_at(
     traffic: Traffic, places: Places, form: str, n_requests: int
@@ -289,6 +290,7 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
     assert (named["dataset_id"], named["scored_dataset_id"]) == (validation, validation)
 
 
+@pytest.mark.long
 def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
     """Few validation queries leave the scores out; the report says so, and how to compare them."""
     traffic = Traffic(workshop)

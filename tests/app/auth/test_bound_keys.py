@@ -192,6 +192,7 @@ def test_every_operation_is_in_a_table(openapi_document: dict[str, Any]) -> None
     assert not missing, "say in tests/app/auth/test_bound_keys.py what a bound key finds there"
 
 
+@pytest.mark.long
 def test_foreign_objects_are_not_there(
     openapi_document: dict[str, Any],
     client: TestClient,

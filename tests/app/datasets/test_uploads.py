@@ -101,6 +101,7 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("streamed", [False, True], ids=["declared", "streamed"])
 @pytest.mark.parametrize("case", BAD_UPLOADS)
 def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, streamed: bool) -> None:

@@ -71,6 +71,7 @@ REQUESTS: dict[str, Callable[[TestClient], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_scores_never_change_silently(
     client: TestClient, store: Store, add_model: Callable[[str], Model], asked: str

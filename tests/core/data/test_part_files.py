@@ -223,6 +223,7 @@ def sized(**bounds: int) -> Callable[[Sequence[Path]], Reading]:
     return lambda paths: joined(paths, WHOLE, Limits(**bounds))
 
 
+@pytest.mark.long
 def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
     """Each part is small enough alone; padded to the widest of them, they are not."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n" * 30_000, "1 qid:2 90000:1\n")

@@ -144,6 +144,7 @@ def test_what_reads_blocks_of_features_reads_them(path: Path, matrix: Float32Arr
     _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
 
 
+@pytest.mark.long
 def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size of the file, a row group and a block are in memory, and little of Arrow's."""
     n_rows, n_features, n_groups = 20_000, 64, 8

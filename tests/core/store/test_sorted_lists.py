@@ -77,6 +77,7 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
         cursor = page.next_cursor
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["asc", "desc", None])
 @pytest.mark.parametrize(
     ("of", "column"),

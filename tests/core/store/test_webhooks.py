@@ -223,6 +223,7 @@ def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
     assert timedelta(hours=23) < row.former_until - utc_now() < timedelta(hours=25)
 
 
+@pytest.mark.long
 def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
     """Deliveries go with their webhook and with their event."""
     _happen(store, "a", "b")
@@ -237,6 +238,7 @@ def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
         tx.webhooks.delete(webhook.id)
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_several_processes(store: Store, webhook: Webhook) -> None:
     """However many dispatch and claim at the same time, each delivery is claimed once and in order."""

@@ -121,6 +121,7 @@ class Walk:
                 yield DependencyGraph(session)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 7))]
 )
