@@ -109,8 +109,8 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
         " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
         " `document_columns`,"
-        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Told by the usual names"
-        " when left out",
+        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Default:"
+        " detected by the usual names",
     },
     "feature_names": {
         "type": "string",

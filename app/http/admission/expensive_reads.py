@@ -59,7 +59,7 @@ class ExpensiveReads:
             task = asyncio.create_task(self._made(caller, question, work, pool))
             task.add_done_callback(_retrieve)
             self._under_way[question] = task
-        # Whoever leaves takes nothing from the others.
+        # Cancelling one caller does not cancel the task of the others.
         result: Result = await asyncio.shield(task)
         return result
 

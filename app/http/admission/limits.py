@@ -8,7 +8,7 @@ from core.store.sqlite_write_lock import PAUSE_SECONDS
 
 ADMITTED_REQUESTS = 2  # one may wait for the database while the other computes
 SLOT_SECONDS = 0.02
-# Whoever sent a request waits for it, and it occupies a thread meanwhile.
+# The client waits for the response, which occupies a thread meanwhile.
 WRITE_LOCK_SECONDS = 5
 
 

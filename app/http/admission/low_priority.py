@@ -102,7 +102,7 @@ atexit.register(LOW_PRIORITY.stop)
 
 
 class _Failure:
-    """What went wrong in the other process, as it is logged here."""
+    """An error of the other process, to log in this one."""
 
     def __init__(self, trace: str) -> None:
         self.trace = trace
