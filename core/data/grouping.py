@@ -17,7 +17,7 @@ class Grouping:
         query_ids: In the order in which they first appear.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows in the order of their queries, or None where they already are.
-        returns: For each query whose rows do not stand together: its position, the row where it stops first,
+        returns: For each query whose rows are not contiguous: its position, the row where it stops first,
             and the row where it comes back.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.

@@ -166,6 +166,6 @@ def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError
     spans = []
     for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MOST_PROBLEMS]:
         start = int(rows.query_starts[row])
-        expected = f"expected the rows of query {grouping.query_ids[query]!r} to stand together"
+        expected = f"expected the rows of query {grouping.query_ids[query]!r} to be contiguous"
         spans.append((expected, start, start + int(rows.query_lengths[row])))
     return DatasetError(*source.errors(spans), more=len(grouping.returns) > MOST_PROBLEMS)

@@ -95,7 +95,7 @@ class ReadingOptions:
 
     Attributes:
         format: One of `FORMATS`; `auto` tells it by the content. `csv` is any delimited text.
-        non_contiguous_queries: Whether a query whose rows do not stand together is gathered where it first
+        non_contiguous_queries: Whether a query whose rows are not contiguous is gathered where it first
             appears ("regroup") or refused ("error").
         repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value
             ("last", as TF-Ranking reads its own sample files) or is an error ("reject").

@@ -323,7 +323,7 @@ def _taken(document_ids: Sequence[str], rows: Int64Array) -> Texts:
 def _break_ties(
     order: Int64Array, scores: Float64Array, boundaries: Int64Array, document_ids: Sequence[str]
 ) -> None:
-    """Put rows of equal score, which stand together, in descending order of their document's id."""
+    """Put rows of equal score, which are contiguous, in descending order of their document's id."""
     ranked = scores[order]
     as_before = np.zeros(len(order) + 1, np.bool_)
     as_before[1:-1] = ranked[1:] == ranked[:-1]

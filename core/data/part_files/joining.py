@@ -69,7 +69,7 @@ def join_parts(
 
 
 def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
-    """Gather the queries of all parts; return also which of them do not stand together in the files.
+    """Gather the queries of all parts; return also which of them are not contiguous in the files.
 
     The rows of a part are by query already, so that its runs of rows are fewer than those of its file.
     """
@@ -116,7 +116,7 @@ def _scattered(
         before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
         part, name = parts[place], grouping.query_ids[query]
         detail = (
-            f"expected the rows of query {name!r} to stand together, but they stopped in {parts[before].file}"
+            f"expected the rows of query {name!r} to be contiguous, but they stopped in {parts[before].file}"
         )
         line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name))

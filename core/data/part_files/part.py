@@ -64,7 +64,7 @@ class Part:
 
     @property
     def has_scattered_queries(self) -> bool:
-        """Whether the rows of a query do not stand together within the file."""
+        """Whether the rows of a query are not contiguous within the file."""
         return bool(np.any(np.diff(self.run_queries) < 0))
 
 

@@ -283,7 +283,7 @@ class _Rows:
             name = grouping.query_ids[query]
             before = self._table.lines([stop - 1])[0]
             detail = (
-                f"expected the rows of query {shortened(name)!r} to stand together, but they stopped on line"
+                f"expected the rows of query {shortened(name)!r} to be contiguous, but they stopped on line"
             )
             record = self._table.record(row)
             self._problems.add("scattered_query", record, 0, None, f"{detail} {before}", shortened(name))

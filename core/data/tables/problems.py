@@ -27,7 +27,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "long_category": "Text too long for a category",
         "many_categories": "Too many different values for a category",
         "number_of_cells": "Another number of cells than the header",
-        "scattered_query": "Rows of a query that stand apart",
+        "scattered_query": "Rows of a query that are not contiguous",
         "nested_values": "Neither numbers nor text",
         "list_length": "List of another length",
         "row_numbers": "Row numbers without a name",

@@ -179,7 +179,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         OK + "1 qid:2 1:1\n1 qid:1 1:1",
         {"non_contiguous_queries": "error"},
         None,
-        "file f, line 3, column 7: expected the rows of query '1' to stand together, but found '1'",
+        "file f, line 3, column 7: expected the rows of query '1' to be contiguous, but found '1'",
     ),
     "letor no feature": (
         "1 qid:1\n",
@@ -401,7 +401,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "label,qid,x\n1,1,2\n1,2,2\n1,1,2\n",
         {"non_contiguous_queries": "error"},
         None,
-        "file f, line 4: expected the rows of query '1' to stand together, but they stopped on line 2",
+        "file f, line 4: expected the rows of query '1' to be contiguous, but they stopped on line 2",
     ),
     "table several": (
         "label,qid,x\nx,1,2\n1,1\n1,,z\n",
