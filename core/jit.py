@@ -1,4 +1,4 @@
-"""How Rankery compiles: one place for numba's flags."""
+"""Decorators of kernels with numba's flags."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def inlined(function: Kernel) -> Kernel:
 
 def exact(function: Kernel) -> Kernel:
     """Compile like `compiled`, but with every operation rounded as written (no fastmath)."""
-    # Said aloud: without it numba compiles a callee with the flags of whichever caller comes first.
+    # Explicit: without it numba compiles a callee with the flags of its first caller.
     return _compile(function, fastmath=False)
 
 

@@ -45,7 +45,7 @@ def read_letor(
         options: How to treat scattered queries and repeated features; names of features by id.
         limits: How large the matrix may become.
         threads: Threads to use; the result is the same on any number.
-        on_progress: Told the bytes done and to do, several times a second; may raise to stop.
+        on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 tokens that cannot be understood, one a line.

@@ -1,4 +1,4 @@
-"""What reading a file gives."""
+"""Result of reading a file."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A dataset, and what was learnt about its file on the way.
+    """A dataset with facts about its file.
 
     Attributes:
         dataset: The judged documents.

@@ -23,7 +23,7 @@ MOST_FLOAT64 = float(np.finfo(np.float64).max)
 
 
 class WordColumns:
-    """The words of a text, line by line; blank lines say nothing.
+    """The words of a text, line by line; blank lines are skipped.
 
     Args:
         text: (n_bytes,) the bytes of the file.

@@ -12,7 +12,7 @@ from core.types import Int64Array
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Which rows belong to which query.
+    """Assignment of rows to queries.
 
     Attributes:
         query_ids: In the order in which they first appear.

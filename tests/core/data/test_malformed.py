@@ -263,19 +263,19 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "q,x\n1,2\n",
         {"columns": {"query": "q"}},
         None,
-        "file f, line 1: expected a column for the label, named label, labels, relevance or told in columns.label, but found only q, x",
+        "file f, line 1: expected a column for the label, named label, labels, relevance or set in columns.label, but found only q, x",
     ),
     "table without query": (
         "label,x\n1,2\n",
         {},
         None,
-        "file f, line 1: expected a column for the query, named query_id, queryid, qid or told in columns.query, but found only label, x",
+        "file f, line 1: expected a column for the query, named query_id, queryid, qid or set in columns.query, but found only label, x",
     ),
     "table with two labels": (
         "label,grade,qid,x\n1,1,1,1\n",
         {},
         None,
-        "file f, line 1: expected one column for the label, but found 'label' and 'grade'; tell which one it is in columns.label",
+        "file f, line 1: expected one column for the label, but found 'label' and 'grade'; set columns.label",
     ),
     "table column unknown": (
         "label,qid,x\n1,1,1\n",
