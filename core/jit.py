@@ -1,4 +1,4 @@
-"""How Rankery compiles: one place for numba's flags."""
+"""Decorators of kernels with numba's flags."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The part of numba that is ours: kernels that kernels call cost less to compile.
+"""Extensions of numba: kernels that only kernels call cost less to compile.
 
 numba makes of each function a library with a wrapper that takes Python's objects apart, optimises it, makes
 machine code of it, and then does so again for each caller, into which the function is merged. Most kernels
@@ -98,8 +98,8 @@ class KernelDispatcher(CPUDispatcher):
     """A function that numba compiles once for a type of its arguments, and for less than numba alone would.
 
     Most kernels are called by kernels only: a wrapper that takes Python's objects apart, which costs as much
-    to compile as the kernel, is compiled for those that Python calls. A number written into a call is no type
-    of its own.
+    to compile as the kernel, is compiled for those that Python calls. A literal number in a call is no
+    separate type.
     """
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

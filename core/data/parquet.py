@@ -1,4 +1,4 @@
-"""Datasets at rest: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
+"""Stored datasets: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
 
 
 def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> RankingDataset:
-    """Read rows `first` up to but without `last` as a dataset of its own, and little of the rest of the file.
+    """Read rows `first` up to but without `last` as a separate dataset, and little of the rest of the file.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -71,7 +71,7 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
 
 
 def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
-    """Read a dataset a row group at a time, each as a dataset of its own.
+    """Read a dataset a row group at a time, each as a separate dataset.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -207,7 +207,7 @@ def _columns_of(features: Float32Array) -> Float32Array:
 
 
 class _Reader:
-    """Puts tables of rows together into a dataset."""
+    """Joins tables of rows to a dataset."""
 
     def __init__(self, layout: Layout, n_rows: int) -> None:
         self._layout = layout
@@ -261,7 +261,7 @@ class _Reader:
         )
 
     def _take_query_ids(self, ids: Any, first: int) -> list[int]:
-        """Note the queries that begin in a table; return the rows of the table where they do."""
+        """Record the queries that begin in a table; return their first rows in the table."""
         starts: list[int] = []
         offset = 0
         for chunk in ids.chunks:

@@ -66,7 +66,7 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         ("has the id of a training query", "have the id of a training query"),
         where=f"of the {role} data",
         advice="Both datasets count their queries from 1, so equal ids may mean nothing: documents that"
-        " both hold are a finding of their own."
+        " both hold are a separate finding."
         if counted
         else "A model is judged too well on queries that it has learnt from. Split by whole queries, so that"
         " all documents of a query are on one side.",

@@ -84,7 +84,7 @@ def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -
             "had rows in several places of the file and was gathered",
             "had rows in several places of the file and were gathered",
         ),
-        advice="Check that each id stands for one query. Two queries that share an id are ranked as one; rows"
+        advice="Check that each id belongs to one query. Two queries that share an id are ranked as one; rows"
         " that were shuffled have been put together again. Upload with non_contiguous_queries=error to"
         " refuse such files.",
         examples=examples,

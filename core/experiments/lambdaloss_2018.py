@@ -145,7 +145,7 @@ def _over(rows: tuple[str, ...], column: str = "test", other: str = "LambdaMART"
 
 
 def _printed(rows: Mapping[str, str]) -> dict[str, Any]:
-    """Read rows of train, validation and test for each corpus in turn."""
+    """Read rows of train, validation and test for one corpus after another."""
     columns = [f"{corpus} {part}" for corpus in CORPORA for part in _PARTS]
     read = printed_rows(columns, rows)
     return {

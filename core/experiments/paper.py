@@ -61,7 +61,7 @@ class Method:
 
 @dataclass(frozen=True, kw_only=True)
 class Epochs:
-    """How long networks are trained.
+    """Epochs of networks.
 
     Attributes:
         epochs: Epochs at most.
@@ -78,7 +78,7 @@ class Epochs:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """How the models of a table are trained and measured.
+    """Protocol of training and measuring the models of a table.
 
     Attributes:
         trees: Trees at most, of methods that train trees.
@@ -152,7 +152,7 @@ class EpochTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Where a number of a table comes from.
+    """Source of a number of a table.
 
     Attributes:
         row: Its row.
@@ -185,7 +185,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What a paper says of its numbers.
+    """A claim of a paper about its numbers.
 
     Attributes:
         name: Short name.
@@ -206,7 +206,7 @@ class Significance:
 
     Attributes:
         test: Its name; `intervals` where a paper shows intervals and no test, which we replace by Fisher's.
-        levels: Marks by the largest p-value that they stand for.
+        levels: Marks by their largest p-value.
         reference: Row against which each row is tested, by row.
         improvements_only: Whether only better rows are marked.
         description: The paper's words for it, in ours.
@@ -304,7 +304,7 @@ class Paper:
         year: Year of publication.
         tables: Its tables and figures.
         corpora: The corpora of its printed numbers, by the names of `core.doctor.corpora`.
-        orientation: The corpus whose printed numbers stand beside drawn data, by the generator's name.
+        orientation: The corpus whose printed numbers are shown beside drawn data, by the generator's name.
         data: The dataset to take without a user's data, `synthetic` or `sparse`.
         sizes: Drawn datasets by scale, generator and name in the plan.
         deviations: Where our set-up differs from the paper's in all tables.

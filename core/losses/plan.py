@@ -28,7 +28,7 @@ class PairwisePlan(NamedTuple):
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
         by_label: (n_documents,) document offsets in their query by descending label, ties in input order.
-        label_positions: (n_documents,) where each document stands in that order.
+        label_positions: (n_documents,) position of each document in that order.
         level_stops: (sum of level_counts,) where each level ends in that order.
         first_levels: (n_queries,) offsets of the queries into level_stops.
         document_weights: (n_documents,) factors of the pairs whose i the document is; empty where all are 1.

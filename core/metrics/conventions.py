@@ -1,4 +1,4 @@
-"""What two tools that both say NDCG@10 may still disagree on."""
+"""Conventions of metrics, in which tools with the same NDCG@10 may differ."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

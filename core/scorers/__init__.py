@@ -1,4 +1,4 @@
-"""What scores documents: trees, linear scorers and networks, behind one interface."""
+"""Scorers: trees, linear scorers and networks, behind one interface."""
 
 from core.scorers.inputs import InputTransform
 from core.scorers.model import ScoringModel, TreeModel, categories_by_name

@@ -1,4 +1,4 @@
-"""Why a network gives a document its score: integrated gradients.
+"""Explanations of scores of networks: integrated gradients.
 
 Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017), equation 1: input `i`
 contributes `x_i ∫ ∂F(α x) / ∂x_i dα`, α from 0 to 1. The baseline is the document whose inputs are all 0: the

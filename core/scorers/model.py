@@ -1,4 +1,4 @@
-"""Any stored model as what scores documents: trees, linear scorers and networks alike."""
+"""The interface of stored models: trees, linear scorers and networks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from core.types import Float64Array, FloatArray, Precision
 
 
 class ScoringModel(Protocol):
-    """What scores documents."""
+    """A model that scores documents."""
 
     @property
     def kind(self) -> str:

@@ -18,7 +18,7 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
 
 KIND = WeightedSum.kind
-_COPIED_ROWS = 4_096  # columns of so few documents are copied at once
+_COPIED_ROWS = 4_096  # columns are copied for so few documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Sum:
 
     @classmethod
     def of(cls, members: Sequence[Member]) -> "Sum":
-        """Add models up.
+        """Build a sum of models.
 
         Raises:
             ModelError: There are none or too many, or a feature means something else to another member.

@@ -215,7 +215,7 @@ class Binning:
 def writable_names(names: Iterable[str]) -> list[str]:
     """Return names that LightGBM accepts, each different and as close as can be to the given one.
 
-    Names that it accepts as they are stay, wherever they stand: none of them ever means another feature.
+    Accepted names stay, at any position: none of them ever means another feature.
 
     Example:
         >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])

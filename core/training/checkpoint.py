@@ -151,7 +151,7 @@ def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
     """Insert the trees of a model before those of a new booster, without changing its scores.
 
     LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
-    the data anew.
+    the data again.
     """
     if not model_text:
         return

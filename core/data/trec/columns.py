@@ -24,7 +24,7 @@ MOST_FLOAT64 = float(np.finfo(np.float64).max)
 
 
 class WordColumns:
-    """The words of a text, line by line; blank lines say nothing.
+    """The words of a text, line by line; blank lines are skipped.
 
     Args:
         text: (n_bytes,) the bytes of the file.
@@ -173,7 +173,7 @@ def _number(word: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Which rows belong to which query.
+    """Assignment of rows to queries.
 
     Attributes:
         query_ids: In the order in which they first appear.

@@ -31,7 +31,7 @@ class NetworkCheckpoint:
         best_value: Value of the selection metric there, the greater the better.
         learning_rate: Of the next epoch.
         costs: Training cost of each epoch since the weights were drawn.
-        restarts: How often they were drawn anew.
+        restarts: Number of times that they were drawn again.
         history: One report an epoch.
     """
 

@@ -250,7 +250,7 @@ class _NetworkTraining:
 
     @cached_property
     def _whole(self) -> Objective:
-        """The loss on all documents at once, for diagnostics alone."""
+        """The loss on all documents together, for diagnostics alone."""
         dataset = self._dataset
         return self._spec.loss.prepare(
             dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights

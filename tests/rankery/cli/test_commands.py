@@ -474,7 +474,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         *(
             (
                 (*words, "FOLDER/unread.csv"),
-                "expected a column for the query, named query_id, queryid, qid or told in"
+                "expected a column for the query, named query_id, queryid, qid or set in"
                 """ --columns '{"query": …}', but found only grade, search, f1, f2, f3""",
             )
             for words in (("rank", "web"), ("train",), ("evaluate", "web", "--dataset"))

@@ -1,5 +1,5 @@
 /**
- * One query as two systems rank it, with the reasons for both places of a document.
+ * One query as two systems rank it, with explanations of both ranks of a document.
  * @module
  */
 import { signed } from "./verdict.js";
@@ -62,7 +62,7 @@ const FIRST = 8;
 /** @typedef {{feature: string, value: number | null, parts: number[]}} Reason */
 
 /**
- * Explain the places of a document in two systems: what each feature adds to its score by the models among them.
+ * Explain the ranks of a document in two systems: what each feature adds to its score by the models among them.
  *
  * @param {string} datasetId
  * @param {string} queryId
@@ -293,7 +293,7 @@ function after(document, largestLabel, moved, open) {
 }
 
 /**
- * Show how far a document has moved. One from below the other's top is new here.
+ * Show how far a document has moved; it is new if the other system's top lacks it.
  *
  * @param {Document} document
  * @param {Map<string, number>} placesLeft

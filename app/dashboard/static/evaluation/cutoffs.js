@@ -3,7 +3,7 @@
  * @module
  */
 import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, soft, theme } from "../figures/plotly.js";
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
@@ -240,7 +240,7 @@ function table(systems, name, cutoffs) {
       { class: "number" },
       baseline
         ? metric(interval?.mean)
-        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalWords(interval))],
+        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
     );
   };
   const rows = cutoffs.map((cutoff) =>

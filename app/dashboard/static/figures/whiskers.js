@@ -47,7 +47,7 @@ function roundStep(rough) {
   return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
 }
 
-/** Return the decimals that tell one tick from the next. @param {number} step */
+/** Return the decimals that distinguish neighbouring ticks. @param {number} step */
 function digitsOf(step) {
   for (let digits = 0; digits < 6; digits += 1) {
     if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
@@ -127,12 +127,12 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
     h("th", { scope: "row" }, h("span", { class: "name" }, name), detail && h("small", {}, detail)),
     h("td", { class: "whisker-cell" }, drawing(interval, scale, reference)),
     counted && h("td", { class: "number queries" }, count(queries)),
-    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalWords(interval))),
+    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
   );
 }
 
 /** Return "0.8123 – 0.8422", or nothing where there is no interval. @param {Interval | null | undefined} interval */
-export function intervalWords(interval) {
+export function intervalLabel(interval) {
   return interval?.lower != null && interval.upper != null
     ? `${metric(interval.lower)} – ${metric(interval.upper)}`
     : "";

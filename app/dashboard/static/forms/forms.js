@@ -5,7 +5,7 @@
  */
 import { Away, Problem } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
-import { placeWords } from "../page/format.js";
+import { placeLabel } from "../page/format.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
@@ -165,7 +165,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push([placeWords(problem.pointer), problem.detail].filter(Boolean).join(": "));
+    else unplaced.push([placeLabel(problem.pointer), problem.detail].filter(Boolean).join(": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -209,7 +209,7 @@ function controlAt(form, pointer) {
 function showAtField(control, { pointer, detail }) {
   const below = pointer.slice((control.dataset.pointer || pointer).length);
   const id = `error${pointer.replace(/[^\w-]/g, "-")}`;
-  const words = below && !/^\/\d+$/.test(below) ? `${placeWords(below)}: ${detail}` : detail;
+  const words = below && !/^\/\d+$/.test(below) ? `${placeLabel(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
   (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));

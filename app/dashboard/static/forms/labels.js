@@ -1,5 +1,5 @@
 /**
- * What people write about a job or a model: its name, notes, tags and project, to read and to edit.
+ * Name, notes, tags and project of a job or a model, to read and to edit.
  * @module
  */
 import { onSubmit } from "./forms.js";

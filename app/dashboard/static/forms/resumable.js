@@ -86,7 +86,7 @@ export async function persist(action, onWait, signal, progress = () => 0) {
   return null;
 }
 
-/** Wait, at most until the network is back or the signal comes. @param {number} seconds @param {AbortSignal} signal */
+/** Wait, at most until the network is back or the signal aborts. @param {number} seconds @param {AbortSignal} signal */
 async function pause(seconds, signal) {
   const over = new AbortController();
   await new Promise((resolve) => {
@@ -147,7 +147,7 @@ function refusal(status, text) {
 }
 
 /**
- * Send one part by a request that tells its progress, which fetch does not.
+ * Send one part by a request with progress events, which fetch lacks.
  *
  * @param {string} path
  * @param {File} file

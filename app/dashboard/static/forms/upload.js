@@ -206,7 +206,7 @@ function placesOf(files) {
 }
 
 /**
- * Return the part that a file's name speaks of.
+ * Return the part that a file's name contains.
  *
  * @param {string} name
  * @param {(part: string) => boolean} [free]

@@ -4,7 +4,7 @@
  */
 import { pValue } from "../evaluation/verdict.js";
 import { jobStatus } from "../figures/marks.js";
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
@@ -101,7 +101,7 @@ export function names(jobs, differing) {
 }
 
 /**
- * Names without what all begin with, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
+ * Names without their common prefix, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
  *
  * @param {Map<string, string>} names by id
  * @returns {Map<string, string>} by id
@@ -153,7 +153,7 @@ const STATUS = {
 };
 
 /**
- * Trainings row by row, the best by validation first: what their test says in the end, and where settings differ.
+ * Table of trainings, the best by validation first: metrics, and settings that differ.
  *
  * @param {import("../tables/table.js").Order | null} order
  * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
@@ -251,7 +251,7 @@ function testColumn(name) {
 
 /** @param {Ranked["validation"]} summary */
 function interval(summary) {
-  return typeof summary?.lower === "number" && h("small", {}, " ", intervalWords(summary));
+  return typeof summary?.lower === "number" && h("small", {}, " ", intervalLabel(summary));
 }
 
 /** @param {Setting} setting @returns {Column} */

@@ -40,7 +40,7 @@ export function historyReader(jobId) {
 }
 
 /**
- * The learning curves of several jobs, with one request for what is new of all that have not ended.
+ * The learning curves of several jobs, with one request for the new iterations of all active ones.
  *
  * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
  */
@@ -86,7 +86,7 @@ function emptyHistory() {
 }
 
 /**
- * Join what is known with what is new. Without anything new the old object comes back.
+ * Append new iterations to a history; return the same object if there are none.
  *
  * @param {History} history
  * @param {History} more

@@ -143,7 +143,7 @@ function openDialog(kind, ids, done, filters) {
       for (let more = true; more;) {
         replace(
           outcome,
-          h("p", { role: "status" }, deletion ? `${deletedWords(deletion)} deleted so far…` : "Deleting…"),
+          h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
         );
         const latest = await post(false);
         deletion = deletion ? added(deletion, latest) : latest;
@@ -158,7 +158,7 @@ function openDialog(kind, ids, done, filters) {
     if (!deletion) return;
     const inTrash = deletion.purge_at && Object.keys(deletion.deleted).length > 0;
     const undoable = inTrash ? (scope.isSelected() ? ids : null) : [];
-    done({ words: `${deletedWords(deletion)} deleted.`, ids: undoable });
+    done({ words: `${deletedLabel(deletion)} deleted.`, ids: undoable });
   }
 
   dialog.addEventListener("close", () => dialog.remove());
@@ -177,7 +177,7 @@ function summary(deletion) {
     const until = purge
       ? h("span", {}, "They stay in the trash, and go for good ", timeElement(purge), ".")
       : "They cannot be restored.";
-    nodes.push(h("p", {}, h("strong", {}, deletedWords(deletion)), ` will go, ${size(bytes)}. `, until));
+    nodes.push(h("p", {}, h("strong", {}, deletedLabel(deletion)), ` will go, ${size(bytes)}. `, until));
   }
   if (refusals > 0) {
     nodes.push(
@@ -227,7 +227,7 @@ function added(one, other) {
 }
 
 /** "3 jobs and 5 models" @param {Deletion} deletion */
-export function deletedWords({ deleted }) {
+export function deletedLabel({ deleted }) {
   const words = Object.entries(deleted).map(([kind, number]) => countedKind(kind, number));
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "Nothing");
 }

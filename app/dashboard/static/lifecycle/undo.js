@@ -1,5 +1,5 @@
 /**
- * The notice after a deletion, with the button that takes it back.
+ * The notice after a deletion, with the button to undo it.
  * @module
  */
 import { openPage } from "../page/addresses.js";
@@ -9,15 +9,15 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * What was deleted: "3 jobs deleted.", and the ids of what can be restored; none where the trash has nothing of it,
+ * A deletion: "3 jobs deleted.", and the ids of objects to restore; none where the trash has nothing of it,
  * null where the page does not know them.
  * @typedef {{words: string, ids: string[] | null}} Deleted
  */
 
 const KEY = "rankery-deleted";
 
-/** Return for how long a deletion can be taken back, in a sentence. */
-export function trashWords() {
+/** Return a sentence about how long a deletion can be undone. */
+export function trashLabel() {
   const days = Number(document.body.dataset.trashDays);
   return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be brought back.";
 }

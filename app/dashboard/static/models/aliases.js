@@ -143,7 +143,7 @@ function sliceTable(slices) {
 }
 
 /**
- * One alias: where it points, what can be done with it, its gate and its history.
+ * One alias: target, actions, gate and history.
  *
  * @param {Schemas["Model"]} model the version whose page this is
  * @param {Schemas["Alias"]} of
@@ -171,7 +171,7 @@ function aliasCard(model, of, changed) {
     return button;
   };
 
-  /** Promote the version. The reason of a refusal stays in sight; that of a promotion is in the history. */
+  /** Promote the version. The reason of a refusal stays visible; that of a promotion is in the history. */
   async function move() {
     if (await setAlias(model, alias, place)) changed();
     else history.refresh();

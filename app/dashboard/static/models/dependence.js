@@ -1,5 +1,5 @@
 /**
- * Partial dependence: the panel and what Plotly draws.
+ * Partial dependence: the panel and its Plotly figure.
  * @module
  */
 import { metricTabs } from "../evaluation/metrics.js";
@@ -41,7 +41,7 @@ function scoresOf(all) {
   return [least - margin, largest + margin];
 }
 
-/** A value as people know it: a category by its text. @param {{value: number, text?: string | null}} point */
+/** Return a value, or the text of a category. @param {{value: number, text?: string | null}} point */
 function featureValue({ value, text }) {
   return text ?? short(value);
 }

@@ -67,7 +67,7 @@ export function gatePanel(name, { alias, gated }) {
         ),
       ];
     return [
-      h("p", {}, h("strong", {}, "Gate: "), ...ruleWords(gate)),
+      h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
       h(
         "div",
         { class: "actions" },
@@ -132,7 +132,7 @@ function conventions({ preset, ...all }) {
 }
 
 /** @param {Schemas["Gate"]} gate */
-function ruleWords(gate) {
+function ruleLabel(gate) {
   const { require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest } = gate;
   return [
     `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,

@@ -72,7 +72,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     const value = (each) => (kind === "gain" ? lossValue(each.gain) : count(each.split));
     /** @type {[Child, number][]} */
     const rows = shown(ordered).map((each) => [name(each.feature, `${each.feature}: ${value(each)}`), each[share]]);
-    const words = [WORDS[kind], unusedWords(features.length - ordered.length)];
+    const words = [WORDS[kind], unusedLabel(features.length - ordered.length)];
     if (!ordered.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: all documents score alike.")];
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
@@ -98,7 +98,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     const words = [
       `What ${spelling}, ${metric(baseline.mean)} as it is, loses when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
       "Where features tell the same, neither seems important.",
-      unusedWords(all.length - used.length),
+      unusedLabel(all.length - used.length),
     ];
     if (!used.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: nothing is lost by shuffling.")];
     return [
@@ -155,7 +155,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
 }
 
 /** @param {number} number */
-function unusedWords(number) {
+function unusedLabel(number) {
   return number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
 }
 
@@ -186,7 +186,7 @@ function chooser(inspections, { id }, choose) {
 }
 
 /**
- * The form that has a model inspected, and the progress of the job until what it found is there.
+ * The form that inspects a model, and the progress of the job until its result exists.
  *
  * @param {Schemas["Model"]} model
  * @param {(inspection: string) => void} found called with each inspection that is made while one waits
@@ -209,7 +209,7 @@ async function inspectionForm(model, found) {
     showError(form, error);
   }
 
-  /** Stay with a job to its end; another one may be submitted only then. @param {import("../jobs/labels.js").Job} job */
+  /** Follow a job to its end; only then can another one be submitted. @param {import("../jobs/labels.js").Job} job */
   async function follow(job) {
     form.hidden = true;
     /** @type {HTMLElement | null} */
@@ -229,7 +229,7 @@ async function inspectionForm(model, found) {
 }
 
 /**
- * Offer the model's test data first: what a model looks at is best seen on data that it has not learnt from.
+ * Offer the model's test data first: importance is best measured on unseen data.
  *
  * @param {HTMLFormElement} form
  * @param {string} reference

@@ -3,7 +3,7 @@
  * @module
  */
 import { openPage, pagePath, urlOf } from "./addresses.js";
-import { placeWords } from "./format.js";
+import { placeLabel } from "./format.js";
 
 /** The API refused a request, with an RFC 9457 problem. */
 export class Problem extends Error {
@@ -11,7 +11,7 @@ export class Problem extends Error {
   constructor(status, body) {
     const errors = body.errors || [];
     const detail = errors.reduce(
-      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeWords(pointer)}: `) : words),
+      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeLabel(pointer)}: `) : words),
       body.detail || "",
     );
     super(detail || body.title || `The API answered with status ${status}.`);

@@ -7,7 +7,7 @@ import { Away, failure, Problem } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /**
- * Content that is asked for once: a skeleton until it is there, a way to try again where it does not come.
+ * Content that is fetched once: a skeleton while it loads, a retry button where it fails.
  *
  * @param {HTMLElement} place
  * @param {() => Promise<Child[]>} read what to show in the place
@@ -43,7 +43,7 @@ export function failureBox(error, retry) {
 }
 
 /**
- * A page whose subject the API refuses to show.
+ * A page without its object: not found, or refused.
  *
  * @param {HTMLElement} place
  * @param {import("./api.js").Problem} problem

@@ -139,13 +139,13 @@ function expected(node, kind, name) {
   throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
 }
 
-/** Have screen readers read a sentence out. @param {string} sentence */
+/** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);
 }
 
 /**
- * Return a box for a list or page without content: what is missing, and the way on.
+ * Return a box for a list or page without content, with a link to create some.
  *
  * @param {string} title
  * @param {string} sentence

@@ -8,7 +8,7 @@ import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
 /**
- * The strip under the header that tells when the API is away.
+ * The banner under the header while the API is unreachable.
  *
  * @param {string} reason
  * @param {number} seconds until the next attempt

@@ -1,5 +1,5 @@
 /**
- * The search dialog: pages, actions and everything that has an id, by keyboard alone.
+ * The search dialog: pages, actions and objects, by keyboard alone.
  * @module
  */
 import {

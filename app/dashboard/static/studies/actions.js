@@ -1,9 +1,9 @@
 /**
- * What is done with a study: pause, resume, cancel, clone, extend, add a trial, delete.
+ * Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete.
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { openAfterDeletion, trashed, trashWords } from "../lifecycle/undo.js";
+import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
@@ -67,7 +67,7 @@ export function studyActions(id, changed) {
   async function remove() {
     const sure = await confirmed({
       question: "Delete this study?",
-      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashWords()}`,
+      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashLabel()}`,
       yes: "Delete the study",
       no: "Keep it",
     });

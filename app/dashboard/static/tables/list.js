@@ -13,7 +13,7 @@ import { askedFilters, showFilters, showPager } from "./paged_list.js";
 const LIMIT = 50;
 /** Rows of one request for a file. */
 const MOST = 200;
-/** What the API takes in the place of a project's name for things without one. */
+/** Value of the project filter for objects without a project. */
 const NO_PROJECT = "-";
 /** Whole orders that addresses of the first edition name. */
 /** @type {Record<string, [string, boolean]>} */
@@ -296,7 +296,7 @@ function heading(column, { key, descending }, resort) {
 }
 
 /**
- * One row, which keeps its cells where their content is as it was, and what was opened below it.
+ * One row, which keeps unchanged cells, and its opened details.
  *
  * @param {any} first
  * @param {ListOptions} options
@@ -361,7 +361,7 @@ function listRow(first, options, selection, again) {
 }
 
 /**
- * The cell there is, with new content only where that is another.
+ * Update a cell only where its content differs.
  *
  * @param {HTMLElement | null | undefined} known
  * @param {ListColumn} column
@@ -433,7 +433,7 @@ function columnChooser(chosen) {
 }
 
 /**
- * Ticked rows, whose ids stay in the address from page to page, and the bar of what can be done with them.
+ * Selected rows, whose ids stay in the address across pages, and the bar of actions on them.
  *
  * @param {HTMLElement} place
  * @param {ListOptions} options
@@ -524,7 +524,7 @@ function tickedRows(place, { label, actions, form, filters: names }, redraw) {
       box.checked = ids.has(id);
       return box;
     },
-    /** Takes in the items of the page; what is known of them decides what can be done. @param {any[]} now */
+    /** Takes the items of the page, which decide the available actions. @param {any[]} now */
     see(now) {
       page = now;
       for (const item of now) items.set(item.id, item);

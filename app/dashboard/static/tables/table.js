@@ -28,7 +28,7 @@ export function searchField(label, placeholder, listeners) {
 }
 
 /**
- * Entries by id that stay where they are from one look to the next, so that focus and what is open stay, too.
+ * Entries keyed by id that keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item
  * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
@@ -84,7 +84,7 @@ export function keyedList(list, make) {
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 
 /**
- * A table that sorts by the heading that is pressed, and shows the first rows until asked for all.
+ * A table that sorts by the clicked heading, and shows the first rows until all are requested.
  *
  * @template Row
  * @param {Column<Row>[]} columns the first one heads the rows
@@ -256,7 +256,7 @@ export function longerTable(label, heads, address, row) {
     }
   }
 
-  /** All rows, those included that nobody has asked for yet. */
+  /** All rows, including those not loaded yet. */
   async function readAll() {
     /** @type {import("./csv.js").Row[]} */
     const rows = [heads.map((head) => head.textContent)];

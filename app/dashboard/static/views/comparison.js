@@ -7,7 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
+import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
@@ -404,7 +404,7 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
     h(
       "p",
       { class: "hint" },
-      `${presetWords(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractWords(contract)}.`,
+      `${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`,
     ),
   );
 }

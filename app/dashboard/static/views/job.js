@@ -10,11 +10,11 @@ import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
   doubts,
-  foundWords,
+  foundLabel,
   isActive,
   isDoubtful,
   iterationWord,
-  limitWords,
+  limitLabel,
   marks,
   resultLink,
   statusWord,
@@ -65,14 +65,14 @@ function attemptsPanel() {
       (name) => name !== false,
     );
     replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
-    replace(words, historyWords(job));
+    replace(words, historyLabel(job));
     replace(rows, ...attempts.map((attempt, index) => attemptRow(attempt, index + 1, job)));
   }
   return { node, update };
 }
 
 /** "Its worker was lost twice. The last attempt resumed from iteration 120." @param {Job} job */
-function historyWords(job) {
+function historyLabel(job) {
   const { attempts = [], kind, status } = job;
   /** @param {string} ending */
   const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
@@ -179,13 +179,13 @@ function phasesPanel() {
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
     replace(rows, ...phases.map((phase) => phaseRow(phase, longest, most)));
-    setText(note, noteWords(attempts.length, most));
+    setText(note, noteLabel(attempts.length, most));
   }
   return { node, update };
 }
 
 /** @param {number} attempts @param {number} most */
-function noteWords(attempts, most) {
+function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
   return [whose, most > 0 && "Memory is what the job added to its process, as its limit counts it."]
     .filter(Boolean)
@@ -198,14 +198,14 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
     "tr",
     {},
     h("th", { scope: "row" }, phase),
-    h("td", { class: "number" }, secondsWords(seconds)),
+    h("td", { class: "number" }, secondsLabel(seconds)),
     h("td", { class: "bar-cell" }, bar(seconds / longest)),
     most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
   );
 }
 
 /** @param {number} seconds */
-function secondsWords(seconds) {
+function secondsLabel(seconds) {
   if (seconds < 0.1) return "<0.1 s";
   return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
 }
@@ -373,7 +373,7 @@ async function build(first) {
       meta,
       `${job.kind_label} · `,
       timeElement(job.created_at),
-      limitWords(job) && ` · ${limitWords(job)}`,
+      limitLabel(job) && ` · ${limitLabel(job)}`,
       " · ",
       h("code", {}, job.id),
     );
@@ -383,7 +383,7 @@ async function build(first) {
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
-    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
+    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundLabel(job);
     actions.update(job);
     ranks.update(job);
     attempts.update(job);

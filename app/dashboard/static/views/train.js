@@ -128,7 +128,7 @@ function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, 
   turn(form, "distributed", Boolean(request.distribution));
 }
 
-/** Tick a box, or take its tick away. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
+/** Set a check box. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
 function turn(form, name, on) {
   const box = find(form, `[name="${name}"]`, HTMLInputElement);
   box.checked = on;
