@@ -130,7 +130,7 @@ class KernelDispatcher(CPUDispatcher):
 
     @cached_property
     def wrapped(self) -> Any:
-        """What Python calls, by types of arguments; `overloads` are the parts that kernels call.
+        """Return the entry points of Python by types of arguments; `overloads` are those of kernels.
 
         A kernel never merges what Python calls: its code would depend on who called first.
         """

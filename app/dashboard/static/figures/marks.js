@@ -177,7 +177,7 @@ export function severityCounts(findings) {
 
 /** Return the status of a job, which names its errors and warnings where it succeeded. @param {import("../jobs/labels.js").Job} job */
 export function jobStatus(job) {
-  const found = severities(doubts(job)).map(([severity, number]) => severityWords(severity, number));
+  const found = severities(doubts(job)).map(([severity, number]) => severityLabel(severity, number));
   const doubtful = found.length > 0 && "true";
   const title = found.join(", ") || null;
   return h("span", { class: "status", "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));

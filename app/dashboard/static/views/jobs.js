@@ -2,7 +2,7 @@
  * `/jobs`: the list of jobs that the address asks for, kept current.
  * @module
  */
-import { severities, severityWords } from "../datasets/dataset.js";
+import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
@@ -45,7 +45,7 @@ const COLUMNS = [
       jobStatus(job),
       ...severities(doubts(job))
         .slice(0, 1)
-        .map(([severity, number]) => h("span", { class: "tag plain" }, severityWords(severity, number))),
+        .map(([severity, number]) => h("span", { class: "tag plain" }, severityLabel(severity, number))),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     ],
   },
