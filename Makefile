@@ -95,7 +95,7 @@ tested-tools: develop node_modules/.package-lock.json .venv-mlflow/.installed $(
 
 .PHONY: test-fast
 test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
-	$(PYTEST) --store embedded -m "not long and not slow" tests/core tests/app tests/worker
+	$(PYTEST) --numprocesses logical --store embedded -m "not long and not slow" tests/core tests/app tests/worker
 
 .PHONY: test-servers
 test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
@@ -233,11 +233,12 @@ bench-coherency: develop ## share of queries with an incoherent gradient by iter
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, doc examples; ESLint, Prettier and tsc on the dashboard
+check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, plain words, doc examples; ESLint, Prettier and tsc on the dashboard
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.plain_words
 	$(NPM) run lint
 	$(NPM) run types
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations

@@ -16,8 +16,7 @@ from app.auth.authenticator import Authenticator, refuse_open_network
 from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
-from app.auth.rate_limit import RateLimit
-from app.auth.turnstile import Turnstile
+from app.auth.rate_limit import RateLimit, is_scoring
 from app.datasets import (
     browsing_routes,
     download,
@@ -25,9 +24,9 @@ from app.datasets import (
     read_again,
     sources,
     synthetic,
-    upload_routes,
 )
 from app.datasets import routes as datasets
+from app.datasets import uploads as dataset_uploads
 from app.drift import routes as drift
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
@@ -37,11 +36,13 @@ from app.experiments import routes as experiments
 from app.guide import mount_guide
 from app.http import idempotency, openapi, problems
 from app.http.access_log import AccessLog
+from app.http.admission.body_timeout import BodyTimeout
+from app.http.admission.expensive_reads import ExpensiveReads
+from app.http.admission.limiter import AdmissionLimiter
+from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.background import running
-from app.http.body_timeout import BodyTimeout
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
-from app.http.expensive_reads import ExpensiveReads
 from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
 from app.http.request_metrics import RequestMetrics
@@ -67,14 +68,14 @@ from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.scoring.services import ScoringServices
 from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
-from app.uploads.middleware import TusProtocol
+from app.uploads.protocol import TusProtocol
 from app.webhooks import routes as webhooks
 from app.webhooks.delivery import Deliverer
 from app.webhooks.secrets import SecretCipher, reencrypt_secrets
@@ -82,16 +83,13 @@ from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
 
-# Whoever sent a request waits for it, and it occupies a thread meanwhile.
-LOCK_SECONDS = 5
-
 # Paths are compared in this order, and the first ones are asked for most.
 _ROUTERS = (
     scoring.router,
     inference.infer_router,
     inference.router,
     sources.router,
-    upload_routes.router,
+    dataset_uploads.router,
     synthetic.router,
     folder_routes.router,
     datasets.router,
@@ -153,13 +151,13 @@ def create_app(settings: ApiSettings) -> FastAPI:
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         configure_logging(settings.log_level, settings.log_format)
         stop_tracing = start_tracing("rankery-api")
-        store = Store.open(settings, lock_seconds=LOCK_SECONDS)
+        store = Store.open(settings, lock_seconds=WRITE_LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
         samples = Samples(
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
-            SampleUploads(store, settings.score_log_bytes, settings.score_log_seconds),
+            SampleWriter(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
         references = ModelReferences()
@@ -203,7 +201,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
-        docs_url=None,  # a page of the dashboard, without the script that stands in the one of this package
+        docs_url=None,  # a page of the dashboard; FastAPI's own has an inline script
         redoc_url=None,  # loads a picture from elsewhere
         title="Rankery",
         version=_version(),
@@ -236,7 +234,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(dashboard.MissingPages)
     application.add_middleware(AccessLog)
     application.add_middleware(SecurityHeaders)
-    application.add_middleware(Turnstile)
+    application.add_middleware(AdmissionLimiter, is_exempt=is_scoring)
     application.add_middleware(RequestMetrics)
     application.add_middleware(RootPath, root_path=settings.root_path)
     problems.install(application)

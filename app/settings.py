@@ -11,7 +11,7 @@ from core.store import StoreSettings
 
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 _FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{43}=")
-# What a path below the root begins with; a root path of that name could not be told from it.
+# First parts of the application's paths; a root path of that name would be ambiguous.
 _OWN_PATHS = frozenset(
     {
         *(

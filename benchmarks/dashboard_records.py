@@ -187,7 +187,7 @@ def running_trainings(data_dir: Path, number: int) -> Iterator[list[str]]:
     store = Store.open(StoreSettings(data_dir=data_dir))
     claims = {}
     with store.begin() as tx:
-        example = tx.jobs.page(None, 1, "succeeded", "train").items[0]
+        example = tx.jobs.page(None, 1, status="succeeded", kind="train").items[0]
         for place in range(number):
             job = tx.jobs.add("train", example.spec | {"model_name": f"live-{place}"})
             claimed = tx.jobs.claim(job.id, f"bench:1/{place}", _LEASE_SECONDS)

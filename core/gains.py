@@ -1,4 +1,4 @@
-"""Gains and discounts: how much a label is worth, and how little at a low rank."""
+"""Gains of labels and discounts of ranks."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""How Rankery compiles: one place for numba's flags."""
+"""Decorators of kernels with numba's flags."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +10,17 @@ from core.kernel_compiler import KernelCompiler, KernelDispatcher
 
 # Never nnan or ninf: kernels rely on NaN and infinity keeping their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+# With every option that numba would otherwise copy from the first caller: the code of a kernel, and how its
+# sums are rounded, would depend on what the process compiled before.
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "_nrt": True,
+    "forceinline": False,
+}
 
 Kernel = Callable[..., Any]
 
@@ -34,7 +45,6 @@ def inlined(function: Kernel) -> Kernel:
 
 def exact(function: Kernel) -> Kernel:
     """Compile like `compiled`, but with every operation rounded as written (no fastmath)."""
-    # Said aloud: without it numba compiles a callee with the flags of whichever caller comes first.
     return _compile(function, fastmath=False)
 
 
@@ -56,7 +66,8 @@ def fused_bare(function: Kernel) -> Kernel:
 def _compile(function: Kernel, **options: Any) -> Kernel:
     if numba_config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    common = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    kernel: Kernel = KernelDispatcher(function, targetoptions=common | options, pipeline_class=KernelCompiler)
+    kernel: Kernel = KernelDispatcher(
+        function, targetoptions=_OPTIONS | options, pipeline_class=KernelCompiler
+    )
     keep_on_disk(kernel)
     return kernel

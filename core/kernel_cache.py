@@ -1,7 +1,7 @@
 """The folder of compiled kernels: which one, what is in it, and how processes share it.
 
 numba keeps an index for each kernel and a file for each of its signatures. Its index is read, changed and
-written without a lock: two processes at once may give one file to two signatures, and load the wrong one.
+written without a lock: two concurrent processes may give one file to two signatures, and load the wrong one.
 """
 
 import fcntl
@@ -72,7 +72,7 @@ def _state() -> str:
 
 
 def processor() -> tuple[str, str]:
-    """Return name and features of the processor that numba compiles for, this machine's unless it is told."""
+    """Return name and features of the processor that numba compiles for, by default this machine's."""
     name, features = numba_config.CPU_NAME, numba_config.CPU_FEATURES  # type: ignore[attr-defined]
     host = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()
     return name or host[0], host[1] if features is None else features
@@ -110,13 +110,13 @@ def _kernel_sources(package: Path) -> list[Path]:
 
 
 def keep_on_disk(kernel: Any) -> None:
-    """Give a kernel its files, as numba's `enable_caching` does; a function that is not compiled has none."""
+    """Enable the cache of a kernel, as numba's `enable_caching`; not for a function that is not compiled."""
     if isinstance(kernel, Dispatcher):
         kernel._cache = KernelCache(kernel.py_func)  # type: ignore[attr-defined, no-untyped-call]
 
 
 class _Locator(InTreeCacheLocator):
-    """Where numba looks for a kernel, which need not be writable."""
+    """Numba's locator of a kernel, whose folder need not be writable."""
 
     def __init__(self, function: Any, file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]
@@ -156,7 +156,7 @@ class KernelCache(FunctionCache):
 
 @contextmanager
 def exclusive(lock: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock file; it is free again when this process ends, however it does.
+    """Hold a lock file; it is released when this process ends, however it ends.
 
     Raises:
         BlockingIOError: Another process has it, and this one does not wait.

@@ -1,4 +1,4 @@
-"""The part of numba that is ours: kernels that kernels call cost less to compile.
+"""Extensions of numba: kernels that only kernels call cost less to compile.
 
 numba makes of each function a library with a wrapper that takes Python's objects apart, optimises it, makes
 machine code of it, and then does so again for each caller, into which the function is merged. Most kernels
@@ -9,6 +9,7 @@ program.
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,7 +20,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
-from numba.core.sigutils import normalize_signature
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import Type, unliteral
 
@@ -98,8 +98,8 @@ class KernelDispatcher(CPUDispatcher):
     """A function that numba compiles once for a type of its arguments, and for less than numba alone would.
 
     Most kernels are called by kernels only: a wrapper that takes Python's objects apart, which costs as much
-    to compile as the kernel, is compiled for those that Python calls. A number written into a call is no type
-    of its own.
+    to compile as the kernel, is compiled for those that Python calls. A literal number in a call is no
+    separate type.
     """
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -111,25 +111,35 @@ class KernelDispatcher(CPUDispatcher):
         """Compile for types of arguments, with a wrapper where Python is calling."""
         with global_compiler_lock:
             by_python, _calls.kernel = _calls.kernel is self, None
-            types = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
-            if by_python and types not in self._wrapped:
-                self.overloads.pop(types, None)
             self.targetoptions["no_cpython_wrapper"] = not by_python
             self._cache.has_wrapper = by_python  # type: ignore[attr-defined]
-            return super().compile(sig)
+            if not by_python:
+                return super().compile(sig)
+            parts, self.overloads = self.overloads, self.wrapped
+            try:
+                return super().compile(sig)
+            finally:
+                self.overloads = parts
 
     def add_overload(self, cres: Any) -> None:
         """Let Python find what has a wrapper."""
-        types = tuple(cres.signature.args)
         if self.targetoptions["no_cpython_wrapper"]:
-            self.overloads[types] = cres
+            self.overloads[tuple(cres.signature.args)] = cres
         else:
             super().add_overload(cres)
-            self._wrapped.add(types)
 
     @cached_property
-    def _wrapped(self) -> set[Any]:
-        return set()
+    def wrapped(self) -> Any:
+        """Return the entry points of Python by types of arguments; `overloads` are those of kernels.
+
+        A kernel never merges what Python calls: its code would depend on who called first.
+        """
+        return OrderedDict()
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Return the types of arguments it is compiled for, by kernels and by Python."""
+        return [*self.overloads, *self.wrapped]
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         _calls.kernel = self

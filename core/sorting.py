@@ -78,7 +78,7 @@ def _distribute(
 
 @bare
 def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
-    """Put documents of one bucket but different score in order; tell whether that was little work."""
+    """Sort documents within buckets; return whether that was little work."""
     left = n * _MOVES_A_DOCUMENT
     for i in range(1, n):
         score = sorted_scores[i]
@@ -148,10 +148,9 @@ def rank_descending(
 ) -> None:
     """Fill `order[:stop - start]` with document offsets by descending score, ties in input order.
 
-    Short lists are ranked by counting, longer ones by distributing them to buckets and mending what these
-    cannot tell apart; scores crowded within a small part of their range are merge sorted. Scores must not
-    be NaN. The scratch arrays hold at least `stop - start + SORT_PADDING` entries, `counters` those of
-    `sort_counters`.
+    Short lists are ranked by counting, longer ones by distributing them to buckets that are then sorted;
+    scores crowded within a small part of their range are merge sorted. Scores must not be NaN. The scratch
+    arrays hold at least `stop - start + SORT_PADDING` entries, `counters` those of `sort_counters`.
     """
     n = stop - start
     if n <= _SHORT:

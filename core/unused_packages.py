@@ -17,7 +17,7 @@ class _LeftOut:
 def leave_out_unused() -> None:
     """Make these packages appear missing in this process; call it before those libraries are imported.
 
-    For processes of the service alone: whoever uses core as a library may hand it data frames.
+    For processes of the service alone: users of core as a library may pass data frames.
     """
     if not any(isinstance(finder, _LeftOut) for finder in sys.meta_path):
         sys.meta_path.insert(0, _LeftOut())

@@ -34,7 +34,7 @@ class WorkerHealth:
 
     @property
     def is_live(self) -> bool:
-        """Whether it was written a moment ago; a clock that goes back has started anew with the machine."""
+        """Whether it was written recently; a clock that goes back has restarted with the machine."""
         return 0.0 <= time.monotonic() - self.written_at < STALE_SECONDS
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class WorkerHealthFile:
 
     Args:
         data_dir: The worker's data folder, which several machines may share.
-        lane: The jobs that it carries out.
+        lane: Lane of its jobs.
     """
 
     def __init__(self, data_dir: Path, lane: str) -> None:
@@ -54,7 +54,7 @@ class WorkerHealthFile:
         self._path = data_dir / _FOLDER / f"{host}-{lane}.json"
 
     def write(self, health: WorkerHealth) -> None:
-        """Write it with the present moment; a disk that is full leaves the file to grow stale."""
+        """Write it with the current time; with a full disk the file becomes stale."""
         temporary = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,13 +62,13 @@ class WorkerHealthFile:
             temporary.replace(self._path)
 
     def read(self) -> WorkerHealth | None:
-        """Return what was written last, None where no worker is here or has left."""
+        """Return the last report, None without a worker."""
         try:
             return WorkerHealth(**json.loads(self._path.read_text()))
         except (OSError, ValueError, TypeError):
             return None
 
     def remove(self) -> None:
-        """Take it back."""
+        """Delete it."""
         with suppress(OSError):
             self._path.unlink()

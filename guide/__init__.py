@@ -1,1 +1,1 @@
-"""What the guide is made of besides the pages in `docs/`: pages from the code, pictures, colours."""
+"""Generated parts of the guide: pages from the code, pictures, colours."""

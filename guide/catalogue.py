@@ -1,9 +1,10 @@
-"""Formulas and tables of losses, metrics, contracts and formats, from their registries."""
+"""Formulas and tables of losses, metrics, contracts, formats and limits, from their registries."""
 
 from dataclasses import fields
 from html import escape
 from typing import Any
 
+from app.http.admission.limits import LIMITS
 from core.export import FORMATS, TREE_FORMATS
 from core.losses import LOSSES
 from core.losses.options import NdcgWeightedLoss, PairwiseLoss
@@ -43,6 +44,19 @@ def spellings() -> str:
         for name in METRICS
     ]
     return "| metric | trec_eval | ir_measures |\n| --- | --- | --- |\n" + "".join(rows)
+
+
+def limits() -> str:
+    """List the limits of requests."""
+    rows = [
+        f"| {limit.name} | {cell(limit.bounds)} | {limit.default:g} | {_setting(limit.setting)} |\n"
+        for limit in LIMITS
+    ]
+    return "| limit | bounds | default | setting |\n| --- | --- | --- | --- |\n" + "".join(rows)
+
+
+def _setting(name: str | None) -> str:
+    return "—" if name is None else f"`RANKERY_{name.upper()}`"
 
 
 def _code(spelling: str | None) -> str:

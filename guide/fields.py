@@ -1,4 +1,4 @@
-"""Schemas of the OpenAPI document in words: types, bounds, tables of fields."""
+"""Describe schemas of the OpenAPI document: types, bounds, tables of fields."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _WORDS = {
 
 
 def cell(text: str) -> str:
-    """Return text as it stands in a table's cell."""
+    """Escape text for a table cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -57,10 +57,10 @@ def kind(schema: Schema) -> str:
 
 def bounds(schema: Schema) -> str:
     """Describe the limits of a value and its default."""
-    told = list(dict.fromkeys(_limits(schema)))
+    limits = list(dict.fromkeys(_limits(schema)))
     if schema.get("default") is not None:
-        told.append(f"default `{json.dumps(schema['default'], ensure_ascii=False)}`")
-    return ", ".join(told)
+        limits.append(f"default `{json.dumps(schema['default'], ensure_ascii=False)}`")
+    return ", ".join(limits)
 
 
 def _limits(schema: Schema) -> Iterator[str]:
@@ -76,7 +76,7 @@ def table(schema: Schema) -> str:
     """Describe an object's fields, one a line."""
     rows = [
         f"| `{name}`{' *' if name in schema.get('required', ()) else ''} "
-        f"| {cell(kind(field))} | {cell(_told(field))} |\n"
+        f"| {cell(kind(field))} | {cell(_described(field))} |\n"
         for name, field in schema.get("properties", {}).items()
     ]
     if not rows:
@@ -91,13 +91,13 @@ def parameters(listed: list[Schema]) -> str:
     rows = [
         f"| `{parameter['name']}`{' *' if parameter.get('required') else ''} | {parameter['in']} "
         f"| {cell(kind(parameter['schema']))} "
-        f"| {cell(_told({**parameter['schema'], 'description': parameter.get('description', '')}))} |\n"
+        f"| {cell(_described({**parameter['schema'], 'description': parameter.get('description', '')}))} |\n"
         for parameter in listed
     ]
     return "| parameter | in | type | description |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
 
 
-def _told(field: Schema) -> str:
+def _described(field: Schema) -> str:
     """Return a field's description, then its bounds."""
     described, bound = field.get("description", ""), bounds(field)
     return f"{described}{'; ' if described and bound else ''}{bound}"

@@ -127,7 +127,7 @@ _LATEX: Mapping[str, str] = MappingProxyType(
 
 
 def replace_formulas(page: str) -> str:
-    """Return a page with its formulas as MathML; whatever else stands in a fenced block stays as it is."""
+    """Return a page with its formulas as MathML; other fenced blocks stay as they are."""
     parts: list[str] = []
     end = 0
     for block in _FENCED.finditer(page):

@@ -11,13 +11,13 @@ _FOLDER = "reference/http"
 
 
 def pages() -> dict[str, str]:
-    """Return the pages by their places: an index, a page a tag, and all objects."""
+    """Return the pages by path: an index, a page a tag, and all objects."""
     document = create_app(ApiSettings()).openapi()
     tags = {tag["name"]: tag["description"] for tag in document["tags"]}
     schemas = document["components"]["schemas"]
     return {
         f"{_FOLDER}/index.md": _index(document, tags),
-        **{f"{_FOLDER}/{tag}.md": _page(document, tag, told) for tag, told in tags.items()},
+        **{f"{_FOLDER}/{tag}.md": _page(document, tag, description) for tag, description in tags.items()},
         f"{_FOLDER}/objects.md": _objects(schemas),
     }
 
@@ -28,10 +28,10 @@ def _index(document: dict[str, Any], tags: dict[str, str]) -> str:
         "Try every operation of the running service at [`/docs`](/docs). These pages are generated from"
         " `/openapi.json`.\n"
     )
-    for tag, told in tags.items():
+    for tag, description in tags.items():
         lines += [
             f"## [{tag.capitalize()}]({tag}.md)\n",
-            f"{told}.\n",
+            f"{description}.\n",
             "| operation | summary |",
             "| --- | --- |",
         ]
@@ -43,8 +43,8 @@ def _index(document: dict[str, Any], tags: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _page(document: dict[str, Any], tag: str, told: str) -> str:
-    head = f"---\ntitle: {tag.capitalize()}\n---\n\n# {tag.capitalize()}\n\n{told}.\n\n"
+def _page(document: dict[str, Any], tag: str, description: str) -> str:
+    head = f"---\ntitle: {tag.capitalize()}\n---\n\n# {tag.capitalize()}\n\n{description}.\n\n"
     return head + "\n".join(
         _operation(method, path, operation, document["components"]["schemas"])
         for method, path, operation in _operations(document, tag)
@@ -90,7 +90,7 @@ def _body(body: dict[str, Any], schemas: dict[str, Any]) -> str:
             parts.append(table(schemas[schema["$ref"].rsplit("/", 1)[-1]]))
         elif schema.get("properties"):
             parts.append(table(schema))
-        parts += [_example(told, example["value"]) for told, example in _examples(content)]
+        parts += [_example(summary, example["value"]) for summary, example in _examples(content)]
     return "\n".join(parts)
 
 
@@ -99,10 +99,10 @@ def _examples(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(example.get("summary", name), example) for name, example in named.items()]
 
 
-def _example(told: str, value: Any) -> str:
+def _example(summary: str, value: Any) -> str:
     text = json.dumps(value, indent=2, ensure_ascii=False) if not isinstance(value, str) else value
     indented = "\n".join(f"    {line}" for line in text.splitlines())
-    return f'??? example "{told}"\n\n    ```json\n{indented}\n    ```\n'
+    return f'??? example "{summary}"\n\n    ```json\n{indented}\n    ```\n'
 
 
 def _answers(responses: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "spellings": catalogue.spellings,
         "contracts": catalogue.contracts,
         "formats": catalogue.formats,
+        "limits": catalogue.limits,
     }
 )
 
@@ -45,7 +46,7 @@ def write_pages(folder: Path) -> None:
 
 
 def _completed(text: str, depth: int) -> str:
-    """Return a page, so many folders below the first, with its placeholders and formulas replaced."""
+    """Return a page, `depth` folders below the first, with its placeholders and formulas replaced."""
 
     def screenshot(found: re.Match[str]) -> str:
         return textwrap.indent(screenshots.figure(found["name"], depth), found["indent"])
@@ -54,7 +55,7 @@ def _completed(text: str, depth: int) -> str:
 
 
 def _generated_files() -> dict[str, str]:
-    """Return the pages and files that are made from the code, by their places in the guide."""
+    """Return the pages and files that are generated from the code, by path in the guide."""
     return {
         **interface.pages(),
         **python_reference.pages(),

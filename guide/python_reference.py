@@ -100,7 +100,7 @@ def _class(cls: type) -> Iterator[str]:
 
 
 def _methods(cls: type) -> Iterator[tuple[str, Any]]:
-    """Walk what a class itself and the parts of the client that it is made of add, in their order."""
+    """Yield the public members that a class and its bases in the client add, in their order."""
     seen = set()
     for base in (cls, *cls.__mro__[1:]):
         if not base.__module__.startswith("rankery.") or ".schemas" in base.__module__:
@@ -122,29 +122,29 @@ def _signature(function: FunctionType) -> str:
     short = str(inspect.Signature(parameters))
     if len(short) < _LONG:
         return short
-    told = [str(parameter) for parameter in parameters]
-    first = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), len(told))
-    return "(\n    " + ",\n    ".join([*told[:first], "*", *told[first:]]) + ",\n)"
+    arguments = [str(parameter) for parameter in parameters]
+    first = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), len(arguments))
+    return "(\n    " + ",\n    ".join([*arguments[:first], "*", *arguments[first:]]) + ",\n)"
 
 
 def _prose(thing: Any) -> str:
     """Return a docstring as Markdown: its sections as lists."""
     lines = _fenced((inspect.getdoc(thing) or "").splitlines())
-    told: list[str] = []
+    markdown: list[str] = []
     section = None
     for line in lines:
         if found := _SECTION.match(line):
             section = found[1]
-            told += ["", f"**{section}**", ""]
+            markdown += ["", f"**{section}**", ""]
         elif section in ("Args", "Attributes", "Raises"):
-            told.append(re.sub(r"^ +", "  ", re.sub(r"^ {4}(\*{0,2}\w+): ", _item, line)))
+            markdown.append(re.sub(r"^ +", "  ", re.sub(r"^ {4}(\*{0,2}\w+): ", _item, line)))
         else:
-            told.append(line.removeprefix("    ") if section else line)
-    return "\n".join(told).strip()
+            markdown.append(line.removeprefix("    ") if section else line)
+    return "\n".join(markdown).strip()
 
 
 def _fenced(lines: list[str]) -> list[str]:
-    """Fence an example that is written as a session of the interpreter, the last section."""
+    """Fence the last section if it is an example from an interpreter session."""
     if ">>> " not in "".join(lines):
         return lines
     first = lines.index("Example:") + 1

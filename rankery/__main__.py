@@ -1,4 +1,4 @@
-"""`python -m rankery`: the same commands as the `rankery` script."""
+"""`python -m rankery`: the `rankery` script."""
 
 from rankery.cli import app
 

@@ -28,7 +28,7 @@ def read_candidates(
         those of `categorical_features` are texts.
 
     Raises:
-        FilesUnusable: In one sentence; also where a table does not tell which column is the query.
+        FilesUnusable: In one sentence; also where a table has no query column.
     """
     try:
         with path.open("rb") as file:

@@ -40,12 +40,12 @@ class Comparison(Shown, Tabular):
 
     @property
     def sentence(self) -> str:
-        """What may be said."""
+        """Conclusion as a sentence."""
         return self.pair.sentence
 
     @property
     def verdict(self) -> str:
-        """What the first metric allows to say of B: better, worse or no evidence."""
+        """Verdict about B by the first metric: better, worse or no evidence."""
         return self.pair.verdict
 
     @property

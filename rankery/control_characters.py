@@ -1,9 +1,9 @@
-"""Characters that steer a terminal, or hide what it shows, written out."""
+"""Escape characters that control a terminal or hide its text."""
 
 import re
 
-# C0, DEL and C1; marks and overrides of the direction of writing; characters without a width; what is no
-# text at all. Tabs and line feeds are left to whoever prints lines.
+# C0, DEL and C1; marks and overrides of the direction of writing; characters without a width; surrogates. The
+# printer of lines handles tabs and line feeds.
 _STEERING = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     r"\ud800-\udfff\U000e0000-\U000e007f"
@@ -13,7 +13,7 @@ _IN_ONE_LINE = re.compile(f"[\t\n{_STEERING}]")
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return a text whose control characters are written out, as JSON writes them.
+    r"""Return a text with its control characters escaped as in JSON.
 
     Args:
         text: From data, or from a service.

@@ -73,7 +73,7 @@ class AnswerNotUnderstood(UserError):
 
 
 class NothingMade(UserError):
-    """A job has not made what it was asked for."""
+    """A job has no such result."""
 
 
 @dataclass
@@ -101,7 +101,7 @@ class RankeryApiError(UserError):
 
 @dataclass
 class KeyRefused(RankeryApiError):
-    """The service lets nobody in without an API key, or not with this one.
+    """The service requires an API key, or refuses this one.
 
     Attributes:
         has_key: Whether one was sent.
@@ -137,7 +137,7 @@ class EndedResource(Protocol):
 
     @property
     def status(self) -> str:
-        """How it ended."""
+        """Status at its end."""
 
     @property
     def problem(self) -> _Reason | None:

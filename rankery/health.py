@@ -16,7 +16,7 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
     """Ask the API that listens at an address of this machine.
 
     Args:
-        host: The address that it was told to listen on.
+        host: The address that it listens on.
         port: Its port.
         purpose: `scoring`, `jobs`, or everything where None.
         live: Ask only whether the process answers.
@@ -39,7 +39,7 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
 
 
 def check_worker(data_dir: Path, lanes: Sequence[str], *, live: bool) -> None:
-    """Read what the worker of this machine wrote about itself last.
+    """Read the last health report of the worker of this machine.
 
     Args:
         data_dir: Its data folder.

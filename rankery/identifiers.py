@@ -1,8 +1,8 @@
-"""Spell the ids of queries and documents alike, whichever way they come in.
+"""Normalise the ids of queries and documents of all types.
 
 An id is a text or a whole number. Each is spelled by itself, so that two files that are read apart agree:
 
-- A text stands for itself, and bytes for their UTF-8.
+- A text is its own id, and bytes are decoded as UTF-8.
 - A whole number is its digits. So is a floating-point number or decimal that is whole, and its text: `1`,
   `1.0` and `1.00` are one id, since whole numbers of which one is missing are written with a point.
 - Null, NaN, the texts `nan` and `NaN` that are written for it, and an empty text are missing ids.
@@ -165,7 +165,7 @@ def spell_column(column: Any) -> Spelling:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, NaN and the missing values of pandas."""
+    """Return whether values are None, NaN or missing values of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)

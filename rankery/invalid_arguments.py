@@ -10,7 +10,7 @@ _ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # what jobs call the
 
 @contextmanager
 def invalid_arguments() -> Iterator[None]:
-    """Raise what core refuses as `InvalidArgument`, with the names of the arguments."""
+    """Convert errors of core to `InvalidArgument`, with the names of the arguments."""
     from core.errors import InvalidInput
 
     try:

@@ -95,7 +95,7 @@ def all_keys(data_dir: Path) -> list[ShownKey]:
 
 
 def revoke_key(data_dir: Path, id: str) -> ShownKey:
-    """Let a key in no more; returns it.
+    """Revoke a key and return it.
 
     Raises:
         KeyRejected: There is none.

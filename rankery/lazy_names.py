@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package that imports its names when they are first asked for.
+    """Return the `__getattr__` of a package that imports its names on first use.
 
     Args:
         package: The package's `__name__`.

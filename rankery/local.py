@@ -28,7 +28,7 @@ class RunEvaluation:
             "judged_documents", "metrics"}` of each run; the judged are among the retrieved, and `metrics`
             hold a summary each.
         pairs: Every pair of runs, as the service's comparisons show it.
-        sentence: What may be said of all runs; None for a single one.
+        sentence: Conclusion about all runs; None for a single one.
         query_ids: The queries of the judgments.
         values: By metric one list of values a run, None where undefined.
     """
@@ -47,7 +47,7 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
 
     Args:
         path: The data file.
-        columns: Which columns of a table are what; where one is the query, no other file tells it.
+        columns: Columns of a table by role; with a query column no other file is needed.
     """
     sizes = path.with_name(f"{path.name}.query")
     return sizes if sizes.is_file() and "query" not in (columns or {}) else None
@@ -55,7 +55,7 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
 
 @contextmanager
 def one_sentence(place: str | None = None) -> Iterator[None]:
-    """Turn what core says of files and options into one sentence.
+    """Convert errors of core about files and options to one sentence.
 
     Args:
         place: The files that are meant, where core does not name them.
@@ -192,7 +192,7 @@ def _compared(
 
 
 def _names(runs: Sequence[Path]) -> list[str]:
-    """Call each run by its file, or by its path where files share a name."""
+    """Name each run by its file, or by its path where files share a name."""
     stems = [run.name for run in runs]
     return [
         run.name if stems.count(run.name) == 1 else f"{run} ({place})"

@@ -47,9 +47,9 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
         from app import create_app
         from app.dashboard.assets import prepare_plotly
+        from app.http.admission.low_priority import LOW_PRIORITY
         from app.http.connections import server_options
         from app.http.logs import configure_logging
-        from app.http.low_priority import LOW_PRIORITY
         from app.settings import ApiSettings
         from core.store import Store
 
@@ -83,7 +83,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Collect no garbage while modules are imported, and leave what they hold out of later collections."""
+    """Disable garbage collection during imports, and freeze the imported objects."""
     gc.disable()
     try:
         yield
@@ -178,7 +178,7 @@ def run_rank_worker(
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
-    """Start this process anew where its environment has credentials, which it would keep in memory."""
+    """Restart this process where its environment has credentials, which it would keep in memory."""
     withheld = [name for name in _WITHHELD if name in os.environ]
     if not withheld:
         return
@@ -189,14 +189,14 @@ def _start_without_credentials(say: Callable[[str], None]) -> None:
 
 
 def capture_output() -> None:
-    """Log what this process prints from now on, where its log is in JSON."""
+    """Log the standard output of this process, where its log is in JSON."""
     from core import logs
 
     logs.capture_output()
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the `RANKERY_…` variables that nothing reads, each with a hint."""
+    """Return the unknown `RANKERY_…` variables, each with a hint."""
     from app.settings import ApiSettings
     from core.suggestions import did_you_mean
     from worker.settings import WorkerSettings
@@ -222,7 +222,7 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
     """Compile the kernels that this machine's cache lacks; return the folder that holds them.
 
     Args:
-        report: Told now and then how many parts are compiled, and of how many.
+        report: Called with the number of compiled parts and of all parts.
 
     Raises:
         ProcessFailed: They cannot be compiled, or not be kept.
@@ -240,7 +240,7 @@ def compile_demo_kernels(report: Callable[[int, int], None]) -> None:
     """Compile the kernels that `rankery demo` uses, where the cache lacks them and can be written.
 
     Args:
-        report: Told now and then how many parts are compiled, and of how many.
+        report: Called with the number of compiled parts and of all parts.
 
     Raises:
         ProcessFailed: They cannot be compiled.
@@ -261,7 +261,7 @@ def _compile(parts: "Sequence[Part]", report: Callable[[int, int], None]) -> Non
 
 
 def _prepare_environment(threads: int | None = None) -> None:
-    """Set who may read new files, and what numba, OpenMP and Arrow read once, when they are imported."""
+    """Set the umask, and the variables that numba, OpenMP and Arrow read at import."""
     from core.machine import limit_threads
     from core.unused_packages import leave_out_unused
 
@@ -278,7 +278,7 @@ def _prepare_environment(threads: int | None = None) -> None:
 
 
 def _warn_of_readers(data_dir: Path) -> None:
-    """Say that other users can look into a data folder that an older release made."""
+    """Warn that other users can read a data folder of an older release."""
     import structlog
 
     if data_dir.is_dir() and data_dir.stat().st_mode & _OWN_FILES:

@@ -22,7 +22,8 @@ class QueryGroups:
     Attributes:
         query_ids: As texts, in the order in which they first appear.
         boundaries: (n_queries + 1,) offsets of the queries in the order of documents below.
-        order: (n_documents,) rows by query, in input order within each; None where they stand so already.
+        order: (n_documents,) rows by query, in input order within each; None where they are in this order
+            already.
     """
 
     query_ids: tuple[str, ...]
@@ -35,7 +36,7 @@ class QueryGroups:
 
 
 def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
-    """Cut documents that stand together into queries, numbered from 1.
+    """Cut contiguous documents into queries, numbered from 1.
 
     Args:
         group: (n_queries,) documents of each query, as LightGBM takes them.
@@ -51,7 +52,7 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
 
 
 def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") -> QueryGroups:
-    """Gather documents by query; those of a query need not stand together.
+    """Gather documents by query; those of a query need not be contiguous.
 
     Args:
         query_ids: (n_documents,) numbers or texts.

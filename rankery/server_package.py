@@ -12,7 +12,7 @@ _DISTRIBUTION = "rankery-server"
 
 
 def require_server_package() -> None:
-    """Make sure that `app`, `core` and `worker` are Rankery's; they are located, not imported.
+    """Check that `app`, `core` and `worker` are Rankery's; they are located, not imported.
 
     Raises:
         PackageMissing: The server package is not installed.

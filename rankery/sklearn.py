@@ -61,7 +61,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
             fewer.
         min_sum_hessian_in_leaf: Sum of hessians in a leaf at least.
         bagging_fraction: Share of documents drawn for a tree, where bagging_freq > 0.
-        bagging_freq: Draw documents anew every so many iterations; 0 for never.
+        bagging_freq: Draw documents again every so many iterations; 0 for never.
         feature_fraction: Share of features drawn for a tree.
         lambda_l1: L1 penalty on leaf values.
         lambda_l2: L2 penalty on leaf values.
@@ -243,7 +243,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         own = {name: _plain(getattr(self, name)) for name in _HYPERPARAMETERS}
         others = dict(self.hyperparameters or {})
         if twice := sorted(own.keys() & others):
-            raise InvalidArgument(f"hyperparameters: {twice[0]} is an argument of its own; give it there")
+            raise InvalidArgument(f"hyperparameters: {twice[0]} is a separate argument; give it there")
         rounds = self.early_stopping_rounds
         if rounds is not None and not has_validation:
             raise InvalidArgument("early_stopping_rounds: needs an eval_set")
@@ -356,7 +356,7 @@ class _Groups:
 
 
 def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
-    """Warn the caller of `fit` where trees break what was asked."""
+    """Warn the caller of `fit` where trees violate a constraint."""
     from core.scorers import read_model
     from core.training.tree_findings import tree_findings
 
@@ -400,5 +400,5 @@ def _only(groups: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of numpy, as searches draw them, as Python's own."""
+    """Return a number of numpy, as searches draw them, as a Python number."""
     return value.item() if hasattr(value, "item") else value

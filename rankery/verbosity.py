@@ -1,4 +1,4 @@
-"""Progress messages and bars, which a command can turn off."""
+"""Visibility of progress messages and bars."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

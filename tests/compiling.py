@@ -15,8 +15,7 @@ from numba.core.dispatcher import Dispatcher
 
 def compiled():
     kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
-    called = {kernel: sorted(map(str, getattr(kernel, "_wrapped", ()))) for kernel in kernels}
-    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}{of}" for kernel, of in called.items()}
+    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}" for kernel in kernels}
 
 def warm_up_ends():
     global warm

@@ -46,9 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return two processes more than processors, at most 4: tests of services wait a third of their time."""
-    return min(available_cpus() + 2, 4)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return two processes more than processors, at most 4: tests of services wait a third of their time.
+
+    With `--numprocesses logical`, for tests without services, as many as processors: each collects all tests.
+    """
+    processors = available_cpus()
+    return processors if config.option.numprocesses == "logical" else min(processors + 2, 4)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -99,7 +103,7 @@ def _running_order(item: pytest.Item, file: int) -> tuple[bool, str, int]:
 
 
 def _shared_by(item: pytest.Item) -> str | None:
-    """Name the service that a test shares with others, or the file with services of its own."""
+    """Name the service that a test shares with others, or the file with services or fixtures of its own."""
     path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
@@ -109,7 +113,17 @@ def _shared_by(item: pytest.Item) -> str | None:
         return f"service-{_service_kind(item)}"
     if (folder == "security" and "target" in fixtures) or (folder == "rankery" and "stack" in fixtures):
         return folder
-    return path if folder in _FOLDERS_OF_SERVICES else None
+    return path if folder in _FOLDERS_OF_SERVICES or _has_fixture_of_file(item) else None
+
+
+def _has_fixture_of_file(item: pytest.Item) -> bool:
+    """Tell whether tests of a file share a fixture.
+
+    Each process that runs one of them makes it, and again after tests of other files.
+    """
+    fixtures: Any = getattr(item, "_fixtureinfo", None)  # None of a doctest
+    definitions = fixtures.name2fixturedefs.values() if fixtures else ()
+    return any(definition.scope == "module" for each in definitions for definition in each)
 
 
 def _service_kind(item: pytest.Item) -> str:

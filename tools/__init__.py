@@ -1,1 +1,1 @@
-"""What is made from the code."""
+"""Code generators and repository checks."""

@@ -1,4 +1,4 @@
-"""Generate what of the client follows from the service; `make client` runs it.
+"""Generate the client's schemas and synchronous half; `make client` runs it.
 
 The schemas come from the service's own OpenAPI document, by datamodel-code-generator; the synchronous client
 from the asynchronous one, by unasync.
@@ -97,7 +97,7 @@ def _job_names(document: Document) -> str:
 
 
 def _bundle(document: Document, kind: str) -> Document:
-    """Return the schemas of one kind with all that they refer to, as a document of its own."""
+    """Return a separate document of the schemas of one kind and all that they refer to."""
     schemas = document["components"]["schemas"]
     wanted: set[str] = set()
     left = set(_roots(document, kind))
@@ -116,7 +116,7 @@ def _bundle(document: Document, kind: str) -> Document:
 
 
 def _inlined_names(schemas: Document) -> Document:
-    """Put lists of names where they are referred to: as schemas they would be models around a text."""
+    """Inline enums where they are referenced: as schemas they would be models around a text."""
     names = {_REFERENCE + name for name, schema in schemas.items() if "enum" in schema}
 
     def inlined(schema: Any) -> Any:
@@ -132,7 +132,7 @@ def _inlined_names(schemas: Document) -> Document:
 
 
 def _named_unions(schemas: Document) -> Document:
-    """Give the unions that a person writes names of their own."""
+    """Name the unions that users write."""
     schemas = json.loads(json.dumps(schemas))
     unions = {}
     for name, (schema, field) in _UNIONS.items():
@@ -152,7 +152,7 @@ def _named_unions(schemas: Document) -> Document:
 
 
 def _constants(schemas: Document, union: Document, field: str) -> Document:
-    """Return the schema of the texts that tell the members of a union, which may be null, apart."""
+    """Return the schema of a union's discriminator; the union may be null."""
     union = next((one for one in union.get("anyOf", []) if "oneOf" in one), union)
     members = [schemas[one["$ref"].removeprefix(_REFERENCE)] for one in union["oneOf"]]
     return {"type": "string", "enum": [member["properties"][field]["const"] for member in members]}
@@ -182,7 +182,7 @@ def _references(schema: Any) -> Iterator[str]:
 
 
 def _plain(schema: Any, *, is_answer: bool) -> Any:
-    """Keep what types are made of: the service checks bounds, and tells of them better."""
+    """Keep what determines types: the service checks bounds, with clearer messages."""
     if isinstance(schema, list):
         return [_plain(value, is_answer=is_answer) for value in schema]
     if not isinstance(schema, Mapping):
@@ -245,7 +245,7 @@ def _synchronous() -> dict[Path, str]:
 
 
 def _marked(text: str, names: set[str]) -> str:
-    """Say what the file is, and let its prose speak of the synchronous classes."""
+    """Mark the file as generated, and name the synchronous classes in its prose."""
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(rf"\b{name}\b", name.removeprefix("Async"), text)
     text = re.sub(r"\bawait ", "", text).replace("async for", "for").replace("async with", "with")
@@ -256,7 +256,7 @@ def _marked(text: str, names: set[str]) -> str:
 
 
 def main() -> None:
-    """Write what is generated, and remove twins of files that are gone."""
+    """Write the generated files, and remove those whose source is gone."""
     files = generated()
     for path in (CLIENT / "synchronous").glob("*.py"):
         if path not in files:

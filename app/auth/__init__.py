@@ -1,1 +1,1 @@
-"""Who may call the API: middleware, keys, sessions, origins, rate limits and the audit log."""
+"""Authentication, authorisation, rate limits and the audit log."""

@@ -72,8 +72,8 @@ class AuditMiddleware(HttpMiddleware):
         try:
             await pool.run(lambda: _add_entry(scope, int(status)))
         except StoreUnavailable as error:
-            told = {"method": scope["method"], "path": scope["path"], "status": status, "reason": str(error)}
-            _log.error("not in the audit", **told)
+            entry = {"method": scope["method"], "path": scope["path"], "status": status, "reason": str(error)}
+            _log.error("audit.not_recorded", **entry)
 
     def _is_recorded(self, scope: Scope, status: int) -> bool:
         rule = rule_of(scope["path"])

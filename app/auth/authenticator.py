@@ -18,12 +18,12 @@ _MINUTE_SECONDS = 60.0
 class Authenticator:
     """Identify callers by their credentials.
 
-    Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
-    A key of 256 random bits is not found by trying; what is kept away is the noise. A valid key always
-    passes, for an address may stand for many: every key is looked up, those never seen in threads apart.
+    Wrong keys are counted by address, in this process alone: a burst is allowed, then as many a minute.
+    A key of 256 random bits cannot be guessed; the limit keeps noise away. A valid key always
+    passes, since many clients may share an address: every key is looked up, unseen ones in a separate pool.
 
     Attributes:
-        keyring: What it looks keys up in.
+        key_cache: Cache of accepted keys.
     """
 
     def __init__(self, key_cache: ApiKeyCache, wrong_keys_per_minute: int) -> None:
@@ -31,7 +31,7 @@ class Authenticator:
         self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
 
     async def keys_exist(self) -> bool:
-        """Return whether an API key was ever created; from then on every request needs one.
+        """Return whether an API key was ever created: if so, every request needs one.
 
         Raises:
             StoreUnavailable: The database does not answer.

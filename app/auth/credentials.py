@@ -16,7 +16,7 @@ SESSION_COOKIE = "rankery_session"
 
 @dataclass(frozen=True)
 class Credential:
-    """The hash by which a secret is looked up."""
+    """A hashed API key or session secret."""
 
     kind: Literal["key", "session"]
     sha256: str
@@ -30,8 +30,8 @@ class Credential:
 def credential_of(request: Request) -> Credential | None:
     """Return the credential of a request, an API key before a cookie, or None.
 
-    A browser sends cookies along whoever made it ask. Beyond SameSite, a method that changes something
-    therefore counts as the user's only where the browser says that a page of ours asks.
+    A browser sends cookies whichever site causes the request. Beyond SameSite, a method that changes
+    something therefore needs a same-origin request.
     """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":

@@ -77,7 +77,7 @@ class ApiKeyCache:
             if credential.kind == "key":
                 key, session_sha256 = tx.api_keys.find(credential.sha256), None
             else:
-                key, session_sha256 = tx.sessions.find(credential.sha256), credential.sha256
+                key, session_sha256 = tx.api_keys.of_session(credential.sha256), credential.sha256
         caller = None if key is None else Caller.of(key, session_sha256)
         self._remember(credential, caller, asked_at)
         return caller

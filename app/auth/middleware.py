@@ -61,7 +61,7 @@ class AuthMiddleware(HttpMiddleware):
             if _is_known_monitor(request, authenticator):
                 return None
             # Its detail may name the database's address, which is not for strangers.
-            _log.exception("callers cannot be told apart")
+            _log.exception("auth.store_unavailable")
             return problem(KINDS[StoreUnavailable], None)
 
     async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:

@@ -59,7 +59,7 @@ class Buckets:
 
 
 READING, WRITING, SCORING = "read", "write", "score"
-# What a probe must not be told, or its process would be taken for dead.
+# A probe that gets 429 would report a dead process.
 _EXEMPT = HEALTH
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -67,8 +67,8 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RateLimit(HttpMiddleware):
     """ASGI middleware that answers 429 to callers above their rate limit.
 
-    Callers are told apart by their key, or by their address where none is needed, and have a bucket each for
-    reads, for writes and for scoring. The buckets are this process's own: behind several API processes a
+    Callers are identified by key, or by address where none is needed, and have a bucket each for
+    reads, for writes and for scoring. Each API process has its own buckets: behind several processes a
     caller has as many times the rate.
     """
 
@@ -106,3 +106,8 @@ def purpose_of(method: str, path: str) -> str:
         return READING
     rule = rule_of(path)
     return SCORING if rule is not None and rule.scope(method) == SCORE else WRITING
+
+
+def is_scoring(scope: Scope) -> bool:
+    """Return whether a request scores documents."""
+    return purpose_of(scope["method"], scope["path"]) == SCORING

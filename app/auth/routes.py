@@ -32,7 +32,7 @@ def list_audit(
     key was refused.
     """
     with services.store.read() as tx:
-        page = tx.audit.page(cursor, limit, key_id)
+        page = tx.audit.page(cursor, limit, key_id=key_id)
     return AuditPage.model_validate(page)
 
 

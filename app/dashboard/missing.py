@@ -16,7 +16,7 @@ TITLE = "Page not found"
 class MissingPages(HttpMiddleware):
     """ASGI middleware that answers 404 with a page where a browser expects one.
 
-    Programs get the problem that is there already, and so does whoever is told nothing for lack of a key.
+    Programs, and callers without a key, get the problem as it is.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

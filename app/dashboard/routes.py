@@ -20,7 +20,7 @@ from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
 
-# Where the guide explains a page; others lead to its beginning.
+# Guide page that explains each page; others link to its first page.
 GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
     {
         "overview": "quick-start/",

@@ -78,8 +78,8 @@ def own_address(wanted: str) -> str:
         return "/"
     plain = wanted.isascii() and wanted.isprintable() and "\\" not in wanted and " " not in wanted
     own = wanted.startswith("/") and not wanted.startswith("//") and not parts.scheme and not parts.netloc
-    leads_back = parts.path in (SIGN_IN, SIGN_OUT)
-    return wanted if plain and own and not leads_back else "/"
+    is_sign_in = parts.path in (SIGN_IN, SIGN_OUT)
+    return wanted if plain and own and not is_sign_in else "/"
 
 
 def _begin_session(
@@ -89,8 +89,8 @@ def _begin_session(
     earlier = session_of(request)
     with services.store.begin() as tx:
         if earlier is not None:
-            tx.sessions.end(earlier.sha256)
-        token = tx.sessions.begin(str(caller.key_id), lifetime)
+            tx.api_keys.end_session(earlier.sha256)
+        token = tx.api_keys.begin_session(str(caller.key_id), lifetime)
     if earlier is not None:
         authenticator.key_cache.session_ended(earlier)
     answer = _go_to(wanted)
@@ -105,7 +105,7 @@ def _cookie_path(request: Request) -> str:
 
 def _end_session(services: Services, authenticator: Authenticator, session: Credential) -> None:
     with services.store.begin() as tx:
-        tx.sessions.end(session.sha256)
+        tx.api_keys.end_session(session.sha256)
     authenticator.key_cache.session_ended(session)
 
 

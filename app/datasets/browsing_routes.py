@@ -1,4 +1,4 @@
-"""Routes that show what a dataset holds: features, queries, documents and its corpus."""
+"""Routes to browse a dataset: features, queries, documents, corpus."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from starlette.responses import Response
 from app.datasets.browsing import DatasetFiles
 from app.datasets.browsing_schemas import Corpus, FeatureProfiles, JudgedQuery, QueryPage
 from app.datasets.corpus import corpus_of
-from app.http.expensive_reads import Download
+from app.http.admission.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.path_parameters import any_text
 from app.http.route import QUERY_ID, JsonRoute, Router

@@ -1,4 +1,4 @@
-"""Responses that show what a dataset holds: features, queries, documents and its corpus."""
+"""Responses to browse a dataset: features, queries, documents, corpus."""
 
 from typing import Literal
 

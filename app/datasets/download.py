@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.datasets.browsing import DatasetFiles
-from app.http.expensive_reads import Download
+from app.http.admission.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.ranges import RANGE_PARAMETERS, RangedFile, select
 from app.http.route import JsonRoute, Router
@@ -52,7 +52,7 @@ def download_dataset(
     Columns of the Parquet file have their names, and categories are texts. An upload of the file is the same
     dataset again. Parquet without categories has a `Content-Length` and a strong `ETag`, and ranges of it are
     sent, so that a download that broke off can go on. LETOR, and categories as texts, are written while they
-    are sent: such a download has no known length, and begins anew (`Accept-Ranges: none`).
+    are sent: such a download has no known length, and restarts (`Accept-Ranges: none`).
     """
     return _answer(dataset_id, request, services.store, format)
 

@@ -1,4 +1,4 @@
-"""Whether systems can be measured on datasets, and on which dataset they were tested."""
+"""Check whether systems can be measured on datasets, and find their test dataset."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ _RANKING = "rnk_"
 
 @dataclass(frozen=True)
 class _MeasuredModel:
-    """A model that a dataset is to be fitted to.
+    """A model to check against a dataset.
 
     Attributes:
         name: Its reference.
@@ -48,7 +48,7 @@ class _MeasuredModel:
 
 
 class DatasetFits:
-    """The systems that datasets are looked at for: models and rankings.
+    """Models and rankings to check against datasets.
 
     Args:
         store: Where the files of models are.
@@ -89,7 +89,7 @@ class DatasetFits:
         return None
 
     def of(self, dataset: Dataset, feature_names: list[str] | None) -> DatasetFit:
-        """Look at a dataset.
+        """Check a dataset.
 
         Args:
             dataset: The dataset.

@@ -46,10 +46,10 @@ class FolderDatasetRequest(RequestModel):
         examples=["part-*.parquet"],
     )
     format: Literal["auto", "letor", "csv", "parquet"] | None = Field(
-        None, description="Format of `files`; told by the content when left out"
+        None, description="Format of `files`; detected by default"
     )
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Whether a query of `files` whose rows do not stand together is gathered or refused"
+        None, description="Gather or refuse queries with non-contiguous rows in `files`"
     )
     repeated_features: Literal["last", "reject"] | None = Field(
         None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
@@ -65,7 +65,7 @@ class FolderDatasetRequest(RequestModel):
     )
 
     def options(self) -> dict[str, Any]:
-        """Return how the files are to be read, as JSON, the format aside.
+        """Return the reading options as JSON, without the format.
 
         Raises:
             InvalidInput: The options contradict each other, or go with no `files`.
@@ -84,7 +84,7 @@ class FolderDatasetRequest(RequestModel):
 
 
 class FolderDatasets:
-    """The datasets that a request asks for of one folder.
+    """A request for the datasets of a folder.
 
     Raises:
         InvalidInput: The folder may not be read, or does not have the part.
@@ -160,7 +160,7 @@ class FolderDatasets:
 
 
 class JoinedFiles:
-    """The one dataset that a request asks for of several files of a folder, which may be in a bucket.
+    """A request for one dataset of several files of a folder, which may be in a bucket.
 
     Raises:
         InvalidInput: The folder may not be read, no file matches, or the options do not fit together.
@@ -203,7 +203,7 @@ class JoinedFiles:
 
 
 def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
-    """Look at the files that a request asks for.
+    """Check the requested files.
 
     Raises:
         InvalidInput: They may not be read, or the request contradicts itself.

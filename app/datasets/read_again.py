@@ -1,5 +1,6 @@
 """Read the upload of an invalid dataset again."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Body
@@ -8,7 +9,6 @@ from starlette.responses import Response
 
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
-from app.datasets.uploads import options_ignoring
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
@@ -16,7 +16,9 @@ from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.http.services import UseServices
+from core.data.options import reading_options
 from core.errors import WrongState
+from core.store import Dataset as DatasetRow
 from core.store.artifacts.keys import upload_key
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
@@ -56,7 +58,7 @@ def read_again(
     settings = services.settings
     with idempotency.begin(services.store) as tx:
         dataset = tx.datasets.get(dataset_id)
-        options = options_ignoring(dataset, body.ignore)
+        options = _options_ignoring(dataset, body.ignore)
         dataset = tx.datasets.read_again(dataset_id, options)
         in_place = dataset.source["kind"] in ("folder", "address")
         if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
@@ -66,3 +68,26 @@ def read_again(
         created = idempotency.keep(tx, accepted_dataset(dataset))
     services.submitted(job)
     return created
+
+
+def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, Any]:
+    """Return the reading options of an upload, with more columns left out.
+
+    Raises:
+        InvalidInput: They contradict the other options.
+    """
+    options = dict(dataset.source.get("options") or {})
+    left_out = set(ignore)
+    columns: dict[str, Any] = {}
+    for role, named in (options.get("columns") or {}).items():
+        if isinstance(named, str):
+            columns |= {} if named in left_out else {role: named}
+        elif named is not None:
+            columns[role] = [name for name in named if name not in left_out]
+    columns["ignore"] = [*columns.get("ignore", ()), *dict.fromkeys(ignore)]
+    names = options.get("feature_names")
+    if isinstance(names, dict):
+        options["feature_names"] = {name: value for name, value in names.items() if name not in left_out}
+    options["columns"] = columns
+    reading_options(options)
+    return options

@@ -135,7 +135,7 @@ class Dataset(ResponseModel):
 DefaultDataset = Annotated[
     str | None,
     Field(
-        description="The dataset that most systems of `for` were tested on, wherever it stands in the list;"
+        description="The dataset that most systems of `for` were tested on, on any page of the list;"
         " null where there is none, or where they do not fit it"
     ),
 ]

@@ -1,4 +1,4 @@
-"""Make datasets of addresses, which workers read, and of finished resumable uploads."""
+"""Create datasets from URLs, which workers read, and from finished resumable uploads."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,20 +13,24 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.registration import register_upload
 from app.datasets.schemas import Dataset, PartName, dataset_name
-from app.datasets.uploads import FILE, DatasetUpload, Places
+from app.datasets.uploads import (
+    IMPORT_EXAMPLES,
+    DatasetUpload,
+    new_dataset_ids,
+    register_upload,
+    upload_keys,
+)
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
-from app.http.multipart import UPLOAD_REFERENCE
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DatasetName, RequestModel
 from app.http.services import Services, UseServices
-from app.http.uploads import ReceivedUpload, receiving
-from app.uploads.finished import StoredUploads
+from app.uploads.form import FILE, FormReceiver, ReceivedForm
+from app.uploads.multipart import UPLOAD_REFERENCE
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.data.folders import PARTS
 from core.data.options import reading_options
@@ -61,7 +65,7 @@ class AddressDatasetRequest(RequestModel):
     parts: dict[PartName, _Addresses] | None = Field(
         None,
         min_length=1,
-        description="Instead of `source`: the addresses of each part, a dataset of its own",
+        description="Instead of `source`: addresses of each part, which becomes a dataset",
         examples=[{"train": "hf:org/name/train.parquet", "test": "hf:org/name/test.parquet"}],
     )
     files: str | None = Field(
@@ -78,10 +82,10 @@ class AddressDatasetRequest(RequestModel):
         " followed by theirs",
     )
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
-        "auto", description="`auto` tells it by the content"
+        "auto", description="`auto` detects it"
     )
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Whether a query whose rows do not stand together is gathered or refused"
+        None, description="Gather or refuse queries with non-contiguous rows"
     )
     repeated_features: Literal["last", "reject"] | None = Field(
         None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
@@ -104,7 +108,7 @@ class AddressDatasetRequest(RequestModel):
     project: NewProject = None
 
     def options(self) -> dict[str, Any]:
-        """Return how the files are to be read, as JSON, the format aside.
+        """Return the reading options as JSON, without the format.
 
         Raises:
             InvalidInput: The options contradict each other.
@@ -165,7 +169,7 @@ class NamedUpload:
 
 
 class AskedSources:
-    """The datasets that a request asks for.
+    """A request for datasets.
 
     Args:
         request: What is asked for.
@@ -188,7 +192,7 @@ class AskedSources:
 
     @property
     def n_datasets(self) -> int:
-        """How many datasets there will be."""
+        """Number of datasets to create."""
         return len(self._parts)
 
     def add(self, tx: Transaction, key_id: str | None) -> list[DatasetRow]:
@@ -259,38 +263,6 @@ class JsonBodyRoute(JsonRoute):
 # Before that of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRoute)
 
-IMPORT_EXAMPLES: Any = {
-    "bucket": {
-        "summary": "Several objects of a bucket as one dataset",
-        "value": {
-            "source": "s3://clicks/2026-05",
-            "files": "part-*.parquet",
-            "name": "clicks of May",
-            "credentials": "warehouse",
-        },
-    },
-    "web": {
-        "summary": "A file of a web server",
-        "value": {"source": "https://data.example.org/train.txt.gz", "format": "letor"},
-    },
-    "parts": {
-        "summary": "The parts of a dataset of the Hugging Face Hub",
-        "value": {
-            "name": "toy",
-            "parts": {"train": "hf:org/toy/train.parquet", "test": "hf:org/toy/test.parquet"},
-        },
-    },
-    "upload": {
-        "summary": "A finished resumable upload",
-        "value": {"source": "upload:upl_01k9x2m4q7c8v5n3b6r1", "name": "clicks of May", "format": "csv"},
-    },
-    "ir_datasets": {"summary": "Judgments of ir_datasets", "value": {"source": "ir_datasets:vaswani"}},
-}
-IMPORT_BODY: Any = {
-    "schema": {"$ref": "#/components/schemas/AddressDatasetRequest"},
-    "examples": IMPORT_EXAMPLES,
-}
-
 
 @router.post(
     "",
@@ -333,17 +305,10 @@ def _of_uploads(
     uploads: Mapping[str, NamedUpload],
 ) -> Response:
     """Make datasets of uploads, as a form does that names them."""
-    settings, places = services.settings, Places()
-    with receiving(
-        services.store.artifacts,
-        places.key_of,
-        places.folders(),
-        settings.max_upload_bytes,
-        settings.min_free_bytes,
-        StoredUploads(services.store, key_id),
-    ) as reception:
+    ids = new_dataset_ids()
+    with FormReceiver(services, key_id, upload_keys(ids), services.settings.max_upload_bytes) as receiver:
         for part, upload in uploads.items():
-            reception.refer(part, upload.id, upload.pointer)
-        reception.copy_referred()
-        asked = DatasetUpload.of(ReceivedUpload(reception.files(), body.fields()))
-    return register_upload(services, key_id, idempotency, asked, places)
+            receiver.refer(part, upload.id, upload.pointer)
+        receiver.copy_referred()
+        requested = DatasetUpload.of(ReceivedForm(receiver.files(), body.fields()))
+    return register_upload(services, key_id, idempotency, requested, ids)

@@ -12,7 +12,7 @@ from core.store import Store
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """What is shown of a document beside its id.
+    """Title and address of a document.
 
     Attributes:
         document_title: None where it has none.

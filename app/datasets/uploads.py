@@ -1,26 +1,37 @@
-"""Validate an upload of datasets and record the datasets that it contains."""
+"""Upload datasets: the fields of the form, and the datasets that its files become."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.datasets import schemas
+from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import dataset_name
 from app.http.bodies import parse_json
-from app.http.labels import project_problems
-from app.http.uploads import ReceivedFile, ReceivedUpload
-from core.data.options import reading_options
+from app.http.caller import UseCaller
+from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
+from app.http.labels import PROJECT_PART, project_problems
+from app.http.openapi import UPLOAD_PROBLEMS, problems
+from app.http.responses import ACCEPTED
+from app.http.route import JsonRoute, Router
+from app.http.services import Services, UseServices
+from app.uploads.form import FILE, ReceivedFile, ReceivedForm, UploadKeys, receive_form, record_files
+from core.data.options import FORMATS, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import upload_folder
-from core.store import Dataset, Transaction, new_id
+from core.store import Dataset, Job, Transaction, new_id
 from core.store.artifacts.keys import query_sizes_key, upload_key
 
-FILE = "file"
 PARTS = ("train", "validation", "test")
 _SIZES = "_query"
-FILES = tuple(name for part in (FILE, *PARTS) for name in (part, part + _SIZES))
 # A text field is short; anything longer is a file sent under the wrong name.
 TEXTS: Mapping[str, int] = MappingProxyType(
     {
@@ -35,22 +46,134 @@ TEXTS: Mapping[str, int] = MappingProxyType(
 )
 _LABELS = frozenset({"name", "project"})
 _JSON_TEXTS = ("columns", "feature_names")
+IMPORT_EXAMPLES: Any = {
+    "bucket": {
+        "summary": "Several objects of a bucket as one dataset",
+        "value": {
+            "source": "s3://clicks/2026-05",
+            "files": "part-*.parquet",
+            "name": "clicks of May",
+            "credentials": "warehouse",
+        },
+    },
+    "web": {
+        "summary": "A file of a web server",
+        "value": {"source": "https://data.example.org/train.txt.gz", "format": "letor"},
+    },
+    "parts": {
+        "summary": "The parts of a dataset of the Hugging Face Hub",
+        "value": {
+            "name": "toy",
+            "parts": {"train": "hf:org/toy/train.parquet", "test": "hf:org/toy/test.parquet"},
+        },
+    },
+    "upload": {
+        "summary": "A finished resumable upload",
+        "value": {"source": "upload:upl_01k9x2m4q7c8v5n3b6r1", "name": "clicks of May", "format": "csv"},
+    },
+    "ir_datasets": {"summary": "Judgments of ir_datasets", "value": {"source": "ir_datasets:vaswani"}},
+}
+_FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
+_UPLOAD_PROPERTIES: dict[str, Any] = {
+    "file": {
+        **_FILE_PART,
+        "description": "LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard",
+    },
+    **{
+        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a separate dataset"}
+        for part in PARTS
+    },
+    **{
+        f"{part}_query": {**_FILE_PART, "description": f"LightGBM's query file beside `{part}`"}
+        for part in (FILE, *PARTS)
+    },
+    "name": {
+        "type": "string",
+        "maxLength": 200,
+        "description": "For people; the file's name when left out, and with several parts followed by theirs",
+    },
+    "project": PROJECT_PART,
+    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` detects it"},
+    "non_contiguous_queries": {
+        "type": "string",
+        "enum": ["regroup", "error"],
+        "description": "Gather or refuse queries with non-contiguous rows",
+    },
+    "repeated_features": {
+        "type": "string",
+        "enum": ["last", "reject"],
+        "description": "Whether a feature that comes twice in a LETOR row counts with its last value",
+    },
+    "columns": {
+        "type": "string",
+        "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
+        " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
+        " `document_columns`,"
+        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Default:"
+        " detected by the usual names",
+    },
+    "feature_names": {
+        "type": "string",
+        "description": "JSON, as text or as a file: names by feature id, or a list of them",
+    },
+}
+_UPLOAD_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {"type": "object", "properties": _UPLOAD_PROPERTIES, "additionalProperties": False},
+            "examples": {
+                "letor": {
+                    "summary": "One LETOR file",
+                    "value": {"file": "2 qid:1 1:0.5 2:3.0 # d1", "name": "web30k fold 1"},
+                },
+                "table": {
+                    "summary": "A table with columns of other names",
+                    "value": {
+                        "file": "grade,search,bm25\\n2,shoes,12.5\\n",
+                        "columns": '{"label": "grade", "query": "search"}',
+                    },
+                },
+                "texts": {
+                    "summary": "A table with the texts of queries and the titles of documents",
+                    "value": {
+                        "file": "label,query_id,search,document_id,title,link,bm25\\n"
+                        "2,q1,red shoes,d1,Shoe A,https://shop.example/a,12.5\\n",
+                        "columns": '{"query_text": "search", "document_url": "link"}',
+                    },
+                },
+                "categories": {
+                    "summary": "A table with a feature whose values are texts",
+                    "value": {
+                        "file": "label,query_id,bm25,brand\\n2,q1,12.5,acme\\n",
+                        "columns": '{"categorical_features": ["brand"]}',
+                    },
+                },
+            },
+        },
+        "application/json": {
+            "schema": {"$ref": "#/components/schemas/AddressDatasetRequest"},
+            "examples": IMPORT_EXAMPLES,
+        },
+    },
+}
+
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 
-class Places:
-    """Artifact keys of one upload; each dataset has its id before its bytes arrive."""
+def new_dataset_ids() -> dict[str, str]:
+    """Return an id for each part that may become a dataset, before its bytes arrive."""
+    return {part: new_id("ds_") for part in (FILE, *PARTS)}
 
-    def __init__(self) -> None:
-        self.ids = {part: new_id("ds_") for part in (FILE, *PARTS)}
 
-    def key_of(self, field: str) -> str:
-        """Return the key of a part's file."""
-        part = field.removesuffix(_SIZES)
-        return upload_key(self.ids[part]) if part == field else query_sizes_key(self.ids[part])
-
-    def folders(self) -> list[str]:
-        """Return all folders that the upload may have written."""
-        return [upload_folder(dataset_id) for dataset_id in self.ids.values()]
+def upload_keys(ids: Mapping[str, str]) -> UploadKeys:
+    """Return the artifact keys of all files of a form whose datasets get these ids."""
+    by_field = {
+        field: key
+        for part, dataset_id in ids.items()
+        for field, key in ((part, upload_key(dataset_id)), (part + _SIZES, query_sizes_key(dataset_id)))
+    }
+    return UploadKeys(MappingProxyType(by_field), [upload_folder(dataset_id) for dataset_id in ids.values()])
 
 
 @dataclass(frozen=True)
@@ -64,13 +187,13 @@ class DatasetUpload:
         format: The format asked for.
     """
 
-    received: ReceivedUpload
+    received: ReceivedForm
     parts: tuple[str, ...]
     options: dict[str, Any]
     format: str
 
     @classmethod
-    def of(cls, received: ReceivedUpload) -> "DatasetUpload":
+    def of(cls, received: ReceivedForm) -> "DatasetUpload":
         """Validate the received files.
 
         Raises:
@@ -115,9 +238,9 @@ class DatasetUpload:
         """Total size of the dataset files."""
         return sum(self.received.files[part].size_bytes for part in self.parts)
 
-    def add(self, tx: Transaction, places: Places, key_id: str | None = None) -> list[Dataset]:
-        """Record a dataset for each part, owned by the API key of the upload."""
-        ids = {part: places.ids[part] for part in self.parts}
+    def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
+        """Record a dataset for each part, owned by the API key of the upload; `ids` has an id a part."""
+        ids = {part: ids[part] for part in self.parts}
         together = None if self.parts == (FILE,) else ids
         return [self._add(tx, part, ids[part], together, key_id) for part in self.parts]
 
@@ -146,29 +269,6 @@ class DatasetUpload:
         )
 
 
-def options_ignoring(dataset: Dataset, ignore: Sequence[str]) -> dict[str, Any]:
-    """Return the reading options of an upload, with more columns left out.
-
-    Raises:
-        InvalidInput: They contradict the other options.
-    """
-    options = dict(dataset.source.get("options") or {})
-    left_out = set(ignore)
-    columns: dict[str, Any] = {}
-    for role, named in (options.get("columns") or {}).items():
-        if isinstance(named, str):
-            columns |= {} if named in left_out else {role: named}
-        elif named is not None:
-            columns[role] = [name for name in named if name not in left_out]
-    columns["ignore"] = [*columns.get("ignore", ()), *dict.fromkeys(ignore)]
-    names = options.get("feature_names")
-    if isinstance(names, dict):
-        options["feature_names"] = {name: value for name, value in names.items() if name not in left_out}
-    options["columns"] = columns
-    reading_options(options)
-    return options
-
-
 def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
     judged = [part for part in (FILE, *PARTS) if part in files]
     if not judged:
@@ -182,3 +282,68 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
     if FILE in files and len(judged) > 1:
         problems.append(InputProblem(f"/{FILE}", f"send either file or {', '.join(PARTS)}"))
     return problems
+
+
+@router.post(
+    "",
+    summary="Upload or import a dataset",
+    status_code=ACCEPTED,
+    response_model=schemas.Dataset,
+    responses=problems(415, *UPLOAD_PROBLEMS),
+    openapi_extra={"requestBody": _UPLOAD_BODY},
+)
+async def upload_dataset(
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
+) -> Response:
+    """Upload judged files; a job reads each of them.
+
+    A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
+    be read. Of several parts the first one's dataset is returned; `parts` names them all. Instead of a file,
+    a part may be the text `upload:upl_…`: a finished resumable upload (`POST /v1/uploads`), used up by it.
+
+    A JSON body names addresses below `RANKERY_SOURCES` instead, which a worker downloads and reads, or
+    finished resumable uploads, as `upload:upl_…`.
+    """
+    ids = new_dataset_ids()
+    limit = services.settings.max_upload_bytes
+    upload = await receive_form(request, services, upload_keys(ids), TEXTS, limit, DatasetUpload.of)
+    repeatable = idempotency.of(upload.sha256())
+    return await run_in_threadpool(register_upload, services, caller.key_id, repeatable, upload, ids)
+
+
+def register_upload(
+    services: Services,
+    key_id: str | None,
+    idempotency: IdempotentRequest,
+    upload: DatasetUpload,
+    ids: Mapping[str, str],
+) -> Response:
+    """Record a dataset for each part of an upload, and queue the jobs that read them; blocks.
+
+    Args:
+        services: The services of the application.
+        key_id: The API key of the request, None where none is needed.
+        idempotency: The request.
+        upload: The received upload.
+        ids: Ids of the datasets by part. Their files are removed where nothing is recorded.
+
+    Returns:
+        The response: the first dataset.
+
+    Raises:
+        ByteQuotaExceeded: The key may not store as much.
+        JobQuotaExceeded: The key has too many jobs that wait or run.
+        WrongState: A resumable upload of it was used before.
+    """
+    settings = services.settings
+
+    def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
+        # The bytes of resumable uploads already count as the dataset's.
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
+        datasets = upload.add(tx, ids, key_id)
+        jobs = [queue_ingestion(tx, dataset, key_id) for dataset in datasets]
+        return accepted_dataset(datasets[0]), jobs
+
+    files, folders = upload.received.files.values(), upload_keys(ids).folders
+    return record_files(services, key_id, idempotency, files, folders, record)

@@ -25,11 +25,11 @@ def list_drift_reports(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DriftReportPage:
-    """List what drift jobs found, newest first, without their comparisons."""
+    """List drift reports, newest first, without their comparisons."""
     with services.store.read() as tx:
         resolved = None if model is None else tx.models.resolve(model)
         is_name = resolved is not None and resolved.name == model
-        page = tx.drift_reports.page(
+        page = tx.drift.page(
             cursor,
             limit,
             name=model if is_name else None,
@@ -44,11 +44,11 @@ def list_drift_reports(
 def get_drift_report(report_id: str, services: UseServices) -> DriftReport:
     """Show how the score samples of a model differ from its training data, and from the samples before."""
     with services.store.read() as tx:
-        return DriftReport.model_validate(tx.drift_reports.get(report_id))
+        return DriftReport.model_validate(tx.drift.get(report_id))
 
 
 @router.delete("/{report_id}", summary="Delete a report of drift", status_code=204, responses=problems(404))
 def delete_drift_report(report_id: str, services: UseServices) -> None:
     """Delete a report of drift; its job and the samples stay."""
     with services.store.begin() as tx:
-        tx.drift_reports.delete(report_id)
+        tx.drift.delete(report_id)

@@ -57,7 +57,7 @@ _COMPARISON: Json = {
 
 
 class DriftThresholds(ResponseModel):
-    """What counts as drift."""
+    """Thresholds of drift."""
 
     p: float
     psi: float
@@ -112,7 +112,7 @@ class DriftProfile(ResponseModel):
 
 
 class DriftColumn(ResponseModel):
-    """How a feature, or the scores, differ from before."""
+    """Drift of a feature or of the scores."""
 
     name: str
     kind: Literal["number", "category"]
@@ -134,7 +134,7 @@ class DriftColumn(ResponseModel):
 
 
 class DriftReference(ResponseModel):
-    """What samples are compared with."""
+    """Reference that samples are compared with."""
 
     dataset_id: str | None = Field(None, description="What features are compared with")
     scored_dataset_id: str | None = Field(

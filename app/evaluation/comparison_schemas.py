@@ -65,11 +65,11 @@ class ChangedQuery(ResponseModel):
 
 
 class Pair(ResponseModel):
-    """System B against system A, both by their place in `systems`, from 0."""
+    """System B against system A, both by index in `systems`."""
 
     a: int
     b: int
-    sentence: str = Field(description="What may be said")
+    sentence: str = Field(description="Conclusion")
     verdict: Verdict = Field(description="Of B against A by the first metric")
     metrics: dict[str, MetricDifference | None] = Field(
         description="Null where no query defines the metric for both"
@@ -149,7 +149,7 @@ class Comparison(ResponseModel):
     id: str
     job_id: str
     dataset_id: str
-    sentence: str = Field(description="What may be said of all systems")
+    sentence: str = Field(description="Conclusion about all systems")
     metrics: list[str] = Field(description="Spellings; the first one decides")
     contract: NamedConventions
     permutations: int
@@ -159,7 +159,7 @@ class Comparison(ResponseModel):
     )
     correction: Literal["holm", "none"] = Field("holm", description="Of the p-values for their number")
     pool_folds: bool = Field(
-        False, description="Whether models stand for the models of their cross-validations' folds"
+        False, description="Whether a model represents the fold models of its cross-validation"
     )
     systems: list[ComparedSystem]
     pairs: list[Pair]

@@ -14,7 +14,7 @@ from app.evaluation.schemas import Histogram, QuerySegment, QuerySummary
 from app.http.parquet_pages import read_rows, row_cursor
 from core.errors import InvalidInput, NotFound
 from core.evaluation import LEAST_QUERIES, StoredSegments
-from core.store.artifacts.verified_artifacts import VerifiedArtifacts
+from core.store.verified_artifacts import VerifiedArtifacts
 from core.types import Float64Array, Int64Array
 
 _BINS = 20
@@ -41,7 +41,7 @@ InSegment = Annotated[
 
 @dataclass(frozen=True)
 class Selection:
-    """Which queries are asked for, and in which order.
+    """Filters and order of the requested queries.
 
     Attributes:
         is_sorted: Whether they are sorted by their value; in the dataset's order otherwise.
@@ -166,13 +166,13 @@ def select_rows(
 
 @dataclass(frozen=True)
 class ValuesOf:
-    """What queries are sorted, filtered and counted by.
+    """Value of each query, to sort, filter and count by.
 
     Attributes:
-        name: What to call it.
+        name: Label.
         metric: The column.
-        system: Place of a system where the column has a value a system.
-        minus: Place of the system whose values are subtracted.
+        system: Index of a system where the column has a value per system.
+        minus: Index of the system whose values are subtracted.
     """
 
     name: str

@@ -11,19 +11,19 @@ from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingColumn, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
+from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
-from app.http.expensive_reads import Download
 from app.http.idempotency import UseIdempotencyKey
 from app.http.labels import WantedProject
-from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
-from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
+from app.uploads.form import UploadKeys, receive_form
 from core.data.trec import write_run
 from core.errors import NotFound
 from core.jobs.folders import run_folder
@@ -66,17 +66,21 @@ async def upload_run(
     can be evaluated and compared like a model.
     """
     upload_id = new_id("run_")
-    key, folder = run_key(upload_id), run_folder(upload_id)
+    keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
     limit = services.settings.max_upload_bytes
-    upload = await receive_file(
-        request, services, key, folder, RUN_TEXTS, limit, lambda received: RunUpload.of(received, upload_id)
+    upload = await receive_form(
+        request, services, keys, RUN_TEXTS, limit, lambda form: RunUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
+
+
+_Listing = Annotated[ListQuery, list_query(RankingEntry, RankingColumn)]
 
 
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
 def list_rankings(
     services: UseServices,
+    listing: _Listing,
     dataset_id: Annotated[
         str | None, Query(max_length=64, pattern=PRINTABLE, description="Only those of its queries")
     ] = None,
@@ -85,30 +89,19 @@ def list_rankings(
     ] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[RankingColumn, Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> RankingPage | SelectedFields:
     """List the rankings of models and of uploaded runs, newest first by default."""
-    check_fields(RankingEntry, fields)
     with services.store.read() as tx:
         page = tx.rankings.page(
-            cursor,
-            limit,
+            **listing.paging,
             dataset_id=dataset_id,
             uploaded=uploaded,
             project=project,
             prefix=prefix,
-            sort=sort,
-            direction=order,
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [RankingEntry.of(row, names.get(row.dataset_id)) for row in page.items]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return RankingPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(RankingPage, items, page.next_cursor)
 
 
 @router.get(

@@ -39,13 +39,10 @@ from app.evaluation.training_ranking import rank_trainings
 from app.evaluation.training_schemas import TrainingRanking
 from app.http.labels import WantedProject
 from app.http.lists import (
-    Direction,
-    Fields,
+    ListQuery,
     Prefix,
     SelectedFields,
-    check_fields,
-    check_metric,
-    selected,
+    list_query,
 )
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, PolledRoute, Router
@@ -66,24 +63,20 @@ ComparedMetric = Annotated[
 ]
 
 
+_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Literal["created", "dataset"])]
+
+
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
 def list_comparisons(
     services: UseServices,
+    listing: _ComparisonListing,
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[Literal["created", "dataset"], Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> ComparisonPage | SelectedFields:
     """List comparisons with their conclusions, newest first by default."""
-    check_fields(ComparisonEntry, fields)
     with services.store.read() as tx:
-        page = tx.comparisons.page(
-            cursor, limit, dataset_id=dataset_id, project=project, prefix=prefix, sort=sort, direction=order
-        )
+        page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
         ComparisonEntry(
@@ -99,9 +92,7 @@ def list_comparisons(
         )
         for row in page.items
     ]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return ComparisonPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(ComparisonPage, items, page.next_cursor)
 
 
 @comparisons_router.get(
@@ -196,9 +187,9 @@ def list_ranked_trainings(
         Query(description="What to rank by; the main metric of most of them when left out"),
     ] = None,
 ) -> TrainingRanking:
-    """Rank trainings by their validation data, and name those that cannot be told from the best one.
+    """Rank trainings by their validation data, and mark those not significantly worse than the best.
 
-    Nobody needs the test data to choose among them; its means are shown as a final look.
+    Do not choose by the means of the test data, which are shown as well.
     """
     return rank_trainings(services.store, list(dict.fromkeys(job)), metric)
 
@@ -206,45 +197,40 @@ def list_ranked_trainings(
 router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRoute)
 
 
+_EvaluationListing = Annotated[
+    ListQuery,
+    list_query(
+        EvaluationEntry,
+        Literal["created", "system", "dataset", "metric"],
+        "What to sort by; `metric` is the mean of `metric`",
+        MetricName,
+    ),
+]
+
+
 @router.get("", summary="List evaluations", responses={**NOT_MODIFIED, **problems(422)})
 def list_evaluations(
     services: UseServices,
+    listing: _EvaluationListing,
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
     model_id: Annotated[Wanted, Query(description="Only those of this version of a model")] = None,
     ranking_id: Annotated[Wanted, Query(description="Only those of this ranking")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[
-        Literal["created", "system", "dataset", "metric"],
-        Query(description="What to sort by; `metric` is the mean of `metric`"),
-    ] = "created",
-    metric: Annotated[MetricName | None, Query(description="The metric that `sort=metric` sorts by")] = None,
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> EvaluationPage | SelectedFields:
     """List evaluations of models and of rankings with their means, newest first by default."""
-    check_fields(EvaluationEntry, fields)
-    by_metric = check_metric(sort, metric)
     with services.store.read() as tx:
         page = tx.evaluations.page(
-            cursor,
-            limit,
+            **listing.paging,
             dataset_id=dataset_id,
             model_id=model_id,
             ranking_id=ranking_id,
             project=project,
             prefix=prefix,
-            sort=sort,
-            metric=by_metric,
-            direction=order,
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return EvaluationPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(EvaluationPage, items, page.next_cursor)
 
 
 # Before the route of one evaluation, which would take its name for an id.
@@ -281,7 +267,7 @@ def get_evaluation_metrics(
 def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
     """Show each metric's mean over the queries, its 95 % interval, and the contract behind it.
 
-    Beside it stand rankings that need no training, and the same metrics of parts of the queries.
+    Includes baselines without training, and the same metrics of segments of the queries.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)

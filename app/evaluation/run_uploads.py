@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
+from app.http.responses import accepted
 from app.http.services import Services
-from app.http.uploads import ReceivedFile, ReceivedUpload
-from app.jobs.file_uploads import file_body, missing_file, queue_reading
+from app.jobs.schemas import Job
 from app.jobs.submission.checks import require_ready
+from app.uploads.form import ReceivedFile, ReceivedForm, file_body, missing_file, record_files
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import run_folder
 from core.jobs.import_run import ImportRunJob
-from core.store import Job, Transaction
+from core.store import Job as JobRow
+from core.store import Transaction
 from core.store.repositories.projects import Labels
 
 RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096, "project": 400})
@@ -52,11 +55,11 @@ class RunUpload:
     """A complete upload of a run.
 
     Attributes:
-        upload_id: Under which its bytes are kept.
-        sha256: Checksum of all that was sent.
+        upload_id: Id of its bytes.
+        sha256: Checksum of the whole form.
         dataset_id: Whose queries it ranks.
         name: What people call the system.
-        file: What was sent.
+        file: The received file.
         project: The project of the ranking; None for that of the dataset.
     """
 
@@ -68,7 +71,7 @@ class RunUpload:
     project: str | None = None
 
     @classmethod
-    def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
+    def of(cls, received: ReceivedForm, upload_id: str) -> "RunUpload":
         """Validate the received files.
 
         Raises:
@@ -107,9 +110,11 @@ def register_run(
         WrongState: It is not ready.
     """
 
-    def queue(tx: Transaction) -> Job:
+    def record(tx: Transaction) -> tuple[JSONResponse, list[JobRow]]:
+        tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
         require_ready(tx, [upload.dataset_id])
-        return tx.enqueue(upload.spec(), key_id, Labels(project=upload.project))
+        job = tx.enqueue(upload.spec(), key_id, Labels(project=upload.project))
+        return accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"), [job]
 
-    folder = run_folder(upload.upload_id)
-    return queue_reading(services, key_id, idempotency.of(upload.sha256), upload.file, folder, queue)
+    folders = [run_folder(upload.upload_id)]
+    return record_files(services, key_id, idempotency.of(upload.sha256), [upload.file], folders, record)

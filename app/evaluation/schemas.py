@@ -34,7 +34,7 @@ class MetricSummary(Interval):
 
 
 class Baseline(ResponseModel):
-    """A ranking that needs no training, on the same data."""
+    """A baseline without training, on the same data."""
 
     name: str = Field(examples=["best single feature"])
     detail: str = Field(examples=["bm25, highest first"])
@@ -130,7 +130,7 @@ class Evaluation(ResponseModel):
     metrics: dict[str, MetricSummary] = Field(validation_alias="summaries")
     baselines: list[Baseline] | None
     slices: list[Slice] | None = Field(
-        description="Segments of at least 5 queries; all of one kind stand together, in order"
+        description="Segments of at least 5 queries, grouped by kind, in order"
     )
     diagnostics: LossDiagnostics | None
     findings: list[Finding] | None = Field(
@@ -228,7 +228,7 @@ class Histogram(ResponseModel):
 
 
 class QuerySummary(ResponseModel):
-    """What the selected queries have in common."""
+    """Statistics of the selected queries."""
 
     total: int = Field(description="Queries selected, over all pages", examples=[6099])
     histogram: Histogram = Field(

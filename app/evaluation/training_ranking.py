@@ -1,4 +1,4 @@
-"""Rank trainings by their validation data, and find those that cannot be told from the best one."""
+"""Rank trainings by their validation data; find those not significantly worse than the best."""
 
 import functools
 from collections import Counter

@@ -33,8 +33,7 @@ class RankedTraining(ResponseModel):
         examples=[0.41],
     )
     tied: bool | None = Field(
-        description="Whether the test does not tell it from the best one (p >= 0.05); null where it was not"
-        " tested",
+        description="Whether it is not significantly worse than the best one (p >= 0.05); null if untested",
         examples=[True],
     )
 

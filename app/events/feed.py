@@ -1,4 +1,4 @@
-"""Watch the database for new events, once a process, and wake whoever follows them."""
+"""Watch the database for new events, once a process, and wake the followers."""
 
 import asyncio
 from collections import Counter, deque
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.2
 # A round trip to the server and a connection of the pool for each look.
 POLL_SECONDS_OF_POSTGRESQL = 0.5
 RECENT = 1_000
-READ_AT_ONCE = 500
+READ_BATCH = 500
 
 _log = structlog.stdlib.get_logger("rankery.events")
 
@@ -41,7 +41,7 @@ class FeedEvent:
 
 @dataclass(eq=False)
 class Follower:
-    """Whoever is woken by news.
+    """A stream or sender that waits for events.
 
     Attributes:
         woken: Set when there are events or changes; the follower clears it before it looks.
@@ -164,8 +164,8 @@ class EventFeed:
 
         def read() -> tuple[list[FeedEvent], int, bool]:
             with self._store.read() as tx:
-                rows = tx.events.after(after, READ_AT_ONCE, kinds=kinds, object_id=object_id)
-                more = len(rows) == READ_AT_ONCE
+                rows = tx.events.after(after, READ_BATCH, kinds=kinds, object_id=object_id)
+                more = len(rows) == READ_BATCH
                 last = rows[-1].id if more else max(after, tx.events.latest_id())
             return [_encoded(Event.of(row)) for row in rows], last, more
 

@@ -6,8 +6,8 @@ from fastapi import Header, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from app.auth.admission import is_admitted
 from app.auth.authenticator import UseAuthenticator
+from app.auth.reauthorization import is_still_authorized
 from app.events.feed import UseFeed
 from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
 from app.events.stream import MEDIA_TYPE, EventStream, Selection
@@ -99,7 +99,7 @@ async def list_events(
             Selection(frozenset(kinds), object_id, changes),
             after if last_event_id is None else last_event_id,
             caller_of(request.scope),
-            lambda: is_admitted(request, authenticator),
+            lambda: is_still_authorized(request, authenticator),
         )
 
     def read() -> EventPage:

@@ -40,7 +40,7 @@ EVENT_EXAMPLE: dict[str, Any] = {
 
 
 class EventObject(ResponseModel):
-    """What an event is about."""
+    """Object of an event."""
 
     kind: str = Field(
         description="`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"

@@ -28,11 +28,10 @@ from app.experiments.submission import submit_experiment
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
-from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import Cursor, Limit
 from app.http.services import Services, UseServices
 from core.errors import NotFound, WrongState
 from core.experiments import PAPERS, papers
@@ -95,36 +94,29 @@ def create_experiment(
     return created
 
 
+_Listing = Annotated[ListQuery, list_query(ExperimentEntry, ExperimentColumn)]
+
+
 @polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})
 def list_experiments(
     services: UseServices,
+    listing: _Listing,
     status: Annotated[Status | None, Query(description="Only experiments in this status")] = None,
     paper: Annotated[PaperName | None, Query(description="Only experiments of this paper")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[ExperimentColumn, Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> ExperimentPage | SelectedFields:
     """List experiments without their reports, newest first by default."""
-    check_fields(ExperimentEntry, fields)
     with services.store.read() as tx:
         page = tx.experiments.page(
-            cursor,
-            limit,
+            **listing.paging,
             status=status,
             paper=paper,
             project=project,
             prefix=prefix,
-            sort=sort,
-            direction=order,
         )
         items = _entries(tx, page.items)
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return ExperimentPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(ExperimentPage, items, page.next_cursor)
 
 
 @polled_router.get(

@@ -126,7 +126,7 @@ class PaperMethod(ResponseModel):
 
 
 class PaperClaim(ResponseModel):
-    """What a paper says of its numbers."""
+    """A claim of a paper about its numbers."""
 
     name: str
     statement: str

@@ -15,7 +15,7 @@ from app.http.root_path import root_path_of
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
 NOT_BUILT = (
-    "the guide has not been built here: `make serve` builds it in the background, `make guide` at once"
+    "the guide has not been built here: `make serve` builds it in the background, `make guide` immediately"
 )
 
 
@@ -40,7 +40,7 @@ class _GuideFiles(KeptFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """Send a file; links within the guide are relative, and lead where they should anyway."""
+        """Send a file; relative links within the guide need no root path."""
         file, root_path = Path(full_path), root_path_of(scope)
         if not root_path or file.suffix != ".html":
             return super().file_response(full_path, stat_result, scope, status_code)

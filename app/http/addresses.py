@@ -14,7 +14,7 @@ def address_of(scope: Scope) -> str | None:
     """Return the client address of a request, or None.
 
     It is the peer's, and behind a trusted proxy the last one in `X-Forwarded-For` that is not trusted; the
-    server writes it into the scope, as `app.http.connections.server_options` tells it to.
+    server writes it into the scope, see `app.http.connections.server_options`.
     """
     client = scope.get("client")
     return str(client[0]) if client else None

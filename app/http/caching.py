@@ -43,12 +43,12 @@ Address = tuple[str, bytes, tuple[str, ...] | None]
 class ResponseCache:
     """Cache of response bodies by URL, each with the store revision read before it was made.
 
-    Many pages that follow the same job ask the same questions, most of which have the same answer as before.
-    Large bodies are not kept, for their cost is in the sending. Not safe between threads.
+    Many pages that follow the same job send the same requests, most of whose responses are unchanged.
+    Large bodies are not cached: they are expensive to send, not to make. Not thread-safe.
 
     Attributes:
-        lock: Held while an answer is made: whoever asked for the same meanwhile is given it, too, and answers
-            that are made one after the other are all there sooner than in many threads at once.
+        lock: Held while a response is made: concurrent requests for the same URL share it, and responses
+            made one after another finish sooner than in many concurrent threads.
     """
 
     def __init__(self) -> None:

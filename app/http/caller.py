@@ -28,7 +28,7 @@ GRANTS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sent a request.
+    """The caller of a request.
 
     Attributes:
         key_id: The API key, None where none is needed.

@@ -14,9 +14,9 @@ from app.http.addresses import Network, customer_of, is_within
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 
-# Connections beyond the bounds that are still told why; more are cut without a word.
-_TOLD = 64
-_TOLD_EACH = 8  # of one address
+# Connections beyond the bounds that still get a 503; more are closed without a response.
+_REFUSED = 64
+_REFUSED_EACH = 8  # of one address
 
 # Of a request's state: a set of functions that are called when the server stops, before it waits for answers.
 ON_SHUTDOWN = "on_shutdown"
@@ -32,7 +32,7 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
     class Bounded(TimeoutProtocol):
         head_seconds = settings.head_seconds
         stall_seconds = settings.body_idle_seconds
-        most_connections = settings.max_connections + _TOLD
+        most_connections = settings.max_connections + _REFUSED
         most_of_one_address = settings.max_connections_per_address
         proxies = settings.trusted_proxies
         by_address: ClassVar[Counter[str]] = Counter()
@@ -59,7 +59,7 @@ class TimeoutProtocol(H11Protocol):
         stall_seconds: How long a client may take nothing of an answer.
         most_connections: Connections beyond these are cut.
         most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.
-        proxies: Networks whose addresses may have any number, for they stand for many.
+        proxies: Networks of proxies, whose addresses may have any number.
         by_address: How many connections each address has.
         on_shutdown: What answers that would not end by themselves have called when the server stops.
     """
@@ -83,7 +83,7 @@ class TimeoutProtocol(H11Protocol):
         """Start the timeout of the first request."""
         super().connection_made(transport)
         beyond = self._count() - self.most_of_one_address
-        if len(self.connections) > self.most_connections or beyond > _TOLD_EACH:
+        if len(self.connections) > self.most_connections or beyond > _REFUSED_EACH:
             transport.abort()
             return
         if beyond > 0:
@@ -138,12 +138,12 @@ class TimeoutProtocol(H11Protocol):
         return self.by_address[self._address]
 
     def _is_between_requests(self) -> bool:
-        """Tell whether the rest of a body has arrived whose request was answered before, and nothing more."""
+        """Return whether the body of an answered request is complete, and nothing follows."""
         idle = self.cycle is not None and self.cycle.response_complete and not self.conn.trailing_data[0]
         return idle and self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 
     def _owes_bytes(self) -> bool:
-        """Tell whether the client's next bytes are awaited by nobody but this connection."""
+        """Return whether only this connection, and no handler, waits for the client's next bytes."""
         if self.transport.is_closing():
             return False
         answered = self.cycle is None or self.cycle.response_complete

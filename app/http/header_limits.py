@@ -18,8 +18,8 @@ _FRAMING = {b"content-length", b"transfer-encoding"}
 class HeaderLimits(HttpMiddleware):
     """ASGI middleware that refuses an overlong URL or headers.
 
-    The server's parser has a bound of its own, on what has arrived of an unfinished head; a head that arrives
-    whole passes it.
+    The server's parser also limits an unfinished head; a head that arrives
+    in one piece passes that limit.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,8 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from core.errors import InputProblem
 from core.names import INVISIBLE
-from core.store.repositories.projects import PROJECT_NAME, PROJECT_RULE, is_project_name
-from core.store.repositories.tags import MAX_TAGS
+from core.store.repositories.projects import MAX_TAGS, PROJECT_NAME, PROJECT_RULE, is_project_name
 from core.store.visibility import NO_PROJECT
 
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
@@ -73,7 +72,7 @@ PROJECT_PART = {
 
 
 def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
-    """Return what is wrong with the project among the text fields of an upload."""
+    """Return the problems of the project among the text fields of an upload."""
     fits = "project" not in fields or is_project_name(fields["project"])
     return [] if fits else [InputProblem("/project", PROJECT_RULE)]
 

@@ -1,11 +1,13 @@
-"""Parameters that all lists share: sorting, search by prefix, and the choice of fields."""
+"""Parameters and pages that all lists share: sorting, search by prefix, and the choice of fields."""
 
+import inspect
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import Query
+from fastapi import Depends, Query
 
-from app.http.schemas import Json, NextCursor, ResponseModel
+from app.http.schemas import Cursor, Json, Limit, NextCursor, ResponseModel
 from core.errors import InvalidInput
 from core.metrics import metric_name
 
@@ -43,6 +45,88 @@ class SelectedFields(ResponseModel):
 
     items: list[Json]
     next_cursor: NextCursor
+
+
+Page = TypeVar("Page", bound=ResponseModel)
+
+
+@dataclass(frozen=True)
+class ListQuery:
+    """The sorting, the page and the fields that a request for a list asks for.
+
+    Attributes:
+        sort: A column of the list.
+        order: Direction; the column's own where it is None.
+        fields: As `Fields` describes them.
+        cursor: Position of the page.
+        limit: The most items of the page.
+        metric: The metric of `sort=metric`, empty with other columns; None where the list has no metrics.
+    """
+
+    sort: Any
+    order: Literal["asc", "desc"] | None
+    fields: str | None
+    cursor: str | None
+    limit: int
+    metric: str | None = None
+
+    @property
+    def paging(self) -> dict[str, Any]:
+        """Return the arguments of a repository's `page`."""
+        paging = {"cursor": self.cursor, "limit": self.limit, "sort": self.sort, "direction": self.order}
+        return paging if self.metric is None else {**paging, "metric": self.metric}
+
+    def page(
+        self, of: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
+    ) -> Page | SelectedFields:
+        """Return a page of the items, or `SelectedFields` where the request selects some.
+
+        Raises:
+            InvalidInput: The items have no such field.
+        """
+        if self.fields is not None:
+            return selected(items, next_cursor, self.fields)
+        return of(items=items, next_cursor=next_cursor)
+
+
+def list_query(
+    item: type[ResponseModel], columns: Any, description: str = "What to sort by", metric: Any = None
+) -> Any:
+    """Declare the columns and items of a list once, for the parameter of its route.
+
+        JobListing = Annotated[ListQuery, list_query(Job, JobOrder)]
+
+    Args:
+        item: Schema of an item, whose fields may be selected.
+        columns: Literal type of the columns to sort by.
+        description: Description of the parameter `sort`.
+        metric: Type of the metric that `sort=metric` sorts by, None where no column is a metric.
+    """
+
+    async def read(**given: Any) -> ListQuery:
+        check_fields(item, given["fields"])
+        if metric is not None:
+            given["metric"] = check_metric(given["sort"], given["metric"])
+        return ListQuery(**given)
+
+    sort = Annotated[columns, Query(description=description)]
+    declared: dict[str, tuple[Any, Any]] = {"sort": (sort, "created")}
+    if metric is not None:
+        by_metric = Annotated[metric | None, Query(description="The metric that `sort=metric` sorts by")]
+        declared["metric"] = by_metric, None
+    declared |= {
+        "order": (Direction, None),
+        "fields": (Fields, None),
+        "cursor": (Cursor, None),
+        "limit": (Limit, 50),
+    }
+    read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in declared.items()
+        ]
+    )
+    return Depends(read)
 
 
 def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: str) -> SelectedFields:

@@ -4,7 +4,7 @@ import logging
 
 from core.logs import LogFormat, install_handler
 
-# alembic and botocore greet at every start; python_multipart warns of bodies that the client is told about;
+# alembic and botocore greet at every start; python_multipart warns of bodies that get an error response;
 # httpx has a line a request with its whole URL, which may hold a secret of a webhook.
 _CHATTY = ("alembic", "aiobotocore", "botocore", "httpx", "httpx2", "python_multipart")
 

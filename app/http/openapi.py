@@ -21,11 +21,11 @@ DESCRIPTION = """\
 Train, evaluate and serve learning-to-rank models.
 
 Upload judged query-document data or make synthetic data, submit training jobs that name a loss, follow them,
-and put the resulting models to use. Everything slow is a job: the answer is `202 Accepted` at once, and the
-job's page tells how far it is. What is polled carries an `ETag`; send it back as `If-None-Match` and an
+and serve the resulting models. Everything slow is a job: the answer is `202 Accepted`, and the
+job's page shows its progress. Polled resources carry an `ETag`; send it back as `If-None-Match` and an
 unchanged answer costs a `304` without a body. Every `POST` that creates takes an `Idempotency-Key`, but for
 keys. Send an API key as `Authorization: Bearer rk_…`; until one is made, this machine alone needs none.
-Whoever asks too often is answered `429` with `Retry-After`. Of members of one name in a JSON object the last
+Callers above their rate limit get `429` with `Retry-After`. Of members of one name in a JSON object the last
 counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mistake in a payload.
 """
@@ -304,7 +304,7 @@ def install(
     def send(request: Request) -> Response:  # in a thread: the first one builds the document
         return conditional(request, Response(content(), media_type="application/json"))
 
-    # FastAPI's own route writes the document anew for each request, and without an ETag.
+    # FastAPI's own route writes the document for each request, without an ETag.
     own = [route for route in application.routes if getattr(route, "path", None) != application.openapi_url]
     application.router.routes[:] = [Route(str(application.openapi_url), send, include_in_schema=False), *own]
 

@@ -28,7 +28,7 @@ _GENERAL_PROBLEMS = {
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an object is in the document.
+    """Location of an object in the document.
 
     Attributes:
         holder: The mapping or list that the object is in.
@@ -47,7 +47,7 @@ class _Place:
         return self.holder[self.key]
 
     def is_within(self, replaced: set[int]) -> bool:
-        """Return whether a place around this one, or this one, was replaced by a reference."""
+        """Return whether this location, or one around it, was replaced by a reference."""
         place: _Place | None = self
         while place is not None:
             if id(place) in replaced:
@@ -57,7 +57,7 @@ class _Place:
 
 
 def compact(document: Document) -> Document:
-    """Return an equivalent document that has every repeated response, parameter, body and schema once.
+    """Return an equivalent document with every repeated response, parameter, body and schema once.
 
     References to components replace the repetitions. Problems that do not depend on the operation are its
     `default` response. An answer that has all properties of another one refers to it. Titles that repeat a

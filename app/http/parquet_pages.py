@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core.data.parquet_batches import row_batches
+from core.data.parquet import row_batches
 from core.errors import InvalidInput
 
 BATCH_ROWS = 16_384
@@ -50,7 +50,7 @@ def read_queries(
 ) -> tuple[list[list[dict[str, Any]]], str | None]:
     """Return the rows of `limit` whole queries from the cursor on, query by query, and the next cursor.
 
-    The rows of a query stand together in the file. Only the row groups that the page touches are read.
+    The rows of a query are contiguous in the file. Only the row groups that the page touches are read.
 
     Raises:
         InvalidInput: The cursor is not of this file.

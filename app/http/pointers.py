@@ -49,7 +49,7 @@ def _pointer(error: Mapping[str, Any], body: Any) -> str:
 
 
 def _place(parts: Sequence[str | int], value: Any, *, missing: bool) -> list[str | int] | None:
-    """Match a location against the value it speaks about; parts that are not in the value are tags."""
+    """Match a location against its value; parts that are not in the value are tags."""
     if not parts or not isinstance(value, dict | list):
         return []
     head, *rest = parts

@@ -18,8 +18,8 @@ _FORGOTTEN_SECONDS = 10.0
 class Probe(Generic[Answer]):
     """A health check that runs in a separate thread, so that a caller can give up on it.
 
-    Not in one of the pool that serves requests: when a part hangs, they all wait for it. Whoever asks while
-    a question is under way gets the same answer, so that a part that hangs holds few threads.
+    Not in the pool that serves requests: when a part hangs, they all wait for it. Callers while
+    a check runs get the same result, so that a part that hangs occupies few threads.
 
     Args:
         question: Returns the answer, or raises.
@@ -48,7 +48,7 @@ class Probe(Generic[Answer]):
         def ask() -> None:
             try:
                 asked.set_result(self._question())
-            except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+            except BaseException as error:  # noqa: BLE001 - raised in the caller
                 asked.set_exception(error)
 
         threading.Thread(target=ask, name="probe", daemon=True).start()
@@ -56,7 +56,7 @@ class Probe(Generic[Answer]):
 
 
 async def faults_of(probes: Mapping[str, Probe[str | None]]) -> dict[str, str | None]:
-    """Run all probes at once and return the fault of each, None for a part that works."""
+    """Run all probes concurrently and return the fault of each, None for a part that works."""
     faults = await asyncio.gather(*map(_fault, probes.values()))
     return dict(zip(probes, faults, strict=True))
 

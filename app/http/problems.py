@@ -41,8 +41,8 @@ from core.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
-OUT_OF_MEMORY = "there is not enough memory for this now; send less at once, or try again later"
+MAX_PROBLEMS = 100  # reported for one request
+OUT_OF_MEMORY = "there is not enough memory for this now; send less in one request, or try again later"
 # Seconds after which a refused request may be sent again. A job ends in seconds or in hours.
 _RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5})
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})

@@ -36,7 +36,7 @@ RANGE_PARAMETERS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class RangedFile:
-    """A file of which ranges can be sent.
+    """A file that supports range requests.
 
     Attributes:
         size_bytes: Its size.
@@ -51,7 +51,7 @@ class RangedFile:
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a file that a request asks for.
+    """The requested range of a file.
 
     Attributes:
         status: 200, 206 or 304.
@@ -67,7 +67,7 @@ class Selection:
 
 
 def select(request: Request, file: RangedFile) -> Selection:
-    """Return what to send of a file.
+    """Return the response to a request for a file.
 
     A malformed `Range` and one of several ranges are ignored, as the RFC allows.
 

@@ -10,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.http.middleware import HttpMiddleware
 from app.http.services import registered
 
-# All paths that lead nowhere, and requests that were refused before their path was looked at.
+# Unknown paths, and requests refused before routing.
 UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject, WantedTags, wanted_tags
-from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import Cursor, Id, Limit
+from app.http.schemas import Id
 from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
 from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
@@ -92,9 +92,13 @@ def create_jobs(
     return created
 
 
+_Listing = Annotated[ListQuery, list_query(Job, JobOrder, ORDER_WORDS)]
+
+
 @polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
 def list_jobs(
     services: UseServices,
+    listing: _Listing,
     status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
     dataset: Annotated[Id | None, Query(description="Only jobs that read or make this dataset")] = None,
@@ -113,18 +117,11 @@ def list_jobs(
     id: Annotated[
         list[Id] | None, Query(min_length=1, max_length=MAX_HISTORIES, description="Only these jobs")
     ] = None,
-    sort: Annotated[JobOrder, Query(description=ORDER_WORDS)] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> JobPage | SelectedFields:
     """List jobs, newest first by default."""
-    check_fields(Job, fields)
     with services.store.read() as tx:
         page = tx.jobs.page(
-            cursor,
-            limit,
+            **listing.paging,
             status=status,
             kind=kind,
             dataset_id=dataset,
@@ -133,13 +130,9 @@ def list_jobs(
             text=text,
             prefix=prefix,
             job_ids=id,
-            sort=sort,
-            direction=order,
         )
         items = Job.all_of(tx, page.items)
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return JobPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(JobPage, items, page.next_cursor)
 
 
 # Before the route of one job, which would take its name for an id.

@@ -231,7 +231,7 @@ class JobWithAttempts(Job):
     @classmethod
     def of(cls, tx: Transaction, row: JobRow) -> "JobWithAttempts":
         """Return the response of a stored job and its attempts."""
-        attempts = [Attempt.model_validate(attempt) for attempt in tx.attempts.of(row.id)]
+        attempts = [Attempt.model_validate(attempt) for attempt in tx.jobs.attempts(row.id)]
         return cls.model_construct(**dict(Job.of(tx, row)), attempts=attempts)
 
 

@@ -39,7 +39,7 @@ def label_jobs(
     ],
     services: UseServices,
 ) -> Labelled:
-    """Change tags and the project of the jobs of some ids or of a filter; a dry run unless told otherwise.
+    """Change tags and the project of the jobs of some ids or of a filter; a dry run by default.
 
     Other tags stay. What the jobs made moves with them, but for models, which belong to the project of their
     name.

@@ -45,7 +45,7 @@ class UnlabelledObject(ResponseModel):
 
 
 class Labelled(ResponseModel):
-    """What was labelled, or would be."""
+    """Objects labelled, or to label in a dry run."""
 
     dry_run: bool = Field(description="Whether nothing was changed")
     changed: int = Field(description="Number of objects that get other labels", examples=[3])

@@ -1,4 +1,4 @@
-"""Carry out deletions that requests ask for."""
+"""Execute deletions."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ _WAYS_OUT = {
 
 
 def actor_of(request: Request, action: str = DELETED) -> Actor:
-    """Return who asks, for the trash and for an audit entry of each object."""
+    """Return the caller, for the trash and for an audit entry of each object."""
     address = address_of(request.scope)
     return Actor(
         key_id=caller_in(request.scope).key_id,
@@ -55,7 +55,7 @@ def delete_one(
         kind: Of the object.
         object_id: Its id.
         with_results: Whether what was made by it or of it goes as well.
-        permanently: Whether its bytes are freed at once.
+        permanently: Whether its bytes are freed immediately.
         actor: Where the audit entry of the request does not name the object; else None.
 
     Raises:
@@ -75,7 +75,7 @@ def delete_one(
 
 
 def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  # type: ignore[type-arg]
-    """Delete the objects that a request selects, or answer what would go."""
+    """Delete the selected objects, or list them in a dry run."""
     services = services_of(request)
     store, days = services.store, 0 if body.permanently else services.settings.trash_days
     object_ids = body.object_ids(store, KINDS[kind])
@@ -89,7 +89,7 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
 
 
 def _deleted(request: Request, counts: Iterable[str]) -> None:
-    """Let no model be scored that a reference meant before it was deleted."""
+    """Invalidate references to deleted models, so that none is scored."""
     if KINDS[MODEL].plural in counts:
         registered(request.app, ModelReferences).invalidate()
 

@@ -1,4 +1,4 @@
-"""Which objects a deletion is about: ids, or the filters of the list of their kind."""
+"""Selections for bulk operations: ids, or the filters of the list of a kind."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ _Tags = Annotated[list[_Tag], Field(max_length=8, description="`team`, or `team:
 
 
 class Filter(RequestModel):
-    """What all filters have; those that are given must all match."""
+    """Filters of every kind; all that are given must match."""
 
     all: Literal[True] | None = Field(None, description="All objects of the kind")
     older_than_days: float | None = Field(None, ge=0, le=36_500, description="Made so many days ago")
@@ -152,10 +152,10 @@ class Selection(RequestModel, Generic[F]):
 
 
 class DeleteRequest(Selection[F], Generic[F]):
-    """Which objects to delete, and how."""
+    """Objects to delete, and options."""
 
     with_results: bool = Field(False, description="Whether what was made by or of them goes as well")
-    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
+    permanently: bool = Field(False, description="Whether to free the bytes immediately, without the trash")
     dry_run: bool = Field(True, description="Whether only to answer what would go")
 
 

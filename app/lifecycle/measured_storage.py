@@ -1,4 +1,4 @@
-"""What is stored, measured now and then."""
+"""Cached measurement of storage usage."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ SECONDS = 60.0
 
 
 class StorageMeasurements:
-    """Measures what is stored at most once a minute, unless asked to. Thread-safe.
+    """Measures storage usage at most once a minute, unless forced. Thread-safe.
 
     Args:
         store: What is measured.

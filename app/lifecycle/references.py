@@ -1,4 +1,4 @@
-"""Changes of the models that references mean."""
+"""Invalidation of cached model references."""
 
 from typing import Annotated
 

@@ -36,7 +36,7 @@ from core.store.trash.kinds import (
 router = Router(prefix="/v1", route_class=JsonRoute)
 
 WithResults = Annotated[bool, Query(description="Delete what was made by it or of it as well")]
-Permanently = Annotated[bool, Query(description="Free the bytes at once, past the trash")]
+Permanently = Annotated[bool, Query(description="Free the bytes immediately, without the trash")]
 _ONE = problems(404, 409, 422)
 _MANY = problems(*BODY_PROBLEMS)
 
@@ -164,7 +164,7 @@ def delete_study(study_id: str, request: Request, permanently: Permanently = Fal
 def delete_datasets(
     body: Annotated[DatasetSelection, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
 ) -> DeletedDatasets:
-    """Move several datasets to the trash, and say of each what became of it.
+    """Move several datasets to the trash, and report the outcome of each.
 
     One that is in use stays, with the reason; the request may be sent again.
     """
@@ -188,7 +188,7 @@ def delete_jobs(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the jobs of some ids or of a filter, newest first; a dry run unless told otherwise.
+    """Delete the jobs of some ids or of a filter, newest first; a dry run by default.
 
     What something needs stays and is listed. The rest goes in short transactions, each job with all of its
     results or not at all.

@@ -19,7 +19,7 @@ KindName = Literal[
 
 
 class Holder(ResponseModel):
-    """Something that needs an object, which therefore stays."""
+    """A dependent of an object, which prevents its deletion."""
 
     kind: str = Field(description="Kind of what needs it", examples=["alias"])
     id: str = Field(description="Its id, or the reference of an alias", examples=["web@champion"])
@@ -28,7 +28,7 @@ class Holder(ResponseModel):
 
 
 class RefusedObject(ResponseModel):
-    """An object that is not deleted, with what needs it."""
+    """An object that is not deleted, with its dependents."""
 
     kind: KindName = Field(examples=["model"])
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
@@ -46,14 +46,14 @@ class RefusedObject(ResponseModel):
 
 
 class Deletion(ResponseModel):
-    """What was deleted, or would be."""
+    """Objects deleted, or to delete in a dry run."""
 
     dry_run: bool = Field(description="Whether nothing was changed")
     deleted: dict[str, int] = Field(
         description="Number of objects by kind, results included", examples=[{"jobs": 3, "models": 5}]
     )
     size_bytes: int = Field(description="Bytes of their artifacts", examples=[184_320])
-    purge_at: datetime | None = Field(description="When these bytes are freed; null where at once")
+    purge_at: datetime | None = Field(description="When these bytes are freed; null for immediately")
     missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
     refused: list[RefusedObject] = Field(description="The first 100 objects that stay")
     refused_count: int = Field(description="How many objects stay", examples=[0])
@@ -77,16 +77,16 @@ class Deletion(ResponseModel):
 
 
 class DatasetSelection(RequestModel):
-    """The datasets that a request is about."""
+    """A selection of datasets."""
 
     ids: list[Id] = Field(
         min_length=1, max_length=200, description="Ids of datasets", examples=[["ds_01k9x2m4q7c8v5n3b6r1"]]
     )
-    permanently: bool = Field(False, description="Whether the bytes are freed at once, past the trash")
+    permanently: bool = Field(False, description="Whether to free the bytes immediately, without the trash")
 
 
 class DeletedDataset(ResponseModel):
-    """What a request to delete did to one dataset."""
+    """Outcome of the deletion of one dataset."""
 
     id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r1"])
     outcome: Literal["deleted", "in_use", "missing"] = Field(
@@ -96,7 +96,7 @@ class DeletedDataset(ResponseModel):
 
 
 class DeletedDatasets(ResponseModel):
-    """What a request to delete did to each of several datasets."""
+    """Outcomes of the deletion of several datasets."""
 
     items: list[DeletedDataset] = Field(description="In the order in which they were named")
 
@@ -152,7 +152,7 @@ class RestoreRequest(RequestModel):
 
 
 class Restored(ResponseModel):
-    """What was restored."""
+    """Restored objects."""
 
     restored: dict[str, int] = Field(
         description="Number of objects by kind, with those that went along or are needed",
@@ -162,7 +162,7 @@ class Restored(ResponseModel):
 
 
 class EmptyTrashRequest(RequestModel):
-    """What to delete from the trash: exactly one of ids, all or an age."""
+    """A selection to delete from the trash: exactly one of ids, all or an age."""
 
     ids: list[Id] | None = Field(
         None,
@@ -193,7 +193,7 @@ class StorageKind(ResponseModel):
 
 
 class Storage(ResponseModel):
-    """What is stored, by kind."""
+    """Storage usage by kind."""
 
     measured_at: datetime
     total_bytes: int = Field(description="Bytes of all artifacts, the trash included", examples=[1_048_576])

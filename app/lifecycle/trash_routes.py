@@ -1,4 +1,4 @@
-"""Routes of the trash and of what is stored."""
+"""Routes of the trash and of storage usage."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, HTTPException, Query, Request
 
-from app.http.expensive_reads import UseExpensive
+from app.http.admission.expensive_reads import UseExpensive
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
@@ -124,7 +124,7 @@ def _emptied(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
 
 
 def _trashed(store: Store, older_than_days: float) -> Iterator[str]:
-    """Yield the ids of what has been in the trash for a while.
+    """Yield the ids of objects that have been in the trash longer than an age.
 
     Jobs come first, so that each goes with all of its results in one transaction.
     """

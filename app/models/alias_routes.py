@@ -35,7 +35,7 @@ _JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
 def list_aliases(name: Name, services: UseServices) -> AliasList:
     """List the aliases of a name."""
     with services.store.read() as tx:
-        rows, gated = tx.aliases.of_name(name), tx.gates.aliases_of(name)
+        rows, gated = tx.aliases.of_name(name), tx.aliases.gated_aliases(name)
     return AliasList(items=[Alias.of(row, row.alias in gated) for row in rows])
 
 
@@ -43,7 +43,7 @@ def list_aliases(name: Name, services: UseServices) -> AliasList:
 def get_alias(name: Name, alias: AliasName, services: UseServices) -> Alias:
     """Show which version an alias points at."""
     with services.store.read() as tx:
-        return Alias.of(tx.aliases.get(name, alias), tx.gates.find(name, alias) is not None)
+        return Alias.of(tx.aliases.get(name, alias), tx.aliases.find_gate(name, alias) is not None)
 
 
 @router.put(
@@ -70,7 +70,7 @@ def set_alias(
     with services.store.begin() as tx:
         challenger = tx.models.resolve(f"{name}:{body.version}")
         row = tx.aliases.find_locked(name, alias)
-        gate = tx.gates.find(name, alias)
+        gate = tx.aliases.find_gate(name, alias)
         if gate is None or row is None or row.model_id == challenger.id:
             model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
         else:
@@ -118,7 +118,7 @@ def roll_back_alias(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Model | Response:
-    """Point an alias at the version before its last move, at once and past its gate.
+    """Point an alias at the version before its last move, immediately and without its gate.
 
     Repeated, it goes further back, not to and fro. Refused promotions moved nothing and are passed over.
     With an `Idempotency-Key` a request that is sent again goes back no further.
@@ -163,7 +163,7 @@ _GATE_EXAMPLES: Any = {
 def get_gate(name: Name, alias: AliasName, services: UseServices) -> Gate:
     """Show the promotion gate of an alias."""
     with services.store.read() as tx:
-        return Gate.of(tx.gates.get(name, alias))
+        return Gate.of(tx.aliases.gate(name, alias))
 
 
 @gates_router.put("", summary="Set the gate of an alias", responses=problems(404, 409, *BODY_PROBLEMS))
@@ -176,13 +176,14 @@ def set_gate(
 ) -> Gate:
     """Set the promotion gate of an alias: later moves need a comparison.
 
-    Its dataset cannot be deleted while the gate is there. Rollbacks pass by it, as does the first version
-    that the alias points at; whoever may write may also delete it. The history and the audit tell of each.
+    Its dataset cannot be deleted while the gate is there. It does not apply to rollbacks, nor to the first
+    version that the alias points at. Any key with the scope `write` may delete it. The history and the audit
+    log record each.
     """
     with services.store.begin() as tx:
         tx.models.require_name(name)
         rule = gate_rule(tx, body)
-        gate = tx.gates.put(name, alias, dataset_id=body.dataset_id, rule=rule, key_id=caller.key_id)
+        gate = tx.aliases.set_gate(name, alias, dataset_id=body.dataset_id, rule=rule, key_id=caller.key_id)
     return Gate.of(gate)
 
 
@@ -190,4 +191,4 @@ def set_gate(
 def delete_gate(name: Name, alias: AliasName, services: UseServices) -> None:
     """Delete the promotion gate of an alias; jobs already queued keep the former gate."""
     with services.store.begin() as tx:
-        tx.gates.delete(name, alias)
+        tx.aliases.delete_gate(name, alias)

@@ -8,8 +8,8 @@ from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from app.http.expensive_reads import CallersReads, UseExpensive
-from app.http.low_priority import LOW_PRIORITY
+from app.http.admission.expensive_reads import CallersReads, UseExpensive
+from app.http.admission.low_priority import LOW_PRIORITY
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import Services, UseServices

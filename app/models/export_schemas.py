@@ -115,7 +115,7 @@ class ExportFormatCatalogue(ResponseModel):
 
 
 class ExportedModel(ResponseModel):
-    """Which model was exported."""
+    """The exported model."""
 
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     name: str = Field(examples=["web"])
@@ -145,7 +145,7 @@ class DataParity(ResponseModel):
     swapped_pairs: int = Field(
         description="Of them, those that the engine ranks the other way round", examples=[0]
     )
-    tied_pairs: int = Field(description="Of them, those that the engine cannot tell apart", examples=[1])
+    tied_pairs: int = Field(description="Of them, those with equal scores in the engine", examples=[1])
     ndcg_at_10: float | None = Field(
         description="The model's NDCG@10, null where no query has a relevant document", examples=[0.4512]
     )
@@ -179,7 +179,7 @@ class NeighbourParity(ResponseModel):
 
 
 class SlackResidue(ResponseModel):
-    """Thresholds that Solr cannot be brought to, as it adds 1e-6 in float32 to each."""
+    """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int = Field(
         description="How many: thresholds under about 1e-6, and some powers of two below 0", examples=[0]

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from fastapi.concurrency import run_in_threadpool
 
-from app.http.expensive_reads import UseExpensive
+from app.http.admission.expensive_reads import UseExpensive
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit

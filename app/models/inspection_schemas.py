@@ -166,7 +166,7 @@ class TreeLeaf(ResponseModel):
     kind: Literal["leaf"]
     leaf: int = Field(description="Its number in the tree")
     value: float = Field(description="What it adds to a score")
-    documents: int | None = Field(description="Training documents that ended here; null where not told")
+    documents: int | None = Field(description="Training documents that ended here; null where unknown")
     linear: LinearLeaf | None = Field(description="What it adds instead; null for a constant leaf")
 
 
@@ -178,7 +178,7 @@ class TreeSplit(ResponseModel):
     feature: str
     decision: Literal["<=", "in"] = Field(description="Goes left what is `<=` threshold or `in` categories")
     threshold: float | None = Field(
-        description="Null for categories, and where it is infinite: only missing values are told from others"
+        description="Null for categories, and where infinite: it separates missing values from all others"
     )
     categories: list[int | str] | None = Field(
         description="Those that go left, by text where the model has it; null where there is a threshold"
@@ -188,7 +188,7 @@ class TreeSplit(ResponseModel):
     )
     missing_goes: Literal["left", "right"] | None = Field(description="Null where nothing is missing")
     gain: float = Field(description="By how much it reduced the training loss")
-    documents: int | None = Field(description="Training documents that came through; null where not told")
+    documents: int | None = Field(description="Training documents that came through; null where unknown")
     leaves: int = Field(description="Leaves below")
     left: "TreeNode | None" = Field(description="Null below the depth that was asked for")
     right: "TreeNode | None" = Field(description="The same")

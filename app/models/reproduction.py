@@ -14,7 +14,7 @@ def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
     if model.source == "imported":
         detail = "only a model that was trained here can be trained again"
         raise WrongState("model", model.reference, "imported", detail)
-    # Of a model from before lineages were kept, its job still knows what was asked for.
+    # For a model from before lineages were stored, its job has the request.
     asked = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
     spec = ReproduceJob.from_json({**asked, "model_id": model.id, "system": model.reference})
     for dataset_id in spec.dataset_ids.values():

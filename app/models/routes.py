@@ -10,20 +10,16 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency, UseIdempotencyKey
 from app.http.labels import WantedProject, WantedTags, wanted_tags
 from app.http.lists import (
-    Direction,
-    Fields,
+    ListQuery,
     Prefix,
     SelectedFields,
-    check_fields,
-    check_metric,
-    selected,
+    list_query,
 )
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
-from app.jobs.file_uploads import receive_file
 from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
 from app.lifecycle.references import UseReferences
@@ -47,6 +43,7 @@ from app.models.uploads import (
     ModelUpload,
     register_model,
 )
+from app.uploads.form import UploadKeys, receive_form
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
@@ -83,9 +80,16 @@ _TAG_EXAMPLES: Any = {
 }
 
 
+_Listing = Annotated[
+    ListQuery,
+    list_query(ListedModel, ModelColumn, "What to sort by; `metric` is the mean of `metric`", MetricName),
+]
+
+
 @router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
 def list_models(
     services: UseServices,
+    listing: _Listing,
     name: Annotated[
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
@@ -96,31 +100,17 @@ def list_models(
     ] = None,
     latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
     prefix: Prefix = None,
-    sort: Annotated[
-        ModelColumn, Query(description="What to sort by; `metric` is the mean of `metric`")
-    ] = "created",
-    metric: Annotated[MetricName | None, Query(description="The metric that `sort=metric` sorts by")] = None,
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> ModelPage | SelectedFields:
     """List model versions, newest first by default, filtered by tags that must all match."""
-    check_fields(ListedModel, fields)
-    by_metric = check_metric(sort, metric)
     with services.store.read() as tx:
         page = tx.models.page(
-            cursor,
-            limit,
-            name,
-            wanted_tags(tag),
+            name=name,
+            tags=wanted_tags(tag),
+            **listing.paging,
             project=project,
             prefix=prefix,
             kind=kind,
             latest=latest,
-            sort=sort,
-            metric=by_metric,
-            direction=order,
         )
         own = tx.models.aliases_of(model.id for model in page.items)
         all_aliases = tx.models.aliases_of_names({model.name for model in page.items})
@@ -133,9 +123,7 @@ def list_models(
         )
         for model in page.items
     ]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return ModelPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(ModelPage, items, page.next_cursor)
 
 
 @router.post("/tags", summary="Tag several models", responses=problems(404, *BODY_PROBLEMS))
@@ -165,7 +153,7 @@ def list_model_names(
 ) -> NamedModelPage:
     """List model names with their latest version and aliases, filtered by tags that must all match.
 
-    Versions count up from 1, so that the latest one also tells how many there are.
+    Versions count up from 1, so the latest one is also their number.
     """
     with services.store.read() as tx:
         page = tx.models.page_of_names(
@@ -230,20 +218,14 @@ async def import_model(
 ) -> Response:
     """Import a model as the next version of a name: LightGBM's text, or a network's safetensors file.
 
-    A job reads the file in a process of its own and scores random documents; of trees, the scores must be
+    A job reads the file in a separate process and scores random documents; of trees, the scores must be
     those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
     """
     upload_id = new_id("mup_")
-    key, folder = model_upload_key(upload_id), model_upload_folder(upload_id)
+    keys = UploadKeys.single(model_upload_key(upload_id), model_upload_folder(upload_id))
     limit = min(services.settings.max_upload_bytes, MAX_MODEL_BYTES)
-    upload = await receive_file(
-        request,
-        services,
-        key,
-        folder,
-        MODEL_TEXTS,
-        limit,
-        lambda received: ModelUpload.of(received, upload_id),
+    upload = await receive_form(
+        request, services, keys, MODEL_TEXTS, limit, lambda form: ModelUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_model, services, caller.key_id, idempotency, upload)
 

@@ -29,7 +29,7 @@ class LineageDataset(ResponseModel):
 
 
 class LineageModel(ResponseModel):
-    """The model that a training went on from."""
+    """The model that a training continued."""
 
     id: str
     model: str = Field(description="Its reference", examples=["web:2"])

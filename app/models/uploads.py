@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.responses import Response
 
@@ -14,14 +15,16 @@ from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import MAX_PARAGRAPHS, PARAGRAPHS, PROJECT_PART
 from app.http.pointers import input_problems
+from app.http.responses import accepted
 from app.http.services import Services
-from app.http.uploads import ReceivedFile, ReceivedUpload
-from app.jobs.file_uploads import file_body, missing_file, queue_reading
+from app.jobs.schemas import Job
 from app.models.schemas import ImportedModel
+from app.uploads.form import ReceivedFile, ReceivedForm, file_body, missing_file, record_files
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
-from core.store import MODEL_NAME, Job, Transaction
+from core.store import MODEL_NAME, Transaction
+from core.store import Job as JobRow
 from core.store.repositories.projects import Labels
 
 # LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
@@ -71,17 +74,17 @@ class ModelUpload:
     """A complete upload of a model.
 
     Attributes:
-        upload_id: Under which its bytes are kept.
-        file: What was sent.
-        said: Description.
+        upload_id: Id of its bytes.
+        file: The received file.
+        metadata: Its name, description, tags and project.
     """
 
     upload_id: str
     file: ReceivedFile
-    said: ImportedModel
+    metadata: ImportedModel
 
     @classmethod
-    def of(cls, received: ReceivedUpload, upload_id: str) -> "ModelUpload":
+    def of(cls, received: ReceivedForm, upload_id: str) -> "ModelUpload":
         """Validate the received files.
 
         Raises:
@@ -92,7 +95,7 @@ class ModelUpload:
         try:
             if "tags" in fields:
                 fields["tags"] = parse_json(fields["tags"].encode())
-            said = ImportedModel.model_validate(fields)
+            metadata = ImportedModel.model_validate(fields)
         except ValidationError as invalid:
             located = ({**error, "loc": ("body", *error["loc"])} for error in invalid.errors())
             raise InvalidInput(*problems, *input_problems(located, fields)) from invalid
@@ -100,21 +103,23 @@ class ModelUpload:
             problems.append(InputProblem("/tags", f"must be JSON: {error}"))
         if problems:
             raise InvalidInput(*problems)
-        return cls(upload_id, received.files["file"], said)
+        return cls(upload_id, received.files["file"], metadata)
 
     @property
     def sha256(self) -> str:
         """Return the checksum of the upload."""
-        content = json.dumps([self.file.filename, self.file.sha256, self.said.model_dump()], sort_keys=True)
+        content = json.dumps(
+            [self.file.filename, self.file.sha256, self.metadata.model_dump()], sort_keys=True
+        )
         return hashlib.sha256(content.encode()).hexdigest()
 
     def spec(self) -> ImportModelJob:
         """Return the specification of the job that imports it."""
         return ImportModelJob(
             upload_id=self.upload_id,
-            model_name=self.said.name,
-            description=self.said.description,
-            tags=self.said.tags,
+            model_name=self.metadata.name,
+            description=self.metadata.description,
+            tags=self.metadata.tags,
             filename=self.file.filename,
             sha256=self.file.sha256,
             size_bytes=self.file.size_bytes,
@@ -136,13 +141,15 @@ def register_model(
         InvalidInput: The name is of another project.
     """
 
-    def queue(tx: Transaction) -> Job:
+    def record(tx: Transaction) -> tuple[JSONResponse, list[JobRow]]:
+        tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
         try:
-            return tx.enqueue(
-                upload.spec(), key_id, Labels(tags=upload.said.tags, project=upload.said.project)
+            job = tx.enqueue(
+                upload.spec(), key_id, Labels(tags=upload.metadata.tags, project=upload.metadata.project)
             )
         except InvalidInput as invalid:
             raise InvalidInput(*map(_of_part, invalid.problems)) from invalid
+        return accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"), [job]
 
-    folder = model_upload_folder(upload.upload_id)
-    return queue_reading(services, key_id, idempotency.of(upload.sha256), upload.file, folder, queue)
+    folders = [model_upload_folder(upload.upload_id)]
+    return record_files(services, key_id, idempotency.of(upload.sha256), [upload.file], folders, record)

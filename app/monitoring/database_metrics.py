@@ -121,7 +121,7 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
 
 
 def _workers(workers: Iterable[Worker]) -> Metric:
-    live = GaugeMetricFamily("rankery_workers", "Workers that carry out jobs", labels=("lane",))
+    live = GaugeMetricFamily("rankery_workers", "Workers that run jobs", labels=("lane",))
     lanes = [worker.lane for worker in workers if worker.compiling is None]
     # Those without a worker too, so that an alert finds them.
     for lane in LANES:

@@ -35,12 +35,12 @@ class Metrics:
     """The metrics of one application, in a separate registry.
 
     Args:
-        store: Whose contents are told of.
-        models: Those whose use is told of.
-        version: Rankery's.
+        store: Database to count.
+        models: Served models, for their usage counters.
+        version: Version of Rankery.
 
     Attributes:
-        requests: What requests are counted in.
+        requests: Request counters.
     """
 
     def __init__(self, store: Store, models: ServedModels, version: str) -> None:

@@ -13,7 +13,7 @@ router = Router(prefix="/v1/projects", tags=["overview"], route_class=PolledRout
 
 
 class ProjectCounts(ResponseModel):
-    """How much there is of everything."""
+    """Number of objects by kind."""
 
     jobs: int = Field(0, examples=[12])
     models: int = Field(0, description="All versions", examples=[3])
@@ -46,8 +46,8 @@ class Projects(ResponseModel):
 def list_projects(services: UseServices) -> Projects:
     """List the projects with how much is in each.
 
-    A project is there as long as something has its name. A key that is bound to projects is told all of its
-    own, empty ones included.
+    A project exists as long as an object has its name. A key that is bound to projects gets all of those,
+    empty ones included.
     """
     allowed = projects()
     with services.store.read() as tx:

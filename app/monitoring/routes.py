@@ -88,7 +88,7 @@ _NOT_READY_EXAMPLES: Mapping[str, dict[str, Any]] = {
     for name, summary, detail in (
         ("compiling", "The first start on a machine", "the workers are compiling kernels: 12 of 20 parts"),
         ("broker", "A part is away", "the broker refuses connections"),
-        ("workers", "Nobody carries out jobs", "the workers are missing for the lanes training and quick"),
+        ("workers", "No workers", "the workers are missing for the lanes training and quick"),
     )
 }
 
@@ -118,11 +118,11 @@ async def readyz(
         Query(
             alias="for",
             description="`scoring`: models can be scored here, whatever became of the broker and the workers;"
-            " `jobs`: jobs are accepted and carried out; all parts where left out, with workers or without",
+            " `jobs`: jobs are accepted and run; all parts where left out, with workers or without",
         ),
     ] = None,
 ) -> Response:
-    """Ask all parts that are needed at once, for two seconds at most.
+    """Check all needed parts concurrently, for two seconds at most.
 
     Scoring needs a database and a storage that can be read, or models in memory, and the compiled kernels.
     Jobs need a database that takes writes, the storage, the broker, and workers of every lane.
@@ -131,7 +131,7 @@ async def readyz(
 
 
 def readiness_response(found: Findings) -> Response:
-    """Answer 200 when nothing that is needed is wrong, else the problem that names what is down."""
+    """Answer 200 when all needed parts work, else the problem that names those that do not."""
     down = found.down
     if down:
         return not_ready([*down, f"damaged artifacts: {', '.join(found.damaged)}"] if found.damaged else down)
@@ -191,7 +191,7 @@ def list_aliased_models(
 ) -> AliasedModels:
     """List the targets of an alias across model names, last moved first, with metrics."""
     with narrowed_to(project), services.store.read() as tx:
-        rows, gated = tx.aliases.everywhere(alias, limit), tx.gates.names_of(alias)
+        rows, gated = tx.aliases.everywhere(alias, limit), tx.aliases.gated_names(alias)
         tested = [tx.models.tested(row.name, MOST_IN_TREND) for row in rows]
     items = [
         AliasedModel.among(row, row.name in gated, models) for row, models in zip(rows, tested, strict=True)

@@ -60,9 +60,9 @@ class WorkerAtWork(ResponseModel):
 
     name: str = Field(description="Machine and process")
     lane: Literal["training", "quick"] = Field(description="`training`, or the jobs that take little time")
-    processes: int = Field(description="How many jobs it carries out at the same time")
+    processes: int = Field(description="Number of jobs that it runs concurrently")
     compiling: str | None = Field(
-        None, description="How far the compilation of its kernels is; null once it carries out jobs"
+        None, description="Progress of the compilation of its kernels; null once it runs jobs"
     )
     started_at: datetime
     seen_at: datetime = Field(description="When it was heard of last, some seconds ago at most")
@@ -166,7 +166,7 @@ class AliasedModels(ResponseModel):
 
 
 class SearchHit(ResponseModel):
-    """An object that a search found."""
+    """A search result."""
 
     kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str = Field(examples=["mdl_01k9x2z4q7c8v5n3b6r1"])
@@ -181,6 +181,6 @@ class SearchHit(ResponseModel):
 
 
 class SearchHits(ResponseModel):
-    """What a search found, by kind."""
+    """Search results by kind."""
 
     items: list[SearchHit]

@@ -55,7 +55,7 @@ def create_schedule(
 
     The job is checked now as if it were submitted. Due times that are missed while no worker runs have one
     run together; a due time at which the run before has not ended is skipped. Jobs are queued for the key of
-    whoever set the schedule last, within its quota; a schedule whose key was revoked is paused.
+    the key that set the schedule last, within its quota; a schedule whose key was revoked is paused.
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
@@ -113,7 +113,7 @@ def change_schedule(
     services: UseServices,
     caller: UseCaller,
 ) -> Schedule:
-    """Change, pause or resume a schedule; a run that goes on is not affected.
+    """Change, pause or resume a schedule; an active run is not affected.
 
     From now on its jobs are queued for the key of this request. Due times that passed while it was paused
     have no run.
@@ -152,7 +152,7 @@ def _set_times(row: ScheduleRow, change: ScheduleChange) -> None:
 
 @router.delete("/{schedule_id}", summary="Delete a schedule", status_code=204, responses=problems(404))
 def delete_schedule(schedule_id: str, services: UseServices) -> None:
-    """Delete a schedule and the record of its runs; a job that goes on is not stopped."""
+    """Delete a schedule and the record of its runs; an active job is not stopped."""
     with services.store.begin() as tx:
         tx.schedules.delete(schedule_id)
 
@@ -169,7 +169,7 @@ def run_schedule(
     services: UseServices,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Ask for a run besides the due times, also of a paused schedule; a worker begins it within seconds."""
+    """Request a run outside the due times, also of a paused schedule; a worker starts it within seconds."""
     with idempotency.begin(services.store) as tx:
         run = tx.schedules.request_run(schedule_id)
         queued = accepted(ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")

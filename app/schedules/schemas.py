@@ -65,7 +65,7 @@ ScheduledJob = Annotated[ScheduledTrainRequest | DriftRequest, Field(discriminat
 
 
 class PromoteRequest(RequestModel):
-    """What to do with the model of each run."""
+    """Promotion of the model of each run."""
 
     alias: str = Field(
         min_length=1,
@@ -162,9 +162,7 @@ class ScheduleRun(ResponseModel):
     id: str
     schedule_id: str
     due_at: datetime = Field(description="When it was due, or asked for")
-    missed_since: datetime | None = Field(
-        description="The first of the due times before it that were missed and that it stands for"
-    )
+    missed_since: datetime | None = Field(description="The first missed due time that this run replaces")
     trigger: Literal["clock", "request"]
     status: RunStatus = Field(
         description="`queued`, `training`, `running` and `promoting` go on. `promoted`, `refused` by the"
@@ -228,7 +226,7 @@ class Schedule(ResponseModel):
     last_run: ScheduleRun | None
     problem: FailureReason | None = Field(description="Why the service paused it")
     project: str | None
-    key_id: str | None = Field(description="The key of whoever set it last, which its jobs are queued for")
+    key_id: str | None = Field(description="The key that set it last and owns its jobs")
     created_at: datetime
     updated_at: datetime
 

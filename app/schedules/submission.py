@@ -70,7 +70,7 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     if asked["kind"] != "train":
         raise InvalidInput.at("/promote", "is for trainings; leave it out")
     name = asked["model_name"]
-    if tx.gates.find(name, promote.alias) is None:
+    if tx.aliases.find_gate(name, promote.alias) is None:
         address = f"/v1/models/{name}/aliases/{promote.alias}/gate"
         raise InvalidInput.at(
             "/promote/alias",

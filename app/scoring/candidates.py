@@ -1,8 +1,9 @@
 """What every form of a scoring request has in common: how it is read, scored and answered."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from starlette.responses import Response
 
@@ -45,21 +46,16 @@ class Candidates(Protocol):
         """Return the response in the form of the request; scores are (n_documents,)."""
 
 
-Form = TypeVar("Form", bound=Candidates | None, covariant=True)
+class CandidateReader(ABC):
+    """The body of one scoring request, in one form. It is chosen once and read once."""
 
-
-class CandidateReader(Protocol[Form]):
-    """The body of a scoring request and the form it is read in."""
-
-    @property
-    def is_brief(self) -> bool:
-        """Whether it may be read on the event loop."""
-
-    def read(self, model: ServedModel, settings: ApiSettings) -> Form:
-        """Return the candidates.
-
-        A quick reader returns None for what another has to read, or has to say what is wrong with.
+    @abstractmethod
+    async def read(self, model: ServedModel, settings: ApiSettings) -> Candidates:
+        """Return the candidates, read on the event loop or in a thread.
 
         Raises:
             InvalidInput: The request is wrong, or holds more than is scored at once.
         """
+
+    async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
+        """Refuse a body that no model takes, before an unknown model is reported; here none."""

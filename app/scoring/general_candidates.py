@@ -8,10 +8,7 @@ import numpy as np
 
 from app.http.pointers import pointer_of
 from app.scoring.json_candidates import JsonCandidates
-from app.scoring.limits import check_documents
 from app.scoring.schemas import FeatureValue, NamedValue, RankRequest
-from app.scoring.served_models import ServedModel
-from app.settings import ApiSettings
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
@@ -25,20 +22,6 @@ _NONE: Mapping[str, Categories] = MappingProxyType({})
 # In every form of a request a number is rounded to the model's precision, and refused where float32 makes it
 # infinite: from half a step above float32's largest number on, a tie that goes to even.
 INFINITE = (2 - 2.0**-24) * 2.0**127
-
-
-@dataclass(frozen=True)
-class GeneralJson:
-    """A JSON request that FastAPI has validated: its reader says what is wrong with each document."""
-
-    body: RankRequest
-    is_brief = False
-
-    def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
-        """Return the candidates; see `CandidateReader`."""
-        n_documents = sum(len(query.documents) for query in self.body.queries)
-        check_documents(n_documents, len(model.feature_names), settings, "/queries")
-        return general_candidates(self.body, model.feature_names, model.categories, model.scorer.precision)
 
 
 def general_candidates(

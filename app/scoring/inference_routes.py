@@ -27,11 +27,10 @@ from app.scoring.inference_schemas import (
     failures,
 )
 from app.scoring.limits import scoring_request
+from app.scoring.pipeline import answer
 from app.scoring.readiness import UseReadiness
 from app.scoring.services import ScoringServices, UseScoringServices, scoring_services_of
-from app.scoring.tensors import BINARY_DATA, HEAD_BYTES, INPUT, OUTPUT, GeneralInference, QuickInference
-from app.scoring.threads import BRIEF_TEXT_BYTES
-from app.scoring.walk import read, score
+from app.scoring.tensors import BINARY_DATA, HEAD_BYTES, INPUT, OUTPUT, InferenceReader
 from core.errors import InvalidInput, RankeryError
 from core.types import Precision
 
@@ -80,7 +79,9 @@ class InferRoute(InferenceRoute):
         reference = ":".join(
             request.path_params[name] for name in ("name", "version") if name in request.path_params
         )
-        return await _infer(scoring_services_of(request), reference, await request.body(), None)
+        return await answer(
+            InferenceReader(await request.body(), None), reference, scoring_services_of(request)
+        )
 
 
 router = Router(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
@@ -162,7 +163,7 @@ async def infer(
     name: Name, request: Request, services: UseScoringServices, head_bytes: HeadBytes = None
 ) -> Response:
     """Score documents given as one tensor of all features, or as one tensor a feature."""
-    return await _infer(services, name, await request.body(), head_bytes)
+    return await answer(InferenceReader(await request.body(), head_bytes), name, services)
 
 
 @infer_router.post(
@@ -172,19 +173,9 @@ async def infer_by_version(
     name: Name, version: Version, request: Request, services: UseScoringServices, head_bytes: HeadBytes = None
 ) -> Response:
     """Score documents with one version of a model."""
-    return await _infer(services, _reference(name, version), await request.body(), head_bytes)
-
-
-async def _infer(
-    services: ScoringServices, reference: str, content: bytes, head_bytes: int | None
-) -> Response:
-    model = await services.models.get(reference)
-    if len(content) <= BRIEF_TEXT_BYTES:
-        quick = await read(QuickInference(content, head_bytes), model, services.settings)
-        if quick is not None:
-            return await score(model, quick, services.samples)
-    inference = await read(GeneralInference(content, head_bytes), model, services.settings)
-    return await score(model, inference, services.samples)
+    return await answer(
+        InferenceReader(await request.body(), head_bytes), _reference(name, version), services
+    )
 
 
 async def _metadata(services: ScoringServices, reference: str) -> ModelMetadata:

@@ -1,7 +1,6 @@
 """Read candidates from JSON in the common form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any
 
@@ -10,32 +9,7 @@ from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
 from app.scoring.schemas import LONGEST_ID, MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
-from app.scoring.threads import BRIEF_TEXT_BYTES, brief_documents
 from app.settings import ApiSettings
-
-
-@dataclass(frozen=True)
-class QuickJson:
-    """A JSON request in the common form.
-
-    Attributes:
-        content: The body.
-        is_brief: Whether to read on the event loop, and then no more documents than that has time for.
-    """
-
-    content: bytes
-    is_brief: bool
-
-    def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates | None:
-        """Return the candidates; see `CandidateReader`."""
-        most_documents = brief_documents(model) if self.is_brief else None
-        return quick_candidates(self.content, model, settings, most_documents)
-
-
-def quick_readers(content: bytes) -> list[QuickJson]:
-    """Return the readers of a body: one for the event loop where the body is short, and one for a thread."""
-    briefly = [True, False] if len(content) <= BRIEF_TEXT_BYTES else [False]
-    return [QuickJson(content, is_brief) for is_brief in briefly]
 
 
 def quick_candidates(
@@ -50,7 +24,7 @@ def quick_candidates(
         most_documents: Documents to make room for, where they are fewer than are scored at once.
 
     Returns:
-        None for a body that is wrong, only unusual, or too large: who reads it in the general way can tell.
+        None for a body that is wrong, only unusual, or too large: `general_candidates` reads it.
 
     Raises:
         InvalidInput: There are more queries or documents than are scored at once.

@@ -110,7 +110,7 @@ UseReadiness = Annotated[Readiness, injected(Readiness)]
 
 def _damaged_artifacts(store: Store) -> list[str]:
     with store.read() as tx:
-        return tx.digests.damaged(MOST_DAMAGED_NAMED)
+        return tx.artifacts.damaged(MOST_DAMAGED_NAMED)
 
 
 def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:

@@ -14,7 +14,7 @@ import structlog
 from pydantic_core import to_json
 
 from app.scoring.candidates import CandidateIds, Candidates
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.served_models import ServedModel
 from core.store.clock import utc_now
 from core.types import Float64Array, FloatArray
@@ -35,7 +35,7 @@ class Samples:
         uploads: What stores them for drift jobs.
     """
 
-    def __init__(self, path: Path, share: float, most_bytes: int, uploads: SampleUploads) -> None:
+    def __init__(self, path: Path, share: float, most_bytes: int, uploads: SampleWriter) -> None:
         self._share = share
         self._waiting: Queue[logging.LogRecord] = Queue(MOST_WAITING)
         self._handler = RotatingFileHandler(

@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from starlette.responses import Response
 
+from app.http.bodies import JsonRequest
 from app.scoring.arrow_headers import DeclaredStream, declared
 from app.scoring.arrow_stream import read_table
-from app.scoring.candidates import CandidateIds
+from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
+from app.scoring.schemas import MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
-from app.scoring.threads import BRIEF_TABLE_BYTES
+from app.scoring.threads import BRIEF_TABLE_BYTES, run_brief_or_threaded
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
@@ -26,33 +28,30 @@ _POINTER = "/"
 
 
 @dataclass(frozen=True)
-class ArrowTable:
-    """A request as an Arrow IPC stream.
+class ArrowReader(CandidateReader):
+    """A body that is an Arrow IPC stream.
 
-    Its headers are read first: they say how much there is to score.
+    A row a document: `query_id`, where there are several queries; `document_id`, where that is to be in the
+    answer; and a column of numbers for each feature, of texts for a category, of lists of a fixed size for a
+    block of features, or one, `features`, of such lists in the model's order. Columns left out and nulls are
+    missing values.
 
     Attributes:
-        content: A row a document: `query_id`, where there are several queries; `document_id`, where that is
-            to be in the answer; and a column of numbers for each feature, of texts for a category, of lists
-            of a fixed size for a block of features, or one, `features`, of such lists in the model's order.
-            Columns left out and nulls are missing values.
-        top_k: Documents to return a query, or None for all.
+        request: The request, whose parameter `top_k` is the number of documents to return a query.
     """
 
-    content: bytes
-    top_k: int | None
+    request: JsonRequest
 
-    @property
-    def is_brief(self) -> bool:
-        """Whether its headers are read on the event loop."""
-        return len(self.content) <= BRIEF_TABLE_BYTES
-
-    def read(self, model: ServedModel, settings: ApiSettings) -> "TableCandidates":
-        """Return the candidates; see `CandidateReader`."""
+    async def read(self, model: ServedModel, settings: ApiSettings) -> "TableCandidates":
+        """Return the candidates. Headers are read first: they say how much there is to score."""
+        content = await self.request.body()
+        top_k = _top_k(self.request.query_params.get("top_k"))
         n_features = len(model.feature_names)
-        most_columns = n_features + len((QUERY, DOCUMENT))
-        stream = declared(self.content, _POINTER, most_columns, max_documents(n_features, settings))
-        return TableCandidates(stream, self.top_k)
+        most_columns, most_rows = n_features + len((QUERY, DOCUMENT)), max_documents(n_features, settings)
+        return await run_brief_or_threaded(
+            lambda: TableCandidates(declared(content, _POINTER, most_columns, most_rows), top_k),
+            is_brief=len(content) <= BRIEF_TABLE_BYTES,
+        )
 
 
 @dataclass(frozen=True)
@@ -111,6 +110,14 @@ class TableCandidates:
         if self.top_k is not None:
             order, ranks = order[ranks <= self.top_k], ranks[ranks <= self.top_k]
         return Response(_written(self._table, model, order, ranks, scores[order]), media_type=MEDIA_TYPE)
+
+
+def _top_k(given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MOST_RANKED:
+        raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MOST_RANKED}")
+    return int(given)
 
 
 def _written(

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from app.scoring.candidates import CandidateIds
+from app.http.thread_pools import SCORING
+from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.inference_head import InferenceHead, InputTensor, general_head, quick_head
 from app.scoring.limits import check_documents, max_containers
 from app.scoring.served_models import ServedModel
+from app.scoring.threads import BRIEF_TEXT_BYTES, run_brief_or_threaded
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray
@@ -90,8 +92,8 @@ class Inference:
 
 
 @dataclass(frozen=True)
-class QuickInference:
-    """A request whose JSON is in the common form.
+class InferenceReader(CandidateReader):
+    """A request of the protocol.
 
     Attributes:
         content: The body.
@@ -100,28 +102,22 @@ class QuickInference:
 
     content: bytes
     head_bytes: int | None
-    is_brief = True
 
-    def read(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
-        """Return the candidates, in time linear in the body; see `CandidateReader`."""
+    async def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
+        """Return the candidates: of a short body in the common form on the event loop, else in a thread."""
+        is_brief = len(self.content) <= BRIEF_TEXT_BYTES
+        inference = await run_brief_or_threaded(lambda: self._quick(model, settings), is_brief=is_brief)
+        if inference is not None:
+            return inference
+        return await SCORING.run(lambda: self._general(model, settings))
+
+    def _quick(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
+        """Read the common form, in time linear in the body; None for any other."""
         text, binary = _parts(self.content, self.head_bytes)
         found = quick_head(text, len(model.feature_names))
         return _inference(*found, binary, model, settings) if found else None
 
-
-@dataclass(frozen=True)
-class GeneralInference:
-    """Any request of the protocol, with the attributes of `QuickInference`."""
-
-    content: bytes
-    head_bytes: int | None
-    is_brief = False
-
-    def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
-        """Return the candidates; see `CandidateReader`."""
-        found = QuickInference(self.content, self.head_bytes).read(model, settings)
-        if found is not None:
-            return found
+    def _general(self, model: ServedModel, settings: ApiSettings) -> Inference:
         text, binary = _parts(self.content, self.head_bytes)
         head = general_head(text, len(model.feature_names), max_containers(settings))
         return _inference(head, None, binary, model, settings)

@@ -56,7 +56,7 @@ class IntParameter(RequestModel):
 
 
 class ChoiceParameter(RequestModel):
-    """One of some values: numbers, texts, or whole losses."""
+    """A choice of values: numbers, texts, or whole losses."""
 
     type: Literal["choice"]
     choices: list[JsonValue] = Field(min_length=1, max_length=100, examples=[["lambdarank", "ranknet"]])
@@ -67,7 +67,7 @@ SearchParameter = Annotated[FloatParameter | IntParameter | ChoiceParameter, Fie
 
 
 class ObjectiveRequest(RequestModel):
-    """What a trial is judged by."""
+    """Objective of a study."""
 
     metric: MetricName = Field("ndcg@10", description="Its mean over queries; its direction is known")
     validation: Validation = Field(
@@ -78,7 +78,7 @@ class ObjectiveRequest(RequestModel):
 
 
 class BudgetRequest(RequestModel):
-    """How much a study may take; the first bound that is reached ends it."""
+    """Budget of a study; the first bound that is reached ends it."""
 
     trials: int = Field(50, ge=1, le=MAX_TRIALS, description="Trials at most, the default among them")
     seconds: float | None = Field(

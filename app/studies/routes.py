@@ -7,15 +7,15 @@ from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.http.admission.expensive_reads import UseExpensive
 from app.http.caller import UseCaller
-from app.http.expensive_reads import UseExpensive
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
-from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import Cursor, Id, Limit
+from app.http.schemas import Cursor, Id
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import cancel_all
 from app.studies.requests import (
@@ -68,37 +68,30 @@ def create_study(
     return created
 
 
+_Listing = Annotated[ListQuery, list_query(Study, StudyOrder, "What to sort by; `best` is the best value")]
+
+
 @polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
 def list_studies(
     services: UseServices,
+    listing: _Listing,
     status: Annotated[StudyStatus | None, Query(description="Only studies in this status")] = None,
     dataset: Annotated[Id | None, Query(description="Only studies on this dataset")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[StudyOrder, Query(description="What to sort by; `best` is the best value")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> StudyPage | SelectedFields:
     """List studies, newest first by default."""
-    check_fields(Study, fields)
     with services.store.read() as tx:
         page = tx.studies.page(
-            cursor,
-            limit,
+            **listing.paging,
             status=status,
             dataset_id=dataset,
             project=project,
             prefix=prefix,
-            sort=sort,
-            direction=order,
         )
         counts = tx.studies.counts([study.id for study in page.items])
     items = [Study.of(study, counts[study.id]) for study in page.items]
-    if fields is not None:
-        return selected(items, page.next_cursor, fields)
-    return StudyPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(StudyPage, items, page.next_cursor)
 
 
 @polled_router.get("/{study_id}", summary="Show a study", responses={**NOT_MODIFIED, **problems(404)})
@@ -170,7 +163,7 @@ def resume_study(study_id: str, services: UseServices) -> Study:
 
 @router.post("/{study_id}/cancel", summary="Cancel a study", responses=problems(404, 409))
 def cancel_study(study_id: str, services: UseServices) -> Study:
-    """Stop a study: its queued jobs at once, those that run within moments. Nothing is concluded."""
+    """Stop a study: queued jobs immediately, running ones within moments. There is no conclusion."""
     with services.store.begin() as tx:
         tx.studies.cancel(study_id)
         active = tx.studies.active_jobs(study_id)
@@ -201,7 +194,7 @@ def clone_study(
 ) -> Response:
     """Submit a new study with the specification of another one, but for what is given.
 
-    It has no trials of the other one. Held-out queries that were looked at once are not fresh any more.
+    It has no trials of the other one. Held-out queries that were used before are no longer independent.
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)

@@ -23,7 +23,7 @@ _SENTENCE = (
 
 
 class Budget(ResponseModel):
-    """How much a study may take."""
+    """Budget of a study."""
 
     trials: int = Field(examples=[50])
     seconds: float | None
@@ -72,7 +72,7 @@ class CrossValidatedValues(ResponseModel):
 class Conclusion(ResponseModel):
     """The answer of a study."""
 
-    sentence: str = Field(description="What may be said", examples=[_SENTENCE])
+    sentence: str = Field(description="Conclusion", examples=[_SENTENCE])
     verdict: Literal["better", "worse", "no-evidence"] = Field(
         description="Of the winner against the default on the held-out queries, at 0.05"
     )

@@ -1,4 +1,4 @@
-"""Headers of the tus protocol."""
+"""Headers of the tus protocol: reading, description in the OpenAPI document, and middleware."""
 
 import base64
 import binascii
@@ -10,11 +10,13 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive, Scope, Send
 
 from app.http.bodies import too_large
-from app.http.multipart import plain_filename
+from app.http.middleware import HttpMiddleware
+from app.uploads.multipart import plain_filename
 
 VERSION = "1.0.0"
 EXTENSIONS = (
@@ -28,10 +30,50 @@ EXTENSIONS = (
 CONTENT_TYPE = "application/offset+octet-stream"
 CHECKSUM_MISMATCH = 460  # of the protocol's own; no status of HTTP
 
+PATH = "/v1/uploads"
+# What needs the same scope as POST itself.
+_OVERRIDING = frozenset({"PATCH", "DELETE"})
+
 _ALGORITHMS: Mapping[str, Any] = MappingProxyType({"sha1": hashlib.sha1, "sha256": hashlib.sha256})
 ALGORITHMS = tuple(_ALGORITHMS)
 _KEY = re.compile(r"[!-+\--~]+")  # of ASCII, without blanks and commas
 _NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+_HEADERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "Tus-Resumable": ("Version of the protocol", VERSION),
+        "Upload-Length": ("Size of the whole file in bytes", "9216"),
+        "Upload-Defer-Length": ("`1` where the size comes with a later request", "1"),
+        "Upload-Metadata": (
+            "Keys with values in base64, separated by commas; `filename` is the name of the file",
+            "filename dHJhaW4udHh0",
+        ),
+        "Upload-Offset": ("Where in the file the body belongs, in bytes", "4096"),
+        "Upload-Checksum": (
+            "`sha1` or `sha256` of the body, in base64; a body that does not match it is not kept",
+            "sha1 Lve95gjOVATpfV8EL5X4nxwjKHE=",
+        ),
+    }
+)
+_HEADER_VALUES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"Tus-Resumable": {"enum": [VERSION]}})
+PROGRESS_HEADERS: Mapping[str, Any] = MappingProxyType(
+    {
+        "Upload-Offset": {"description": "Where the next byte belongs", "schema": {"type": "integer"}},
+        "Upload-Expires": {"description": "When the upload is removed", "schema": {"type": "string"}},
+    }
+)
+PIECE_BODY: Mapping[str, Any] = MappingProxyType(
+    {
+        "required": True,
+        "content": {
+            CONTENT_TYPE: {
+                "schema": {"type": "string", "contentMediaType": "application/octet-stream"},
+                "example": "2 qid:1 1:0.5 2:3.0 # d1\n",
+            }
+        },
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -177,3 +219,49 @@ def _decoded(header: str, encoded: str) -> bytes:
 
 def _unusable(header: str, detail: str) -> HTTPException:
     return HTTPException(HTTPStatus.BAD_REQUEST, f"{header}: {detail}")
+
+
+def request_headers(*names: str, required: tuple[str, ...] = ("Tus-Resumable",)) -> list[dict[str, Any]]:
+    """Describe headers of a request, which the routes read themselves: mistakes are 400 or 412, not 422.
+
+    Args:
+        *names: Of those that may be left out.
+        required: Of those that must be there.
+    """
+    return [_header(name, required=True) for name in required] + [_header(n, required=False) for n in names]
+
+
+def _header(name: str, *, required: bool) -> dict[str, Any]:
+    description, example = _HEADERS[name]
+    return {
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": {"type": "string", **_HEADER_VALUES.get(name, {})},
+        "example": example,
+    }
+
+
+class TusProtocol(HttpMiddleware):
+    """ASGI middleware that marks every answer about uploads with the version of the protocol.
+
+    A POST with `X-HTTP-Method-Override` counts as PATCH or DELETE, for clients whose network knows neither.
+    It is what all middleware behind this one sees.
+    """
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if scope["path"] != PATH and not scope["path"].startswith(f"{PATH}/"):
+            await self.app(scope, receive, send)
+            return
+        wanted = Headers(scope=scope).get("x-http-method-override", "").upper()
+        if scope["method"] == "POST" and wanted in _OVERRIDING:
+            scope["method"] = wanted
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Tus-Resumable"] = VERSION
+            await send(message)
+
+        await self.app(scope, receive, send_marked)

@@ -5,43 +5,77 @@ import json
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
+from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.http.bodies import too_large
 from app.http.caller import UseCaller
-from app.http.disk_space import require_room
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
+from app.http.schemas import ResponseModel
 from app.http.services import Services, UseServices
-from app.uploads.openapi import PIECE_BODY, PROGRESS_HEADERS, request_headers
 from app.uploads.protocol import (
     ALGORITHMS,
     EXTENSIONS,
+    PATH,
+    PIECE_BODY,
+    PROGRESS_HEADERS,
     VERSION,
     Checksum,
     Metadata,
+    request_headers,
     require_content_type,
     require_version,
     size_to_create,
     upload_length,
     upload_offset,
 )
-from app.uploads.reception import Arrival, receive_piece
-from app.uploads.schemas import Upload, UploadList
+from app.uploads.resumable import PieceWriter, receive_piece
+from app.uploads.storage import require_room
 from core.store import new_id
 from core.store.clock import utc_now
 from core.store.tables import Upload as UploadRow
 
-router = Router(prefix="/v1/uploads", tags=["uploads"], route_class=JsonRoute)
+router = Router(prefix=PATH, tags=["uploads"], route_class=JsonRoute)
 
 CREATED, NO_CONTENT = 201, 204
 _WRITER = "wrt_"
+
+
+_EXAMPLE: dict[str, Any] = {
+    "id": "upl_01k9x2m4q7c8v5n3b6r1",
+    "filename": "train.txt.gz",
+    "size_bytes": 4294967296,
+    "received_bytes": 1073741824,
+    "created_at": "2026-01-05T10:00:00Z",
+    "expires_at": "2026-01-06T10:02:17Z",
+}
+
+
+class Upload(ResponseModel):
+    """A resumable upload."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: str
+    filename: str | None = Field(description="From `Upload-Metadata`; null without one")
+    size_bytes: int | None = Field(description="Size of the file; null until it is named")
+    received_bytes: int = Field(description="How much of it has arrived and is stored")
+    created_at: datetime
+    expires_at: datetime = Field(description="When it is removed, unless more of it arrives")
+
+
+class UploadList(ResponseModel):
+    """The open uploads of a caller, newest first."""
+
+    items: list[Upload]
 
 
 async def _tus_version(request: Request) -> None:
@@ -103,9 +137,9 @@ async def create_upload(
     upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
     if has_body:
         writer = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes)
-        arrival = Arrival(services, upload.id, writer, 0, checksum)
-        await receive_piece(request.stream(), arrival, limit if size_bytes is None else size_bytes)
-        created.headers["Upload-Offset"] = str(arrival.position)
+        pieces = PieceWriter(services, upload.id, writer, 0, checksum)
+        await receive_piece(request.stream(), pieces, limit if size_bytes is None else size_bytes)
+        created.headers["Upload-Offset"] = str(pieces.position)
     return created
 
 
@@ -166,8 +200,8 @@ async def append_to_upload(
     end = await run_in_threadpool(_end_of, services, key_id, upload_id, size_bytes)
     _refuse_declared(request, offset, end)
     writer = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes)
-    arrival = Arrival(services, upload_id, writer, offset, checksum)
-    position = await receive_piece(request.stream(), arrival, end)
+    pieces = PieceWriter(services, upload_id, writer, offset, checksum)
+    position = await receive_piece(request.stream(), pieces, end)
     expires_at = await run_in_threadpool(_expiry, services, key_id, upload_id)
     return Response(status_code=NO_CONTENT, headers=_progress(position, expires_at))
 

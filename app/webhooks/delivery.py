@@ -43,7 +43,7 @@ _log = structlog.stdlib.get_logger("rankery.webhooks")
 
 @dataclass(frozen=True)
 class _Round:
-    """What a look at the database found.
+    """Due deliveries, read from the database.
 
     Attributes:
         enabled: Whether events are sent anywhere.
@@ -57,7 +57,7 @@ class _Round:
 
 
 class Deliverer:
-    """Sends what waits, tries again what fails, and shares the work with other API processes by claims.
+    """Sends and retries messages; API processes share the work by claims.
 
     A delivery is claimed for as long as an attempt may take. What this process sends when it is killed is
     sent again after that: each event is delivered at least once.
@@ -84,11 +84,11 @@ class Deliverer:
         self._sending: dict[asyncio.Task[None], ClaimedDelivery] = {}
 
     def wake(self) -> None:
-        """Look soon for what there is to send."""
+        """Wake the deliverer."""
         self._follower.woken.set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; what is being sent then has a moment to end."""
+        """Deliver until cancelled; messages that are being sent then have a moment to end."""
         with self._following() as follow:
             try:
                 while True:
@@ -100,23 +100,23 @@ class Deliverer:
                 await self._client.aclose()
 
     async def test(self, webhook: Webhook, message: Message) -> Attempt:
-        """Send a message at once, and once."""
+        """Send a message immediately, without retries."""
         return await self._send(webhook, message)
 
     async def _send(self, webhook: Webhook, message: Message) -> Attempt:
         return await send(self._client, webhook, message, self._cipher, self._timeout_seconds)
 
     def check_address(self, host: str, port: int) -> None:
-        """Refuse a host that leads to an address that may not be connected to; blocks.
+        """Refuse a host that resolves to a forbidden address; blocks.
 
         Raises:
-            AddressRefused: It does at present. One that leads nowhere passes, for it may later.
+            AddressRefused: It does. A host that does not resolve passes, for it may later.
         """
         with suppress(OSError):
             self._guard.addresses_of(host, port)
 
     async def _round(self, follow: "_Follow") -> float:
-        """Send what is due; returns the seconds until the next look."""
+        """Send due messages; return the seconds until the next round."""
         sending = Counter(claimed.webhook.id for claimed in self._sending.values())
         try:
             found = await WEBHOOKS.run(lambda: self._look(sending))
@@ -147,38 +147,38 @@ class Deliverer:
         with self._store.read() as tx:
             if not tx.webhooks.any_enabled():
                 return _Round(False, [], None)
-            behind, due = tx.webhooks.are_behind(), tx.deliveries.next_due(_full(sending))
+            behind, due = tx.webhooks.are_behind(), tx.webhooks.next_due(_full(sending))
         claimed: list[ClaimedDelivery] = []
         if behind or (due is not None and due <= utc_now() and free):
             with self._store.begin() as tx:
                 tx.webhooks.dispatch()
                 lease_seconds = self._timeout_seconds + _LEASE_MARGIN_SECONDS
-                claimed = tx.deliveries.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
+                claimed = tx.webhooks.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
             sending.update(each.webhook.id for each in claimed)
             with self._store.read() as tx:
-                due = tx.deliveries.next_due(_full(sending))
+                due = tx.webhooks.next_due(_full(sending))
         return _Round(True, claimed, due)
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
         message = Message.of(claimed.id, Event.of(claimed.event))
         attempt = await self._send(claimed.webhook, message)
         ending = self._ending(claimed, attempt)
-        told = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
+        context = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
         if attempt.delivered:
-            _log.debug("webhook.delivered", **told, status=attempt.status)
+            _log.debug("webhook.delivered", **context, status=attempt.status)
         else:
             state = "dead" if ending.retry_after_seconds is None else "failed"
-            _log.warning(f"webhook.{state}", **told, reason=attempt.error)
+            _log.warning(f"webhook.{state}", **context, reason=attempt.error)
         if ending.disabled_reason is not None:
             _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=ending.disabled_reason)
         try:
             await WEBHOOKS.run(lambda: self._record(claimed, ending))
         except RankeryError as error:  # it is sent again when its claim has ended
-            _log.warning("webhook.not_recorded", **told, reason=str(error))
+            _log.warning("webhook.not_recorded", **context, reason=str(error))
 
     def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
         with self._store.begin() as tx:
-            tx.deliveries.record(claimed, ending)
+            tx.webhooks.record(claimed, ending)
 
     def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
         log = attempt.to_json()
@@ -216,7 +216,7 @@ class Deliverer:
     def _give_back(self, left: list[ClaimedDelivery]) -> None:
         try:
             with self._store.begin() as tx:
-                tx.deliveries.give_back(left)
+                tx.webhooks.give_back(left)
         except RankeryError as error:
             _log.warning("webhooks.not_given_back", reason=str(error))
 

@@ -25,7 +25,7 @@ from app.webhooks.schemas import (
 )
 from app.webhooks.secrets import UseCipher
 from app.webhooks.sending import Message
-from core.outbound.urls import checked_url
+from core.outbound.guard import checked_url
 from core.store import Transaction
 from core.store.repositories import ids
 from core.store.tables import Webhook as StoredWebhook
@@ -156,8 +156,8 @@ async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: 
     webhook = await run_in_threadpool(read)
     message = Message.test(ids.new_id(ids.DELIVERY), webhook_id)
     attempt = await deliverer.test(webhook, message)
-    told = attempt.to_json()
-    return WebhookTest(delivered=attempt.delivered, **{name: told[name] for name in told if name != "at"})
+    fields = attempt.to_json()
+    return WebhookTest(delivered=attempt.delivered, **{name: fields[name] for name in fields if name != "at"})
 
 
 @router.get(
@@ -175,7 +175,7 @@ def list_deliveries(
     """List the deliveries of a webhook, newest first, with their attempts, as long as events are kept."""
     with services.store.read() as tx:
         tx.webhooks.get(webhook_id)
-        page, events = tx.deliveries.page(webhook_id, cursor, limit, state)
+        page, events = tx.webhooks.deliveries(webhook_id, cursor, limit, state)
     return DeliveryPage(
         items=[Delivery.of(row, events[row.event_id]) for row in page.items], next_cursor=page.next_cursor
     )
@@ -190,10 +190,10 @@ def list_deliveries(
 def redeliver(
     webhook_id: WebhookId, delivery_id: DeliveryId, services: UseServices, deliverer: UseDeliverer
 ) -> Delivery:
-    """Send an event again, delivered or not, under the same `webhook-id` and with all attempts anew."""
+    """Send an event again, delivered or not, under the same `webhook-id` and with all attempts."""
     with services.store.begin() as tx:
-        row = tx.deliveries.redeliver(tx.webhooks.get(webhook_id), delivery_id)
-        again = Delivery.of(row, tx.deliveries.events_of([row])[row.event_id])
+        row = tx.webhooks.redeliver(tx.webhooks.get(webhook_id), delivery_id)
+        again = Delivery.of(row, tx.webhooks.events_of([row])[row.event_id])
     deliverer.wake()
     return again
 
@@ -203,6 +203,6 @@ def _shown(tx: Transaction, row: StoredWebhook) -> Webhook:
 
 
 def _check_url(deliverer: Deliverer, text: str) -> None:
-    """Refuse what is no URL, and a host that leads to an address which is not allowed, before it is kept."""
+    """Refuse an invalid URL, and a host that resolves to a forbidden address."""
     url = checked_url(text, "/url")
     deliverer.check_address(url.host, url.port or (443 if url.scheme == "https" else 80))

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from app.events.schemas import EventKind
 from app.http.labels import TAG_LINE, ProjectName
 from app.http.schemas import NextCursor, RequestModel, ResponseModel
-from core.outbound.urls import MAX_CHARACTERS
+from core.outbound.guard import MAX_CHARACTERS
 from core.store.tables import Event, WebhookDelivery
 from core.store.tables import Webhook as StoredWebhook
 
@@ -196,7 +196,7 @@ class DeliveryPage(ResponseModel):
 
 
 class WebhookTest(ResponseModel):
-    """What came of a test."""
+    """Outcome of a test."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -94,7 +94,7 @@ def reencrypt_secrets(store: Store, cipher: SecretCipher) -> None:
     """Encrypt all stored secrets with the first key; log the webhooks whose secrets cannot be decrypted."""
     not_decrypted: set[str] = set()
     with store.begin() as tx:
-        for webhook in tx.webhooks.locked():
+        for webhook in tx.webhooks.all_locked():
             try:
                 webhook.secret = cipher.reencrypt(webhook.secret)
                 webhook.former_secret = webhook.former_secret and cipher.reencrypt(webhook.former_secret)

@@ -27,7 +27,7 @@ ANSWER_BYTES = 1_024
 
 @dataclass(frozen=True)
 class Message:
-    """What a receiver is sent.
+    """A message to a receiver.
 
     Attributes:
         id: The same in all attempts.
@@ -64,7 +64,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Attempt:
-    """How sending a message went.
+    """Outcome of sending a message.
 
     Attributes:
         at: When it was sent.

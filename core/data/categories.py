@@ -1,4 +1,4 @@
-"""The values of categorical features, and the codes that stand for them in a matrix."""
+"""The values of categorical features, and their codes in a matrix."""
 
 import math
 import re
@@ -96,7 +96,7 @@ class Categories:
         return translation[_positions_in(codes, len(theirs.values))]
 
     def texts(self, codes: FloatArray) -> list[str | None]:
-        """Return the value of each code, None where it is missing or stands for none."""
+        """Return the value of each code, None where it is missing or unknown."""
         known = (*self.values, None)
         return [known[place] for place in _positions_in(codes, len(self.values)).tolist()]
 
@@ -112,6 +112,6 @@ def values_by_feature(categories: Mapping[str, Categories]) -> dict[str, list[st
 
 
 def _positions_in(codes: FloatArray, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return codes as whole numbers, `size` where they are missing or stand for no value."""
+    """Return codes as whole numbers, `size` where they are missing or unknown."""
     is_known = (codes >= 0) & (codes < size)
     return np.where(is_known, codes, size).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Telling what a file holds by looking at it."""
+"""Detect the format of a file by its content."""
 
 import re
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ _DELIMITER_NAMES = {"\t": "tab-separated text", ";": "semicolon-separated text",
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds.
+    """Format of a file.
 
     Attributes:
         format: letor, lightgbm, csv, parquet, trec-qrels or unknown.
@@ -67,12 +67,12 @@ class Content:
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """Name in messages."""
         return _NAMES[self.format] if self.delimiter is None else _DELIMITER_NAMES[self.delimiter]
 
 
 def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Content:
-    """Tell LETOR, LightGBM's pairs, delimited text, Parquet, TREC qrels and unknown text apart.
+    """Detect LETOR, LightGBM's pairs, delimited text, Parquet, TREC qrels or unknown text.
 
     Args:
         text: (n_bytes,) the bytes of the file.
@@ -106,12 +106,12 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
-        return Content("trec-qrels", line=line, text=shown)  # whose reader tells what is wrong further down
+        return Content("trec-qrels", line=line, text=shown)  # its reader reports errors in later lines
     return Content("csv" if delimiter else "unknown", delimiter, line, shown)
 
 
 def binary_kind(text: Bytes) -> str | None:
-    """Name what bytes are that are no text in UTF-8 or its like; None where they may be."""
+    """Name the format of bytes that are not UTF-8 text; None where they may be."""
     start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _FOREIGN.items():
         if start.startswith(signature):
@@ -125,7 +125,7 @@ def binary_kind(text: Bytes) -> str | None:
 
 
 def _judgments(start: bytes) -> Content | None:
-    """Tell qrels by all their first lines, before anything else: a query may be called "#7" or "<7>"."""
+    """Detect qrels by all their first lines, before other formats: a query id may be "#7" or "<7>"."""
     lines = [
         (number, line)
         for number, line in enumerate(_lines(start), start=1)

@@ -21,7 +21,7 @@ class RankingDataset:
     """Queries, their candidate documents, and how relevant each document was judged to be.
 
     The documents of query q are the rows `query_boundaries[q]:query_boundaries[q + 1]`. Every query has a
-    document and an id of its own. Build one from your own arrays with `from_arrays`, which checks them.
+    document and a unique id. Build one from your own arrays with `from_arrays`, which checks them.
 
     Attributes:
         features: float32 (n_documents, n_features), C-contiguous, perhaps mapped from a file, or a selection
@@ -138,7 +138,7 @@ class RankingDataset:
         return dataset
 
     def select_queries(self, indices: npt.ArrayLike) -> "RankingDataset":
-        """Take whole queries, in the order given; features are selected, not copied.
+        """Select whole queries, in the given order; features are not copied.
 
         Args:
             indices: Positions of the queries, each at most once; negative positions count from the end.
@@ -220,7 +220,7 @@ class RankingDataset:
         )
 
     def with_labels(self, labels: Float32Array) -> "RankingDataset":
-        """Return the same documents judged otherwise."""
+        """Return the same documents with other labels."""
         return replace(self, labels=labels)
 
 
@@ -230,7 +230,7 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
 
 
 def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
-    with np.errstate(over="ignore"):  # what overflows is told with its place
+    with np.errstate(over="ignore"):  # overflow is reported with its place
         try:
             rounded = np.ascontiguousarray(values, dtype=np.float32)
         except ValueError as error:

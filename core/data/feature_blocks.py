@@ -22,7 +22,7 @@ def block_features(block: str, width: int) -> tuple[str, ...]:
 def feature_blocks(feature_names: Sequence[str]) -> Mapping[str, range]:
     """Find the whole blocks among features: the columns of each, by the name of the block.
 
-    The features of a block stand side by side in their order, numbered from 0. Features that lack some
+    The features of a block are adjacent columns in order, numbered from 0. Features that lack some
     numbers are no block, and neither is a block that has the name of a feature.
 
     Example:

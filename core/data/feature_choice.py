@@ -26,7 +26,7 @@ class FeatureChoice:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any] | None) -> "FeatureChoice | None":
-        """Parse `{"use": […]}` or `{"leave_out": […]}`; None stands for all features.
+        """Parse `{"use": […]}` or `{"leave_out": […]}`; None means all features.
 
         Raises:
             InvalidInput: Both are given, or neither.

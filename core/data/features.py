@@ -20,7 +20,7 @@ _ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class SelectedFeatures:
-    """Rows and columns of a matrix, copied only where they are looked at.
+    """Rows and columns of a matrix, copied only where they are read.
 
     It is read as an array is, by rows or by rows and a column, and every part of it is a float32 array.
 
@@ -79,7 +79,7 @@ def select_rows(features: Features, rows: Int64Array) -> SelectedFeatures:
 
 
 def select_columns(features: Features, columns: Int64Array, absent: float) -> SelectedFeatures:
-    """Select columns of features; -1 stands for one whose value is `absent` in every document.
+    """Select columns of features; -1 is one whose value is `absent` in every document.
 
     Raises:
         ValueError: When columns are absent already, with another value.

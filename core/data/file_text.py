@@ -1,4 +1,4 @@
-"""The text of a file, and where in it something is."""
+"""The text of a file, and positions in it."""
 
 from collections.abc import Callable, Iterable
 
@@ -51,7 +51,7 @@ class FileText:
         return np.array(cuts, np.int64)
 
     def errors(self, spans: Iterable[Span]) -> list[DatasetProblem]:
-        """Describe what is wrong at some places, which come in file order."""
+        """Describe the problems at some places, which are in file order."""
         problems = []
         counted, lines, line_start = self.start, 1, self.start
         for expected, start, stop in spans:

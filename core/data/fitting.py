@@ -151,7 +151,7 @@ class UnseenValues:
 
 
 def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
-    """Find the values that `fit_features` makes missing, feature by feature."""
+    """Find the values that become missing by `fit_features`, feature by feature."""
     found = []
     for column, name in enumerate(dataset.feature_names):
         theirs, ours = dataset.categories.get(name), categories.get(name)

@@ -1,4 +1,4 @@
-"""Folders of judged files that are read where they are, below roots that the operator allows."""
+"""Folders of judged files that are read in place, below roots that the operator allows."""
 
 import contextlib
 import os
@@ -193,7 +193,7 @@ class DataRoots:
             raise InvalidInput.at(_POINTER, _NO_SUCH)
 
     def _place(self, relative: PurePosixPath) -> tuple[PurePosixPath, str]:
-        """Return the folder on the disk and the set of its file names that a path means."""
+        """Return the folder on the disk and the set of file names of a path."""
         if not _SET.fullmatch(relative.name):
             return relative, ""
         try:

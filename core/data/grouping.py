@@ -1,4 +1,4 @@
-"""Gathering the rows of a file into whole queries."""
+"""Gather the rows of a file into whole queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from core.types import Float32Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Which rows belong to which query.
+    """Assignment of rows to queries.
 
     Attributes:
         query_ids: In the order in which they first appear.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows in the order of their queries, or None where they already are.
-        returns: For each query whose rows do not stand together: its position, the row where it stops first,
+        returns: For each query whose rows are not contiguous: its position, the row where it stops first,
             and the row where it comes back.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
@@ -54,7 +54,7 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
 
 
 def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
-    """Put rows in another order in place, with room for one row: row i becomes what row `order[i]` was."""
+    """Permute rows in place, with a buffer of one row: row i becomes what row `order[i]` was."""
     _permute(matrix, order, np.zeros(len(order), np.bool_), np.empty(matrix.shape[1], np.float32))
 
 

@@ -1,4 +1,4 @@
-"""What part of a dataset a job asks to set aside."""
+"""Hold-outs: the part of a dataset that a job sets aside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class HeldOutColumn:
     values: tuple[str, ...]
 
     def split(self, dataset: RankingDataset, seed: int) -> Split:
-        """Return what is kept and what is held out; chance has no part in it."""
+        """Return the kept and the held-out queries, without randomness."""
         return column_queries(dataset, self.column, self.values)
 
 

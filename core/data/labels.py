@@ -1,4 +1,4 @@
-"""Labels as they were judged, and as a job wants them."""
+"""Labels as judged, and as mapped by a job."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ LARGEST_LABEL = 1e30  # gradients are float32, which ends at 3e38, and losses su
 
 @dataclass(frozen=True)
 class LabelRange:
-    """What a job must know of labels before it may use them.
+    """Properties of labels that a job checks before it uses them.
 
     Attributes:
         minimum: The smallest label, in its shortest spelling (0.1), None where none is a number.
@@ -33,7 +33,7 @@ class LabelRange:
 
     @classmethod
     def of(cls, labels: Float32Array) -> "LabelRange":
-        """Look the labels of a dataset over.
+        """Examine the labels of a dataset.
 
         Example:
             >>> LabelRange.of(np.array([2, -1, np.nan], np.float32))
@@ -59,7 +59,7 @@ class LabelRange:
             raise InvalidInput(*problems)
 
     def representatives(self) -> Float64Array:
-        """Return labels that stand for all: what a rule by size and wholeness refuses, it refuses of these.
+        """Return representative labels: a rule by size and wholeness that refuses any refuses one of these.
 
         They are the smallest, the largest, and one between that is not whole where such labels exist.
         """
@@ -82,7 +82,7 @@ class LabelRange:
 
 
 def label_text(label: float) -> str:
-    """Write a float32 label as people do: 2 rather than 2.0, 0.1 rather than 0.10000000149011612.
+    """Format a float32 label briefly: 2 rather than 2.0, 0.1 rather than 0.10000000149011612.
 
     Labels that are equal are written the same: 0 and -0, any two NaN.
     """
@@ -125,7 +125,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
 
 
 def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
-    """Replace labels by others, all at once; those not named stay.
+    """Replace labels by others, simultaneously; those not named stay.
 
     Example:
         >>> dataset = RankingDataset.from_arrays([[0], [0], [0]], [-1, 0, np.nan], [0, 3])
@@ -142,7 +142,7 @@ def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
 
 
 def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap) -> LabelRange:
-    """Tell the range that labels will have once they are mapped, without the labels themselves.
+    """Return the range of labels after mapping, without the labels themselves.
 
     Args:
         label_range: The range of all labels.

@@ -45,7 +45,7 @@ def read_letor(
         options: How to treat scattered queries and repeated features; names of features by id.
         limits: How large the matrix may become.
         threads: Threads to use; the result is the same on any number.
-        on_progress: Told the bytes done and to do, several times a second; may raise to stop.
+        on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 tokens that cannot be understood, one a line.
@@ -166,6 +166,6 @@ def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError
     spans = []
     for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MOST_PROBLEMS]:
         start = int(rows.query_starts[row])
-        expected = f"expected the rows of query {grouping.query_ids[query]!r} to stand together"
+        expected = f"expected the rows of query {grouping.query_ids[query]!r} to be contiguous"
         spans.append((expected, start, start + int(rows.query_lengths[row])))
     return DatasetError(*source.errors(spans), more=len(grouping.returns) > MOST_PROBLEMS)

@@ -1,4 +1,4 @@
-"""What comments of LETOR text say of a document besides its id: `#docid = GX1 inc = 1 prob = 0.02`."""
+"""Parse the comments of LETOR text besides the document's id: `#docid = GX1 inc = 1 prob = 0.02`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from core.ranges import over_ranges
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
-MOST_COLUMNS = 32  # of free text, in which = may stand anywhere, no more become columns
+MOST_COLUMNS = 32  # limit of columns, as free text may contain = anywhere
 _SAMPLE_ROWS = 1_000
 
 _ONE = np.uint64(1)
@@ -54,7 +54,7 @@ def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int6
 
 @exact_bare
 def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
-    """Note where each key first is, (n_keys, 2) start and stop, and count them."""
+    """Store where each key is first, (n_keys, 2) start and stop, and count them."""
     size, n_keys = np.uint64(len(text)), 0
     for start in starts:
         at = np.uint64(start)
@@ -79,7 +79,7 @@ def _find_values(
     lengths: Int32Array,
     others: npt.NDArray[np.bool_],
 ) -> None:
-    """Note where the value of each key is in each comment, and which comments have other keys."""
+    """Store the position of each key's value in each comment, and which comments have other keys."""
     size = np.uint64(len(text))
     for row in range(first, last):
         others[row] = _note_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
@@ -110,7 +110,7 @@ def _note_values(
 
 @exact_inlined
 def _place(text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int) -> int:
-    """Return the place of a key among those known, -1 where it is none of them."""
+    """Return the index of a key among those known, -1 for none."""
     if expected < n_keys and _same(
         text, key, stop, np.uint64(keys[expected, 0]), np.uint64(keys[expected, 1])
     ):

@@ -46,7 +46,7 @@ _ONE = np.uint64(1)
 def measure(
     first: int, last: int, text: Text, cuts: Int64Array, has_queries: bool, shape: Int64Array
 ) -> None:
-    """Find the shape of each chunk of a range, without judging anything.
+    """Find the shape of each chunk of a range, without validation.
 
     Args:
         first: Of the range.

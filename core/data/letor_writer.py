@@ -116,7 +116,7 @@ def _feature_texts(features: Float32Array) -> list[str]:
 
 
 def _pair_texts(dataset: RankingDataset, rows: slice) -> list[str]:
-    """Write what else is known of each document, ` key = value` one behind the other."""
+    """Write the other columns of each document as ` key = value`, one after another."""
     found = [""] * len(dataset.labels[rows])
     for name, column in dataset.document_columns.items():
         for place, value in enumerate(column[rows]):

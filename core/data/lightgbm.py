@@ -1,4 +1,4 @@
-"""LightGBM's data file: `2 0:0.5 3:1e-2`, its queries told by the sizes in a file beside it."""
+"""LightGBM's data file: `2 0:0.5 3:1e-2`, its queries given by the sizes in a file beside it."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def read_lightgbm(
         options: How to treat repeated features; names of features by id.
         limits: How large the matrix may become.
         threads: Threads to use.
-        on_progress: Told the bytes done and to do; may raise to stop.
+        on_progress: Called with the bytes done and to do; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 tokens that cannot be understood, or where the sizes do not add up.
@@ -68,7 +68,7 @@ def read_lightgbm(
 
 
 def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Array:
-    """Turn sizes of queries into offsets, (n_queries + 1,).
+    """Convert sizes of queries to offsets, (n_queries + 1,).
 
     Raises:
         DatasetError: When they do not add up to the rows of the data file.

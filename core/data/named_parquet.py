@@ -1,4 +1,4 @@
-"""Stored datasets as Parquet for everybody: columns by their names, categories as texts.
+"""Stored datasets as portable Parquet: columns by their names, categories as texts.
 
 The metadata of the schema say which column is what, so that the file is read back to the same dataset.
 """
@@ -21,7 +21,7 @@ from core.data.parquet_layout import Layout
 _KEY = b"rankery_columns"
 _FIXED = {"query_id": "query", "document_id": "document", "label": "label"}
 _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"}
-# Of a row group: downloads of several callers take memory at once.
+# Of a row group: several downloads take memory at the same time.
 _BLOCK_CELLS = 1_000_000
 _LEAST_ROWS = 1_024
 _RANGE_BLOCK_BYTES = 2**20
@@ -55,7 +55,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A Parquet file with names that is a stored one up to its footer.
+    """A Parquet file with names that equals a stored one up to its footer.
 
     Attributes:
         stored_bytes: How much of the stored file it begins with.
@@ -90,7 +90,7 @@ class NamedFile:
 
 
 def named_file(file: BinaryIO) -> NamedFile | None:
-    """Return how a stored dataset becomes a Parquet file with names by another footer alone.
+    """Return the Parquet file with names that a new footer makes of a stored dataset.
 
     Returns:
         None where it has categories, whose codes become texts: then `named_parquet` writes it.
@@ -124,7 +124,7 @@ def columns_of(schema: pa.Schema) -> Columns | None:
 
 
 class _Sink:
-    """A file that is given away as it is written."""
+    """A writable file whose content is yielded as it is written."""
 
     closed = False
 
@@ -142,10 +142,10 @@ class _Sink:
         return self._size
 
     def flush(self) -> None:
-        """Keep nothing back."""
+        """Do nothing: there is no buffer."""
 
     def close(self) -> None:
-        """Leave what was written to be taken."""
+        """Keep the written bytes for the reader."""
 
     def readable(self) -> bool:
         return False

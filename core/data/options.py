@@ -1,4 +1,4 @@
-"""How a file is to be read: what an upload may ask for."""
+"""Reading options of an upload."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,15 +33,15 @@ MAX_FEATURES = 100_000
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table mean what. What is left out is told by the usual names.
+    """Roles of the columns of a table; roles left out are detected by the usual names.
 
     Attributes:
-        label: How relevant the document is.
-        query: Which query it was judged for.
-        document: What the document is called; may be absent.
-        query_weight: How much its query counts; one value a query; may be absent.
-        document_weight: How much the document counts in the loss; may be absent.
-        query_text: What the user searched for, shown beside the query's id; one value a query; may be absent.
+        label: Relevance of the document.
+        query: Id of the query.
+        document: Id of the document; may be absent.
+        query_weight: Weight of its query; one value a query; may be absent.
+        document_weight: Weight of the document in the loss; may be absent.
+        query_text: Search text, shown beside the query's id; one value a query; may be absent.
         document_title: Shown beside the document's id; may be absent.
         document_url: The address that the title links to; may be absent.
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
@@ -79,7 +79,7 @@ class Columns:
             raise InvalidInput(*problems)
 
     def mentions(self) -> Iterator[tuple[str, str]]:
-        """Yield the place, as a JSON pointer, and the name of each column that is named."""
+        """Yield the JSON pointer and the name of each named column."""
         for role in ROLES:
             name = getattr(self, role)
             if name is not None:
@@ -91,11 +91,11 @@ class Columns:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How to read a file of judged documents.
+    """Options for reading a file of judged documents.
 
     Attributes:
-        format: One of `FORMATS`; `auto` tells it by the content. `csv` is any delimited text.
-        non_contiguous_queries: Whether a query whose rows do not stand together is gathered where it first
+        format: One of `FORMATS`; `auto` detects it by the content. `csv` is any delimited text.
+        non_contiguous_queries: Whether a query whose rows are not contiguous is gathered where it first
             appears ("regroup") or refused ("error").
         repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value
             ("last", as TF-Ranking reads its own sample files) or is an error ("reject").
@@ -121,7 +121,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class Limits:
-    """How large what is read may become.
+    """Size limits of read data.
 
     Attributes:
         unpacked_bytes: The most bytes that a compressed file may unpack to.
@@ -145,7 +145,7 @@ class Limits:
         return max(FREE_TABLE_BYTES, self.unpacked_ratio * file_bytes)
 
     def oversize(self, n_documents: int, n_features: int, file_bytes: int) -> str | None:
-        """Say what is too large about a matrix before room is made for it, None where nothing is.
+        """Return why a matrix is too large, before it is allocated; None if it is not.
 
         Args:
             n_documents: Its rows.
@@ -166,7 +166,7 @@ class Limits:
         return f"{most:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
 
     def check_documents(self, documents: int, file: str) -> None:
-        """Refuse more documents than there may be, before room is made for them.
+        """Refuse too many documents before they are allocated.
 
         Raises:
             DatasetError: There are.
@@ -208,7 +208,6 @@ def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
 
 
 _MEMBERS = (*CHOICES, "columns", "feature_names")
-_COLUMN_MEMBERS = (*ROLES, *COLUMN_LISTS)
 
 
 def _columns(values: Any) -> Columns:

@@ -1,4 +1,4 @@
-"""The bytes of a file, mapped into memory, whatever it is packed in."""
+"""Map the bytes of a file into memory, unpacked if compressed."""
 
 import mmap
 import tempfile
@@ -43,7 +43,7 @@ def mapped_bytes(
     *,
     expected: str = "judged documents",
 ) -> Bytes:
-    """Map a file read-only; gzip and Zstandard data, told by their content, are unpacked first.
+    """Map a file read-only; gzip and Zstandard data, detected by their content, are unpacked first.
 
     What is unpacked goes to a temporary file that has no name, so that no memory is held for it and nothing
     is left behind.
@@ -52,7 +52,7 @@ def mapped_bytes(
         path: Where the file is. A plain file is mapped itself and must not be cut while its bytes are used.
         file: Its name for messages.
         limits: How large packed data may become.
-        on_progress: Told the packed bytes read so far and their number.
+        on_progress: Called with the packed bytes read so far and their number.
         expected: What messages say that the file should hold.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Datasets at rest: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
+"""Stored datasets: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO, cast
@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.parquet_batches import row_batches
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
@@ -58,7 +57,7 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
 
 
 def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> RankingDataset:
-    """Read rows `first` up to but without `last` as a dataset of its own, and little of the rest of the file.
+    """Read rows `first` up to but without `last` as a separate dataset, and little of the rest of the file.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -72,7 +71,7 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
 
 
 def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
-    """Read a dataset a row group at a time, each as a dataset of its own.
+    """Read a dataset a row group at a time, each as a separate dataset.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -145,6 +144,28 @@ def read_document_texts(
         return [pa.concat_tables(tables) for tables in parts]
 
 
+def row_batches(
+    parquet: pq.ParquetFile,
+    batch_rows: int,
+    columns: Sequence[str] | None = None,
+    groups: Iterable[int] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows of a Parquet file.
+
+    `ParquetFile.iter_batches` buffers the bytes of all row groups that it is asked for until it ends. Here it
+    is asked for one after the other.
+
+    Args:
+        parquet: The opened file.
+        batch_rows: Rows of a batch at most; a batch ends with its row group.
+        columns: Their names, None for all.
+        groups: Numbers of the row groups in order, None for all.
+    """
+    names = None if columns is None else list(columns)
+    for group in range(parquet.num_row_groups) if groups is None else groups:
+        yield from parquet.iter_batches(batch_rows, row_groups=[group], columns=names)
+
+
 class _Writer:
     """Cuts a dataset into tables of rows."""
 
@@ -186,7 +207,7 @@ def _columns_of(features: Float32Array) -> Float32Array:
 
 
 class _Reader:
-    """Puts tables of rows together into a dataset."""
+    """Joins tables of rows to a dataset."""
 
     def __init__(self, layout: Layout, n_rows: int) -> None:
         self._layout = layout
@@ -240,7 +261,7 @@ class _Reader:
         )
 
     def _take_query_ids(self, ids: Any, first: int) -> list[int]:
-        """Note the queries that begin in a table; return the rows of the table where they do."""
+        """Record the queries that begin in a table; return their first rows in the table."""
         starts: list[int] = []
         offset = 0
         for chunk in ids.chunks:

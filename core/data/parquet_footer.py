@@ -48,7 +48,7 @@ def read_footer(file: BinaryIO) -> tuple[int, bytes]:
 
 
 def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes:
-    """Return the end of a Parquet file whose columns have other names, with its length and the magic number.
+    """Return the footer of a Parquet file with other column names, its length and the magic number.
 
     Args:
         metadata: Of the file, as `read_footer` returns it.
@@ -141,7 +141,7 @@ class _Cursor:
         self._content = content
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Yield the number and the type of each field of a struct; whoever asks moves behind its value."""
+        """Yield the number and the type of each field of a struct; the caller moves behind its value."""
         number = 0
         while header := self._byte():
             delta, kind = header >> 4, header & 0x0F

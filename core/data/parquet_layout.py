@@ -1,4 +1,4 @@
-"""Which columns a stored dataset has in Parquet, and how they are packed.
+"""Columns of a stored dataset in Parquet, and their encoding.
 
 Columns `query_id`, `document_id`, `label`, `query_weight` and `document_weight` (only where there are any),
 then `f1`, `f2`, ... in the order of the feature names, `q1`, `q2`, ... in that of the query columns' names
@@ -27,7 +27,7 @@ _WEIGHTS = ("query_weight", "document_weight")
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns a file has.
+    """Columns of a file.
 
     Attributes:
         version: Of this layout.
@@ -116,7 +116,7 @@ class Layout:
         )
 
     def packing(self) -> dict[str, Any]:
-        """Return how Parquet is to encode and compress the columns."""
+        """Return the encoding and compression of the columns."""
         # Features seldom repeat, so no dictionary; split by bytes LZ4 packs them as well as Zstandard, and
         # in a third less time.
         return {

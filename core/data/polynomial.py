@@ -15,7 +15,7 @@ POLYNOMIAL, REFERENCE, FEATURES, NOISE, GRADES = range(5)  # independent random 
 
 
 def random_stream(*key: int) -> np.random.Generator:
-    """Return the random stream of a key: one of the streams above and a seed."""
+    """Return the random generator of a key: one of the streams above and a seed."""
     return np.random.default_rng(key)
 
 

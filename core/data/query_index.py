@@ -1,4 +1,4 @@
-"""The index of a stored dataset's queries: for each, where its rows are and what its labels are like."""
+"""The index of a stored dataset's queries: position of the rows and label counts of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class QueryIndex:
         return self.entries(position, 1)[0]
 
     def texts(self, query_ids: Sequence[str]) -> dict[str, str]:
-        """Return what the user searched for, by query id; queries without a text are left out."""
+        """Return the query texts by query id; queries without a text are left out."""
         column = next((column for column, name in self._columns.items() if name == QUERY_TEXT), None)
         if column is None:
             return {}

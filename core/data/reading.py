@@ -1,4 +1,4 @@
-"""Opening a file of judged documents, whatever it is packed in."""
+"""Read files of judged documents of any format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ _EXPECTED = {
     "parquet": "a Parquet file",
     "trec-qrels": "TREC qrels, lines such as 'q1 0 d7 2'",
 }
-# Rows of text that are nearly what was asked for are told one by one.
+# Contents whose rows nearly match the requested format, so that problems are reported by row.
 _READABLE_AS = {
     "letor": ("letor", "lightgbm", "unknown"),
     "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
@@ -47,13 +47,13 @@ _READABLE_AS = {
 
 @dataclass(frozen=True)
 class JudgedFile:
-    """What to read.
+    """A file to read.
 
     Attributes:
         path: Where the file is.
-        name: What messages call it.
+        name: Name in messages.
         query_sizes: LightGBM's query file beside it, if there is one.
-        query_sizes_name: What messages call that.
+        query_sizes_name: Its name in messages.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class JudgedFile:
 
 @dataclass(frozen=True)
 class FileForm:
-    """What all files of one dataset have in common.
+    """Format and columns shared by all files of a dataset.
 
     Attributes:
         file: The first of them.
@@ -78,7 +78,7 @@ class FileForm:
 
 
 def form_of_file(file: JudgedFile, options: ReadingOptions, limits: Limits) -> FileForm:
-    """Find out the format and the columns of the first of several files.
+    """Detect the format and the columns of the first of several files.
 
     Raises:
         DatasetError: It is of no format whose files can be joined.
@@ -110,14 +110,14 @@ def read_file(
     on_progress: Progress | None = None,
     form: FileForm | None = None,
 ) -> Reading:
-    """Read judged documents from a file, and what is beside it.
+    """Read judged documents from a file, and its query file.
 
     Args:
         file: What to read. A plain file is mapped into memory and must not be cut while it is read.
-        options: How to read it; its format is told by its content where they do not say.
+        options: How to read it; its format is detected by its content by default.
         limits: How large it may become.
         threads: Threads to use; the result is the same on any number.
-        on_progress: Told the bytes done and to do, several times a second; may raise to stop.
+        on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
         form: That of the first file, where this is one of several.
 
     Raises:
@@ -159,7 +159,7 @@ def read_file(
 def read_unjudged(
     file: JudgedFile, features: Sequence[str], columns: Columns | None = None, limits: Limits | None = None
 ) -> Reading:
-    """Read documents that a model is to rank; labels are not looked at in tables, and not required there.
+    """Read documents to rank by a model; tables need no labels, and theirs are ignored.
 
     Args:
         file: What to read, in any format that `read_file` takes.
@@ -224,7 +224,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
 
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
-    """Choose the reader: as asked for, where the content allows it, else by the content."""
+    """Choose the reader: as requested, where the content allows it, else by the content."""
     asked = options.format
     if asked == "auto" and content.format == "csv" and file.query_sizes is not None:
         return "lightgbm"

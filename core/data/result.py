@@ -1,4 +1,4 @@
-"""What reading a file gives."""
+"""Result of reading a file."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A dataset, and what was learnt about its file on the way.
+    """A dataset with facts about its file.
 
     Attributes:
         dataset: The judged documents.
         format: What the file turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
-        scattered_queries: Queries whose rows did not stand together and were gathered.
+        scattered_queries: Queries whose rows were not contiguous and were gathered.
         scattered_examples: The ids of the first of them, at most `MAX_EXAMPLES`.
         several_spellings: The ids of queries that the file spells in several ways: `1` and `1.0`.
         grouping: How the rows of the file make queries; None where no row names its query.

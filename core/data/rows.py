@@ -56,7 +56,7 @@ class Rows:
         reject_repeated: Whether a feature may not come twice in a row; else its last value counts.
         limits: How large the matrix may become.
         threads: Threads to use.
-        on_progress: Told the bytes done and to do; may raise.
+        on_progress: Called with the bytes done and to do; may raise.
 
     Attributes:
         features: (n_rows, n_features) float32.
@@ -105,7 +105,7 @@ class Rows:
             )
 
     def _blocks(self, done: int) -> Iterator[slice]:
-        """Yield the chunks of one call of a kernel, and report what was done after it."""
+        """Yield the chunks of one call of a kernel, and report progress after it."""
         n_chunks = len(self._cuts) - 1
         for first in range(0, n_chunks, self._step):
             last = min(first + self._step, n_chunks)
@@ -217,7 +217,7 @@ class Rows:
 
 
 def _tokens(line: bytes, has_queries: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the numbers of a row that the kernel has accepted, and where they stand in its line."""
+    """Yield the numbers of a row that the kernel has accepted, with their positions in its line."""
     # The kernel's blanks: bytes.split knows more of them.
     for position, match in enumerate(_TOKEN.finditer(line)):
         if has_queries and position == 1:

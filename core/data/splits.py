@@ -1,4 +1,4 @@
-"""Setting queries aside and drawing them with replacement, always whole ones.
+"""Hold out whole queries, or draw them with replacement.
 
 By fraction and by folds, both sides have queries of every length, and with and without a relevant document (a
 label above 0), in the same shares: queries are put in order by these two, the order is cut into runs of
@@ -166,7 +166,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def _neighbours(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
-    """Put queries in order by having a relevant document, then by length; equals by chance."""
+    """Sort queries by having a relevant document, then by length; equals randomly."""
     starts = dataset.query_boundaries[:-1]
     has_relevant = np.maximum.reduceat(dataset.labels > 0, starts)
     return np.lexsort((generator.permutation(len(starts)), np.diff(dataset.query_boundaries), has_relevant))

@@ -1,4 +1,4 @@
-"""What a dataset holds, in numbers."""
+"""Statistics of a dataset."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _QUANTILES = (0.05, 0.25, 0.75, 0.95, 0.99)
 
 @dataclass(frozen=True, eq=False)
 class QueryLabels:
-    """The labels of each query in short.
+    """Summary of the labels of each query.
 
     Attributes:
         minimum: (n_queries,) smallest label, NaN where no document has a label.
@@ -40,7 +40,7 @@ class QueryLabels:
 
     @classmethod
     def of(cls, dataset: RankingDataset) -> "QueryLabels":
-        """Look the labels over, query by query."""
+        """Summarise the labels of each query."""
         labels, starts = dataset.labels, dataset.query_boundaries[:-1]
         minimum, maximum = np.fmin.reduceat(labels, starts), np.fmax.reduceat(labels, starts)
         missing = np.add.reduceat(np.isnan(labels), starts, dtype=np.int64)

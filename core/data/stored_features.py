@@ -1,4 +1,4 @@
-"""Features of chosen documents, read from a stored dataset a few at a time, wherever it lies."""
+"""Features of selected documents, read from a stored dataset in batches, local or remote."""
 
 import re
 import time
@@ -19,9 +19,9 @@ from core.types import Float32Array, Int64Array
 
 _ABSENT = -1
 _BLOCK_ROWS = 256  # rows turned from columns at a time: they stay in a core's cache
-_CELLS_AT_ONCE = 2**20  # 4 MB of features beside those of the row group
-_AHEAD_BYTES = 2**22  # asked of a storage behind a network at once, at least
-_PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before a storage behind a network is asked again
+_BATCH_CELLS = 2**20  # 4 MB of features beside those of the row group
+_AHEAD_BYTES = 2**22  # minimum of a request to remote storage
+_PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storage
 _LOCAL = "file"
 _SIGNATURE = re.compile(r"\?\S+")
 _SAME_PATH = (
@@ -98,7 +98,7 @@ class StoredFeatures:
             else:
                 values[np.ix_(wanted, present)] = self._group(group)[places]
         if len(rows) and rows[-1] == self._rows[-1]:
-            self._held = None  # a reading has come to its end
+            self._held = None  # the reading has ended
         return values
 
     def _group(self, group: int) -> Float32Array:
@@ -110,7 +110,7 @@ class StoredFeatures:
 
     def _matrix(self, group: int) -> Float32Array:
         """Read a row group, some columns after the others, so that it is in memory little more than once."""
-        n_rows, step = self._sizes[group], max(1, _CELLS_AT_ONCE // max(self._sizes[group], 1))
+        n_rows, step = self._sizes[group], max(1, _BATCH_CELLS // max(self._sizes[group], 1))
         matrix = np.empty((n_rows, len(self._names)), np.float32)
         for first in range(0, len(self._names), step):
             names = self._names[first : first + step]
@@ -139,13 +139,13 @@ class StoredFeatures:
         except ExtraMissing:
             raise
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
-            told = _SIGNATURE.sub("", f"{type(error).__name__}: {error}")
+            reason = _SIGNATURE.sub("", f"{type(error).__name__}: {error}")
             is_elsewhere = self._is_local and isinstance(error, FileNotFoundError)
             raise DatasetError.at(
-                f"expected the stored features, but they cannot be read here ({told})"
+                f"expected the stored features, but they cannot be read here ({reason})"
                 f"{_SAME_PATH if is_elsewhere else ''}",
                 file=self._place,
-            ) from None  # whose message and calls hold the signature
+            ) from None  # its message and traceback contain the signature
 
 
 def _opened(url: str) -> pq.ParquetFile:

@@ -155,7 +155,7 @@ def _dataset(
 def _counts(
     n_queries: int, seed: int, polynomial_seed: int, documents_per_query: int, n_features: int
 ) -> dict[str, tuple[float, float, float]]:
-    """Return value, least and greatest of the arguments that both kinds of data share."""
+    """Return value, minimum and maximum of the arguments shared by both kinds of data."""
     return {
         "n_queries": (n_queries, 1, np.inf),
         "seed": (seed, 0, np.inf),

@@ -17,19 +17,19 @@ _HIGH = np.uint64(0x8080808080808080)
 
 @exact_inlined
 def is_blank(byte: int) -> bool:
-    """Tell a space, a tab, or the carriage return of CRLF."""
+    """Return whether a byte is a space, a tab, or the carriage return of CRLF."""
     return byte == 32 or byte == 9 or byte == 13
 
 
 @exact_inlined
 def is_token_end(byte: int) -> bool:
-    """Return whether a token ends before this: a blank, a line end or #."""
+    """Return whether this byte ends a token: a blank, a line end or #."""
     return is_blank(byte) or byte in (LINE_FEED, HASH)
 
 
 @exact_inlined
 def skip_blanks(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Go on to what is no blank."""
+    """Skip blanks."""
     while at < size and is_blank(text[at]):
         at += _ONE
     return at
@@ -37,7 +37,7 @@ def skip_blanks(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def word_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Go on to the next blank or line end."""
+    """Return the position of the next blank or line end."""
     while at < size and text[at] != LINE_FEED and not is_blank(text[at]):
         at += _ONE
     return at
@@ -45,7 +45,7 @@ def word_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Go on to the next blank, line end or #: the end of a token that a comment may follow."""
+    """Return the position of the next blank, line end or #: the end of a token before a comment."""
     while at + np.uint64(8) <= size:
         word = load_eight(text, at)
         # Bytes up to # (and, seldom, some above the first of them) get their high bit set (Mycroft 1987).
@@ -66,7 +66,7 @@ def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def line_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Go on to the line end."""
+    """Return the position of the line end."""
     while at < size and text[at] != LINE_FEED:
         at += _ONE
     return at
@@ -74,7 +74,7 @@ def line_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def starts_with(text: Text, at: np.uint64, size: np.uint64, word: bytes) -> bool:
-    """Tell whether the text goes on with this word."""
+    """Return whether this word follows."""
     if at + np.uint64(len(word)) > size:
         return False
     same = True

@@ -25,14 +25,14 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
-        """Gather texts, wherever they come from."""
+        """Build from texts."""
         if isinstance(texts, Texts):
             return texts
         return cls(pa.array(texts if isinstance(texts, Sequence) else list(texts), pa.large_string()))
 
     @classmethod
     def of_parts(cls, *parts: "Texts") -> "Texts":
-        """Put texts one behind another."""
+        """Concatenate texts."""
         return cls(pa.concat_arrays([part.array for part in parts]))
 
     @classmethod

@@ -18,7 +18,7 @@ def letor() -> None:
 
 
 def others() -> None:
-    """Read a tiny file in every other way that takes a kernel of its own."""
+    """Read a tiny file in every other way that has a separate kernel."""
     table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
     table.lines([0])
     read_qrels(np.frombuffer(b"q 0 d 1\n", np.uint8), "warm-up")

@@ -1,4 +1,4 @@
-"""What the papers say of losses, seen at work: coherent gradients, bounds, symmetry."""
+"""Diagnostics of losses from the papers: coherent gradients, bounds, symmetry."""
 
 from core.diagnostics.bounds import BOUNDS, Bound
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries

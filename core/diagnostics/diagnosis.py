@@ -1,4 +1,4 @@
-"""What the papers say of a loss at given scores."""
+"""Compute the diagnostics of a loss at given scores."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -14,7 +14,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 LONGEST = 100  # documents of a query whose Jacobian is looked at
 _STEP = 1e-4
-_NEAREST, _FARTHEST = 1e-9, 0.02  # gaps of two scores that a step can tell apart, and that it can pass
+_NEAREST, _FARTHEST = 1e-9, 0.02  # smallest and largest gap of two scores that limits a step
 _TOLERANCE = 1e-3  # of the largest entry; differences of float64 gradients are good to about 1e-6
 
 

@@ -1,6 +1,6 @@
 """Costs of a ranking and the losses that bound them (Wang et al. 2018, section 5), in bits.
 
-Each function returns the smaller and the larger side of one statement for one query. Ranks stand for the
+Each function returns the smaller and the larger side of one statement for one query. Ranks are those of the
 indicator I(s_i < s_j), so that the statements hold for tied scores too: log2(1 + e^0) = 1.
 """
 
@@ -83,7 +83,7 @@ def _loss2(query: RankedQuery, worth: Float64Array, weights: Float64Array) -> fl
     gap = worth[:, None] - worth[None, :]
     loss = (weights * gap * query.preferred * query.log2_logistic).sum()
     lesser = np.minimum(worth[:, None], worth[None, :])
-    constants = 0.5 * (weights * lesser).sum()  # each pair is worth its lesser gain, whoever ranks first
+    constants = 0.5 * (weights * lesser).sum()  # each pair has its lesser gain in either order
     return float(loss + constants)
 
 

@@ -1,4 +1,4 @@
-"""One query in rank order, with what the bounds of the papers are written in."""
+"""One query in rank order, with the terms of the papers' bounds."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """What the bounds are written in, beside scores and labels.
+    """Terms of the bounds besides scores and labels.
 
     Attributes:
         sigma: Slope σ; scores are multiplied by it.

@@ -13,7 +13,7 @@ Unit = Literal["share", "mean"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something that the papers say of a loss.
+    """A diagnostic of a loss.
 
     Attributes:
         name: Its key.

@@ -1,4 +1,4 @@
-"""Findings on two datasets with different features or label scales."""
+"""Compare two datasets of one job: features, label scales and leakage."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,8 +9,9 @@ from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures, unseen_values
 from core.data.labels import label_text
 from core.data.trec import JudgedRun
-from core.doctor.examples import queries_of
-from core.doctor.report import MAX_EXAMPLES, Finding
+from core.doctor.overlap import document_findings, query_findings
+from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, queries_of
+from core.ranges import use_threads
 from core.types import Float32Array, Int64Array
 
 _GRADES = 20  # different labels, beyond which they are counts or measurements
@@ -21,6 +22,38 @@ _ABSENT = (
     "The model is judged without them: they count as missing, and as 0 where all features are numbered as in"
     " LETOR files, which may leave out what is 0 in every row. Check that the columns have the same names."
 )
+
+
+def compare(
+    train: RankingDataset, other: RankingDataset, role: str, *, threads: int = 1
+) -> tuple[Finding, ...]:
+    """Return findings on two datasets of a job: different features or labels, and leakage.
+
+    Args:
+        train: The training data.
+        other: The validation or test data.
+        role: Role of the other: "validation" or "test".
+        threads: Threads to use.
+
+    Returns:
+        Warnings before information; empty without findings.
+
+    Example:
+        >>> from core.data import synthetic_dataset
+        >>> train, test = synthetic_dataset(9, seed=1), synthetic_dataset(9, seed=2)
+        >>> [finding.severity for finding in compare(train, test, "test")]  # both call their queries 1 to 9
+        ['info']
+    """
+    use_threads(threads)
+    return by_severity(
+        (
+            *feature_findings(train, other, role),
+            *document_findings(train, other, role),
+            *query_findings(train, other, role),
+            *label_findings(train, other, role),
+            *unseen_category_findings(other, train.categories, f"of the {role} data", "the training data"),
+        )
+    )
 
 
 def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""One pass over the feature matrix: what each column holds, and a hash of each row."""
+"""One pass over the feature matrix: counts of each column, and a hash of each row."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 _BLOCK_DOCUMENTS = 4096
 _MOST_SUMS = 2**18  # of all blocks together, one a feature and block
 _LEAST_BLOCKS = 64  # that may be, whatever the features
-_BLOCKS_AT_ONCE = 16
+_BATCH_BLOCKS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
-    """What the columns and rows of a matrix hold.
+    """Counts of the columns, and hashes of the rows, of a matrix.
 
     Attributes:
         minimum: (n_features,) smallest finite value, infinity where there is none.
@@ -134,9 +134,9 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
     hashes = np.empty(dataset.n_documents, np.uint64)
     filled = np.empty(dataset.n_documents, np.bool_)
     first_document, columns = dataset.features[0], np.arange(dataset.n_features)
-    for first in range(0, len(cuts) - 1, _BLOCKS_AT_ONCE):
-        blocks = slice(first, first + _BLOCKS_AT_ONCE)
-        of_blocks = cuts[first : first + _BLOCKS_AT_ONCE + 1]
+    for first in range(0, len(cuts) - 1, _BATCH_BLOCKS):
+        blocks = slice(first, first + _BATCH_BLOCKS)
+        of_blocks = cuts[first : first + _BATCH_BLOCKS + 1]
         rows = slice(*dataset.query_boundaries[of_blocks[[0, -1]]].tolist())
         features = dataset.features[rows]
         over_ranges(

@@ -6,10 +6,9 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.doctor.columns import ColumnCounts
-from core.doctor.examples import query_examples
 from core.doctor.hashing import hash_texts
 from core.doctor.repeats import count_repeats
-from core.doctor.report import Finding
+from core.doctor.report import Finding, query_examples
 from core.types import Int64Array
 
 _MANY = 0.1  # of the documents

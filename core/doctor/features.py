@@ -6,9 +6,8 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.doctor.columns import ColumnCounts
-from core.doctor.examples import feature_examples
 from core.doctor.hashing import Flags
-from core.doctor.report import Finding
+from core.doctor.report import Finding, feature_examples
 from core.doctor.single_feature import CUTOFF, SingleFeatures
 from core.types import Int64Array
 

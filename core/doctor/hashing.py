@@ -1,4 +1,4 @@
-"""64-bit hashes of documents, by which equal ones are found without comparing each with each."""
+"""64-bit hashes of documents, to find equal ones without comparing all pairs."""
 
 import numpy as np
 import numpy.typing as npt

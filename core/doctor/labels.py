@@ -6,8 +6,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.labels import MISSING, LabelRange, label_text
-from core.doctor.examples import queries_of
-from core.doctor.report import Finding
+from core.doctor.report import Finding, queries_of
 from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5

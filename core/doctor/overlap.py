@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
-from core.doctor.examples import queries_of, query_examples
 from core.doctor.hashing import Flags, Hashes, hash_rows
-from core.doctor.report import Finding
+from core.doctor.report import Finding, queries_of, query_examples
 
 _SHARED = 0.05  # of the documents; below it, pages that exist twice are likelier than a leak
 _NATURAL = 2.0  # times what queries of the training data share with each other
@@ -67,7 +66,7 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         ("has the id of a training query", "have the id of a training query"),
         where=f"of the {role} data",
         advice="Both datasets count their queries from 1, so equal ids may mean nothing: documents that"
-        " both hold are a finding of their own."
+        " both hold are a separate finding."
         if counted
         else "A model is judged too well on queries that it has learnt from. Split by whole queries, so that"
         " all documents of a query are on one side.",

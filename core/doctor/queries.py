@@ -6,9 +6,8 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.statistics import QueryLabels
-from core.doctor.examples import query_examples
 from core.doctor.hashing import Flags
-from core.doctor.report import MAX_EXAMPLES, Finding
+from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
 LIGHTGBM_LONGEST = 10_000
 _NO_CHANCE = np.log(1_000.0)  # orders of rows, of which one is found
@@ -85,7 +84,7 @@ def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -
             "had rows in several places of the file and was gathered",
             "had rows in several places of the file and were gathered",
         ),
-        advice="Check that each id stands for one query. Two queries that share an id are ranked as one; rows"
+        advice="Check that each id belongs to one query. Two queries that share an id are ranked as one; rows"
         " that were shuffled have been put together again. Upload with non_contiguous_queries=error to"
         " refuse such files.",
         examples=examples,

@@ -1,8 +1,14 @@
-"""Findings and reports of the doctor."""
+"""Findings and reports of the doctor, and the examples of findings."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.doctor.hashing import Flags
+from core.types import Float64Array, Int64Array
 
 MAX_EXAMPLES = 10
 
@@ -133,3 +139,19 @@ class Report:
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort findings by severity, most severe first; a stable sort."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def query_examples(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
+    """Return the ids of the first flagged queries; flags are (n_queries,)."""
+    return tuple(dataset.query_ids[query] for query in np.flatnonzero(concerned)[:MAX_EXAMPLES].tolist())
+
+
+def queries_of(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
+    """Return the ids of the first queries with a flagged document; flags are (n_documents,)."""
+    return query_examples(dataset, np.logical_or.reduceat(concerned, dataset.query_boundaries[:-1]))
+
+
+def feature_examples(dataset: RankingDataset, amounts: Flags | Int64Array | Float64Array) -> tuple[str, ...]:
+    """Return the features with the largest amounts above 0, (n_features,); ties in column order."""
+    order = np.argsort(-amounts.astype(np.float64), kind="stable")[:MAX_EXAMPLES]
+    return tuple(dataset.feature_names[column] for column in order.tolist() if amounts[column] > 0)

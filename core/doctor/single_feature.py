@@ -1,4 +1,4 @@
-"""How well each feature ranks by itself: what gives away a label that slipped in among the features."""
+"""Ranking quality of each single feature, which reveals a label among the features."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.data import RankingDataset
-from core.doctor.comparison import compare
+from core.doctor.agreement import compare
 from core.doctor.examination import examine
 
 

@@ -1,4 +1,4 @@
-"""How far a mean over queries would move with other queries of the same kind."""
+"""Confidence intervals of means over queries, by bootstrap."""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """95% confidence intervals of means over queries."""
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import LEVEL, RESAMPLES, bootstrap_intervals
@@ -92,3 +93,22 @@ def _unskewed(t: float, skewness: Float64Array) -> Float64Array:
     skewed = np.where(np.abs(skewness) > _SYMMETRIC, skewness, 1.0)
     quantile = 3.0 / skewed * (np.cbrt(1.0 + skewed * (t - skewed / 6.0)) - 1.0)
     return np.where(np.abs(skewness) > _SYMMETRIC, quantile, t)
+
+
+def defined_alike(defined: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Group the columns that are defined for the same queries, which share the random numbers of resampling.
+
+    Args:
+        defined: (n_queries, n_columns) whether a query has a value.
+
+    Returns:
+        Column numbers, group by group.
+
+    Example:
+        >>> defined_alike(np.array([[True, False, True], [True, True, True]]))
+        [[0, 2], [1]]
+    """
+    groups: dict[bytes, list[int]] = {}
+    for column in range(defined.shape[1]):
+        groups.setdefault(defined[:, column].tobytes(), []).append(column)
+    return list(groups.values())

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InvalidInput
-from core.evaluation.columns import defined_alike
-from core.evaluation.intervals import mean_intervals
+from core.evaluation.intervals import defined_alike, mean_intervals
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.evaluation.bootstrap import RESAMPLES
-from core.evaluation.columns import defined_alike
-from core.evaluation.intervals import mean_intervals
+from core.evaluation.intervals import defined_alike, mean_intervals
 from core.metrics import Metric
 from core.types import Float64Array
 

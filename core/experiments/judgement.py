@@ -112,7 +112,7 @@ class PairedTests:
         return self._made[id(first), id(second)][2]
 
     def make(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
-        """Make several tests at once, which share their random numbers and thereby the work."""
+        """Run several tests together, which share their random numbers and work."""
         by_length: dict[int, list[tuple[Float64Array, Float64Array]]] = {}
         for first, second in pairs:
             if first.shape == second.shape and (id(first), id(second)) not in self._made:

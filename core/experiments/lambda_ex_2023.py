@@ -5,6 +5,7 @@ from typing import Any
 
 from core.experiments.lambda_ex_2023_printed import TABLE_5, TABLE_6
 from core.experiments.paper import (
+    DRAWN,
     Claim,
     Diagnostics,
     Entry,
@@ -15,10 +16,10 @@ from core.experiments.paper import (
     Protocol,
     Significance,
     Table,
+    printed_row,
+    transposed,
 )
-from core.experiments.printed import printed_row, transposed
 from core.experiments.rules import Above, Alike, Larger, Narrower, Reaches
-from core.experiments.sizes import DRAWN
 
 CUTOFFS = (5, 10, 15)
 CORPORA = ("Istella-X", "Istella-S", "Istella", "Yahoo set 1", "MSLR-WEB30K")

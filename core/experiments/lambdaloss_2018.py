@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from core.experiments.paper import Claim, Entry, Method, Paper, Part, Protocol, Significance, Table
-from core.experiments.printed import printed_row, printed_rows
+from core.experiments.paper import (
+    DRAWN,
+    Claim,
+    Entry,
+    Method,
+    Paper,
+    Part,
+    Protocol,
+    Significance,
+    Table,
+    printed_row,
+    printed_rows,
+)
 from core.experiments.rules import Above, Rises
-from core.experiments.sizes import DRAWN
 
 CORPORA = ("Yahoo set 1", "MSLR-WEB10K", "MSLR-WEB30K")
 _K = 5
@@ -135,7 +145,7 @@ def _over(rows: tuple[str, ...], column: str = "test", other: str = "LambdaMART"
 
 
 def _printed(rows: Mapping[str, str]) -> dict[str, Any]:
-    """Read rows of train, validation and test for each corpus in turn."""
+    """Read rows of train, validation and test for one corpus after another."""
     columns = [f"{corpus} {part}" for corpus in CORPORA for part in _PARTS]
     read = printed_rows(columns, rows)
     return {

@@ -7,6 +7,9 @@ from core.data.synthetic import GAINS_2006
 from core.experiments.lambdarank_2006_times import FIGURE_1
 from core.experiments.paper import (
     MAIN,
+    PAPER_POLYNOMIAL,
+    PAPER_SPARSE,
+    QUICK_SPARSE,
     Claim,
     Entry,
     Epochs,
@@ -18,7 +21,6 @@ from core.experiments.paper import (
     Table,
 )
 from core.experiments.rules import Above
-from core.experiments.sizes import PAPER_POLYNOMIAL, PAPER_SPARSE, QUICK_SPARSE
 
 CUTOFFS = tuple(range(1, 11))
 _GAIN = list(GAINS_2006)

@@ -103,7 +103,7 @@ FIGURE_1 = Table(
     deviations=(
         "Speed-ups of the paper are of its web data of 367 features; ours of drawn polynomials of 50 features"
         " with as many queries and documents.",
-        "V1 computes thousands of pairs at once, and both take a step for about 20 queries: per-call overhead"
+        "V1 computes thousands of pairs a call, and both take a step for about 20 queries: per-call overhead"
         " would hide the gradients.",
         "Slopes of V1 end at 32,000 documents at the paper's scale and at 2,000 at the quick scale, where"
         " those of V2 end at 64,000. The net of the printed slopes is not named.",

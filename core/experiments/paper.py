@@ -1,6 +1,6 @@
 """The vocabulary of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ class Method:
 
 @dataclass(frozen=True, kw_only=True)
 class Epochs:
-    """How long networks are trained.
+    """Epochs of networks.
 
     Attributes:
         epochs: Epochs at most.
@@ -78,7 +78,7 @@ class Epochs:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """How the models of a table are trained and measured.
+    """Protocol of training and measuring the models of a table.
 
     Attributes:
         trees: Trees at most, of methods that train trees.
@@ -152,7 +152,7 @@ class EpochTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Where a number of a table comes from.
+    """Source of a number of a table.
 
     Attributes:
         row: Its row.
@@ -185,7 +185,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What a paper says of its numbers.
+    """A claim of a paper about its numbers.
 
     Attributes:
         name: Short name.
@@ -206,7 +206,7 @@ class Significance:
 
     Attributes:
         test: Its name; `intervals` where a paper shows intervals and no test, which we replace by Fisher's.
-        levels: Marks by the largest p-value that they stand for.
+        levels: Marks by their largest p-value.
         reference: Row against which each row is tested, by row.
         improvements_only: Whether only better rows are marked.
         description: The paper's words for it, in ours.
@@ -268,6 +268,31 @@ class Sizes:
     parameters: Mapping[str, Any]
 
 
+# Drawn datasets that several papers share.
+# 5 s a training of 100 trees on one core. More relevant documents than the cutoffs, where losses differ.
+QUICK_SPARSE = Sizes(
+    queries=(300, 150, 1_000),
+    parameters={
+        "generator": "sparse",
+        "documents_per_query": 300,
+        "features": 30,
+        "relevant_per_query": 20.0,
+    },
+)
+QUICK_POLYNOMIAL = Sizes(queries=(800, 400, 2_000), parameters={"generator": "polynomial"})
+PAPER_SPARSE = Sizes(
+    queries=(2_000, 1_000, 2_000),
+    parameters={"generator": "sparse", "documents_per_query": 1_000, "relevant_per_query": 30.0},
+)
+# Burges et al. 2006, section 6.3.1
+PAPER_POLYNOMIAL = Sizes(queries=(10_000, 5_000, 10_000), parameters={"generator": "polynomial"})
+
+DRAWN: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]] = {
+    "quick": {"synthetic": {MAIN: QUICK_POLYNOMIAL}, "sparse": {MAIN: QUICK_SPARSE}},
+    "paper": {"synthetic": {MAIN: PAPER_POLYNOMIAL}, "sparse": {MAIN: PAPER_SPARSE}},
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Paper:
     """A paper and its experiments.
@@ -279,7 +304,7 @@ class Paper:
         year: Year of publication.
         tables: Its tables and figures.
         corpora: The corpora of its printed numbers, by the names of `core.doctor.corpora`.
-        orientation: The corpus whose printed numbers stand beside drawn data, by the generator's name.
+        orientation: The corpus whose printed numbers are shown beside drawn data, by the generator's name.
         data: The dataset to take without a user's data, `synthetic` or `sparse`.
         sizes: Drawn datasets by scale, generator and name in the plan.
         deviations: Where our set-up differs from the paper's in all tables.
@@ -299,3 +324,32 @@ class Paper:
     def table(self, name: str) -> Table:
         """Return a table by name."""
         return next(table for table in self.tables if table.name == name)
+
+
+def printed_row(columns: Sequence[str], numbers: str) -> dict[str, Printed]:
+    """Read numbers with their marks, one a column; `-` for none.
+
+    Example:
+        >>> printed_row(["a", "b"], "73.32 75.35**")["b"].mark
+        '**'
+    """
+    found = dict(zip(columns, numbers.split(), strict=True))
+    return {
+        column: Printed(float(text.rstrip("*")), text[len(text.rstrip("*")) :])
+        for column, text in found.items()
+        if text != "-"
+    }
+
+
+def printed_rows(columns: Sequence[str], rows: Mapping[str, str]) -> dict[str, dict[str, Printed]]:
+    """Read several rows."""
+    return {row: printed_row(columns, numbers) for row, numbers in rows.items()}
+
+
+def transposed(rows: Mapping[str, Mapping[str, Printed]]) -> dict[str, dict[str, Printed]]:
+    """Exchange rows and columns."""
+    turned: dict[str, dict[str, Printed]] = {}
+    for row, cells in rows.items():
+        for column, printed in cells.items():
+            turned.setdefault(column, {})[row] = printed
+    return turned

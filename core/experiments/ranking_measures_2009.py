@@ -3,10 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from core.experiments.paper import Claim, Entry, Epochs, Method, Paper, Protocol, Significance, Table
-from core.experiments.printed import printed_rows
+from core.experiments.paper import (
+    DRAWN,
+    Claim,
+    Entry,
+    Epochs,
+    Method,
+    Paper,
+    Protocol,
+    Significance,
+    Table,
+    printed_rows,
+)
 from core.experiments.rules import Above
-from core.experiments.sizes import DRAWN
 
 _COLUMNS = ("NDCG@5", "NDCG@10")
 _PRINTED = {

@@ -22,7 +22,7 @@ class RunResult:
 
     Attributes:
         per_query: (n_queries,) values by part of the data and metric, NaN where undefined. All runs on one
-            dataset have the queries in the same order; several folds stand one after the other.
+            dataset have the queries in the same order; several folds are concatenated.
         curves: Values of each measured iteration by dataset (`validation`, `diagnostics`) and metric.
         iterations: Numbers of the measured iterations.
         milliseconds: Wall time of each measured iteration by part: `objective`, `tree`.

@@ -1,8 +1,7 @@
 """Bruch, Wang, Bendersky and Najork 2019, An Analysis of the Softmax Cross Entropy Loss."""
 
-from core.experiments.paper import Claim, Entry, Method, Paper, Printed, Protocol, Significance, Table
+from core.experiments.paper import DRAWN, Claim, Entry, Method, Paper, Printed, Protocol, Significance, Table
 from core.experiments.rules import Above, Narrower
-from core.experiments.sizes import DRAWN
 
 _BINARY = {"2": 1.0, "3": 1.0, "4": 1.0}
 _COLUMNS = ("NDCG@5", "NDCG@10")

@@ -1,13 +1,13 @@
 """Exports: a stored model in the formats of other engines, with a report of their parity."""
 
 from core.export.archive import archive
-from core.export.export import Export
-from core.export.formats import FORMAT_NAMES, FORMATS, export_model
+from core.export.formats import FORMAT_NAMES, FORMATS, TREE_FORMATS, export_model
 from core.export.golden import golden_vectors
 from core.export.options import ExportOptions
 from core.export.parity import parity
 from core.export.parity_report import ParityReport
-from core.export.tree_export import TREE_FORMATS, TreeExport
+from core.export.target import Export
+from core.export.tree_target import TreeExport
 
 __all__ = [
     "FORMATS",

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from core.export.export import Export
 from core.export.parity_report import EngineParity, NetworkEngineParity, NetworkParityReport, ParityReport
+from core.export.target import Export
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same export has the same bytes
 

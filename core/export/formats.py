@@ -2,19 +2,57 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from core.errors import InvalidInput, ModelError
-from core.export.export import Export
-from core.export.networks import LINEAR_FORMATS, MLP_FORMATS, NetworkSource, export_network
+from core.export.c import CNetwork, CTrees
+from core.export.elastic import Elastic
+from core.export.networks.target import NetworkSource, NetworkTarget, export_network
+from core.export.onnx import OnnxNetwork, OnnxTrees
 from core.export.options import ExportOptions
-from core.export.target import Target
-from core.export.tree_export import TREE_FORMATS, export_trees
-from core.export.tree_target import TreeSource
+from core.export.plugins import (
+    ElasticsearchLinear,
+    ElasticsearchXgboost,
+    OpensearchLinear,
+    OpensearchXgboost,
+)
+from core.export.python import PythonNetwork, PythonTrees
+from core.export.ranklib import RankLib
+from core.export.solr import SolrLinear, SolrNetwork, SolrTrees
+from core.export.stored import LightGbm, Safetensors
+from core.export.target import Export, Target
+from core.export.tree_target import TreeSource, TreeTarget, export_trees
+from core.export.vespa import VespaLinear, VespaNetwork, VespaTrees
 from core.scorers import Network, TreeModel, read_model
 
+T = TypeVar("T", bound=Target[Any])
+
+
+def _by_name(*targets: T) -> Mapping[str, T]:
+    return MappingProxyType({target.name: target for target in targets})
+
+
+TREE_FORMATS: Mapping[str, TreeTarget] = _by_name(
+    LightGbm(),
+    VespaTrees(),
+    SolrTrees(),
+    ElasticsearchXgboost(),
+    OpensearchXgboost(),
+    RankLib(),
+    Elastic(),
+    OnnxTrees(),
+    CTrees(),
+    PythonTrees(),
+)
+_NETWORKS: tuple[NetworkTarget, ...] = (OnnxNetwork(), CNetwork(), PythonNetwork(), Safetensors())
 FORMATS: Mapping[str, Mapping[str, Target[Any]]] = MappingProxyType(
-    {"trees": TREE_FORMATS, "linear": LINEAR_FORMATS, "mlp": MLP_FORMATS}
+    {
+        "trees": TREE_FORMATS,
+        "linear": _by_name(
+            VespaLinear(), SolrLinear(), ElasticsearchLinear(), OpensearchLinear(), *_NETWORKS
+        ),
+        "mlp": _by_name(VespaNetwork(), SolrNetwork(), *_NETWORKS),
+    }
 )
 FORMAT_NAMES = tuple(dict.fromkeys(name for formats in FORMATS.values() for name in formats))
 _MODELS = {"trees": "a forest", "linear": "a linear scorer", "mlp": "a network"}

@@ -1,22 +1,23 @@
 """Golden vectors: documents with the score that the engine must give them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.export import Export
-from core.export.networks import NetworkExport
-from core.export.networks.golden import network_golden_vectors
+from core.export.networks.cases import edge_cases, synthetic, with_missing
+from core.export.networks.parity import allowed
+from core.export.networks.target import NetworkExport
 from core.export.parity import scores_of
+from core.export.target import Export
 from core.export.thresholds import floor32
-from core.export.tree_export import TreeExport
-from core.export.tree_target import unplain
+from core.export.tree_target import TreeExport, unplain
 from core.scoring import Forest
 from core.types import Float32Array, Float64Array
 
-_OF_DATA, _WITH_MISSING, _AT_THRESHOLDS = 16, 8, 24
+Score = Callable[[Float32Array], Float64Array]
+_OF_DATA, _WITH_MISSING, _AT_EDGES = 16, 8, 24  # documents; those at edges are at thresholds of forests
 _SHARE_MISSING = 0.3
 
 
@@ -31,43 +32,54 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
         dataset: Judged documents in the model's order of features; without, rows are made up.
     """
     if isinstance(export, NetworkExport):
-        return network_golden_vectors(export, dataset)
-    if isinstance(export, TreeExport):
-        return _tree_golden_vectors(export, dataset)
-    raise TypeError(type(export))
-
-
-def _tree_golden_vectors(export: TreeExport, dataset: RankingDataset | None) -> Iterator[str]:
-    random = np.random.default_rng(0)
-    kinds = _rows(export, dataset, random)
+        kinds, engine_scores, name = _network_rows(export, dataset), export.engines[0].score, "rankery"
+        own_scores: Score = export.source.network.score
+    elif isinstance(export, TreeExport):
+        kinds, engine_scores, name = _tree_rows(export, dataset), _tree_engine(export), "lightgbm"
+        own_scores = Forest(export.source.text).score
+    else:
+        raise TypeError(type(export))
     rows = np.concatenate(list(kinds.values()))
-    names = [f"{kind}-{number}" for kind, part in kinds.items() for number in range(1, len(part) + 1)]
-    scores = _engine_scores(export, rows)
-    by_lightgbm = Forest(export.source.text).score(rows)
-    for name, row, score, own in zip(names, rows, scores.tolist(), by_lightgbm.tolist(), strict=True):
+    ids = [f"{kind}-{number}" for kind, part in kinds.items() for number in range(1, len(part) + 1)]
+    scores = zip(engine_scores(rows).tolist(), own_scores(rows).tolist(), strict=True)
+    for identifier, row, (score, own) in zip(ids, rows, scores, strict=True):
         features = {
             feature: None if np.isnan(value) else float(value)
             for feature, value in zip(export.source.features, row, strict=True)
         }
-        yield json.dumps({"id": name, "features": features, "score": score, "lightgbm": own}) + "\n"
+        yield json.dumps({"id": identifier, "features": features, "score": score, name: own}) + "\n"
 
 
-def _rows(
-    export: TreeExport, dataset: RankingDataset | None, random: np.random.Generator
-) -> dict[str, Float32Array]:
-    source = export.source
+def _network_rows(export: NetworkExport, dataset: RankingDataset | None) -> dict[str, Float32Array]:
+    random, engine = np.random.default_rng(0), export.engines[0]
+    if dataset is None:
+        name, base = "synthetic", synthetic(export.source, _AT_EDGES, random)
+    else:
+        chosen = np.linspace(0, dataset.n_documents - 1, _AT_EDGES).astype(np.int64)
+        name, base = "data", dataset.features[chosen]
+    base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
+    kinds = {name: base[:_OF_DATA]}
+    if not export.source.options.never_missing:
+        kinds["missing"] = with_missing(base[:_WITH_MISSING], random)
+    edges = edge_cases(export.source, engine, base, random)
+    kinds["edge"] = np.where(np.isinf(edges), base, edges)
+    return {kind: allowed(export, engine, rows) for kind, rows in kinds.items()}
+
+
+def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, Float32Array]:
+    random, source = np.random.default_rng(0), export.source
     n_features = len(source.features)
     kinds: dict[str, Float32Array] = {}
-    base = random.normal(size=(_AT_THRESHOLDS, n_features)).astype(np.float32)
+    base = random.normal(size=(_AT_EDGES, n_features)).astype(np.float32)
     if dataset is None:
         kinds["synthetic"] = base[:_OF_DATA]
     else:
-        chosen = np.linspace(0, dataset.n_documents - 1, _AT_THRESHOLDS).astype(np.int64)
+        chosen = np.linspace(0, dataset.n_documents - 1, _AT_EDGES).astype(np.int64)
         base = dataset.features[chosen]
         base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
         if source.options.never_missing:
             base = np.where(np.isnan(base), np.float32(0.0), base)
-        kinds["data"] = base[:: _AT_THRESHOLDS // _OF_DATA][:_OF_DATA]
+        kinds["data"] = base[:: _AT_EDGES // _OF_DATA][:_OF_DATA]
     if not source.options.never_missing:
         missing = random.random((_WITH_MISSING, n_features)) < _SHARE_MISSING
         kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_WITH_MISSING])
@@ -93,10 +105,10 @@ def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Gen
     return rows
 
 
-def _engine_scores(export: TreeExport, rows: Float32Array) -> Float64Array:
+def _tree_engine(export: TreeExport) -> Score:
+    """Return what scores documents as the first engine of the format does."""
     if unplain(export.source.text):
-        return Forest(export.source.text).score(rows)
+        return Forest(export.source.text).score
     arithmetic = export.target.arithmetics(export.source.options)[0]
     loaded = arithmetic.loaded(export.written)
-    _, scores, _ = scores_of(rows, export.source.nodes, loaded, arithmetic)
-    return scores
+    return lambda rows: scores_of(rows, export.source.nodes, loaded, arithmetic)[1]

@@ -9,17 +9,16 @@ from dataclasses import asdict
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.export import Export
-from core.export.networks import NetworkExport
 from core.export.networks.parity import network_parity
+from core.export.networks.target import NetworkExport
 from core.export.nodes import Nodes
 from core.export.parity_kernel import walk
 from core.export.parity_neighbours import compare_neighbours
 from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
 from core.export.ranking import compare_rankings
+from core.export.target import Export
 from core.export.thresholds import floor32
-from core.export.tree_export import TreeExport
-from core.export.tree_target import Arithmetic, TreeSource, unplain
+from core.export.tree_target import Arithmetic, TreeExport, TreeSource, unplain
 from core.types import Float64Array, FloatArray
 
 

@@ -1,21 +1,40 @@
-"""A Python module without dependencies."""
+"""Python: a module for a forest or a network that depends only on the standard library."""
 
-from core.export.source_code import SourceCode, rows_of
+import ast
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+
+from core.export.networks.target import NetworkSource
+from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
+from core.export.target import S
+from core.export.text import replay, within
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
+from core.scorers.kernels import EPSILON
 
 _CODE = '''\
-"""The model {name}, exported by Rankery: documents' features in, scores out, to the bit as LightGBM's.
+"""The model {name}, exported by Rankery: documents' features in, scores out{precision}.
 
-score(features) takes a sequence of {n_features} numbers in the order of FEATURES; None or NaN is missing.
+score(features) takes a sequence of {n_features} numbers in the order of FEATURES; {missing}
 """
 
-from math import inf, isnan
+{imports}
 
 FEATURES = (
 {features}
 )
 
+{tables}
+
+
+def score(features):
+    """Return the score of a document; the higher it is, the better it ranks."""
+    if len(features) != len(FEATURES):
+        raise ValueError(f"the model needs {{len(FEATURES)}} features, these are {{len(features)}}")
+{body}'''
+_TREE_TABLES = """\
 # What is missing, and where it goes.
 NOTHING, ZERO_LEFT, ZERO_RIGHT, NAN_LEFT, NAN_RIGHT = range(5)
 ZERO = {zero!r}  # LightGBM takes what is no farther from 0 for 0
@@ -29,13 +48,8 @@ NODES = (
 # The first node of each tree.
 ROOTS = (
 {roots}
-)
-
-
-def score(features):
-    """Return the score of a document; the higher it is, the better it ranks."""
-    if len(features) != len(FEATURES):
-        raise ValueError(f"the model needs {{len(FEATURES)}} features, these are {{len(features)}}")
+)"""
+_TREE_BODY = """\
     total = 0.0
     for node in ROOTS:
         feature, number, missing, right = NODES[node]
@@ -57,37 +71,201 @@ def _goes_left(value, threshold, missing):
         value = 0.0
     return value <= threshold
 
-'''
+"""
+_LAYERS = """\
+{tables}
+
+# Each layer: a row of weights for each input, the bias, and the scales and shifts of a layer norm.
+LAYERS = (
+{layers}
+)"""
+_LAYERS_BODY = """\
+    values = [_single(value) for value in features]
+    units = [_scaled({value}, place) if isfinite(value) else 0.0 for place, value in enumerate(values)]
+{indicators}    for place, (weights, bias, norm_scales, norm_shifts) in enumerate(LAYERS):
+        totals = list(bias)
+        for unit, row in zip(units, weights):
+            for j, weight in enumerate(row):
+                totals[j] += unit * weight
+        if place < len(LAYERS) - 1:
+            if norm_scales is not None:
+                totals = _normalised(totals, norm_scales, norm_shifts)
+            totals = [_activated(total) for total in totals]
+        units = totals
+    return units[0]
 
 
-class Python(SourceCode):
-    """One module, nothing but the standard library."""
+def _single(value):
+    if value is None:
+        return nan
+    try:
+        return unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return nan
+
+
+def _scaled(value, place):
+{scaled}
+
+def _normalised(units, scales, shifts):
+    mean = squares = 0.0
+    for unit in units:
+        mean += unit
+    mean /= len(units)
+    for unit in units:
+        squares += (unit - mean) * (unit - mean)
+    factor = 1.0 / sqrt(squares / len(units) + {epsilon!r})
+    return [(unit - mean) * factor * scale + shift for unit, scale, shift in zip(units, scales, shifts)]
+
+
+def _activated(value):
+    {activation}
+"""
+_SCALED = {
+    "none": "    return value\n",
+    "standard": "    return (value - MEANS[place]) / DEVIATIONS[place]\n",
+    "rank-gauss": """\
+    # Interpolates between knots; equal ones stand at the end.
+    knots, targets = KNOTS[place], TARGETS[place]
+    low, high = 0, len(knots) - 1
+    if value <= knots[low]:
+        return targets[low]
+    if value >= knots[high]:
+        return targets[high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if knots[middle] <= value else (low, middle)
+    share = (value - knots[low]) / (knots[high] - knots[low])
+    return targets[low] + share * (targets[high] - targets[low])
+""",
+}
+_ACTIVATIONS = {
+    "relu": "return value if value > 0.0 else 0.0",
+    "tanh": "return tanh(value)",
+    "sigmoid": """\
+if value >= 0.0:
+        return 1.0 / (1.0 + exp(-value))
+    value = exp(value)
+    return value / (1.0 + value)""",
+}
+_INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for feature in INDICATORS]\n"
+
+
+class _Python(SourceCode[S]):
+    """One module.
+
+    Attributes:
+        imports: The import statements.
+    """
 
     name = "python"
     filename = "model.py"
     reader = "Python"
+    imports: ClassVar[str]
+
+    def module(self, source: S, tables: str, body: str) -> bytes:
+        """Write the module.
+
+        Args:
+            source: The model.
+            tables: Constants behind the names of features.
+            body: The end of the function `score`, and the functions that it calls.
+        """
+        return _CODE.format(
+            name=source.name,
+            precision=self.precision,
+            missing=self.missing,
+            imports=self.imports,
+            n_features=len(source.features),
+            features="\n".join(f"    {name!a}," for name in source.features),
+            tables=tables,
+            body=body,
+        ).encode()
+
+
+class PythonTrees(_Python[TreeSource], TreeCode):
+    """A forest."""
+
     summary = "Python module without dependencies, exact in float64"
+    missing = "None or NaN is missing."
+    imports = "from math import inf, isnan"
+    row = "    (%d, %s, %d, %d),"
+    infinity = "inf"
 
     def write(self, source: TreeSource) -> bytes:
         """Write the module."""
-        return _CODE.format(
-            name=source.name,
-            n_features=len(source.features),
-            features="\n".join(f"    {name!a}," for name in source.features),
-            zero=ZERO,
-            nodes=rows_of(source.nodes, "inf", "    (%d, %s, %d, %d),"),
-            roots="\n".join(f"    {root}," for root in source.nodes.roots.tolist()),
-        ).encode()
+        tables = _TREE_TABLES.format(zero=ZERO, **self.tables(source.nodes))
+        return self.module(source, tables, _TREE_BODY)
 
     def instructions(self, source: TreeSource) -> str:
         """Show it in Python."""
-        return """\
-```python
-import json
-import model
+        condition = 'model.score(list(golden["features"].values())) == golden["score"]'
+        return replay("import json\nimport model\n", "", condition)
 
-for line in open("golden.jsonl", encoding="utf-8"):
-    golden = json.loads(line)
-    assert model.score(list(golden["features"].values())) == golden["score"], golden["id"]
-```
-"""
+
+class PythonNetwork(_Python[NetworkSource], NetworkCode):
+    """A linear scorer or a network."""
+
+    summary = "Python module without dependencies, in float64"
+    missing = (
+        "None, and what is not\nfinite, is missing. They are rounded to float32 first, as the model's"
+        " training data were."
+    )
+    imports = (
+        "from math import copysign, exp, isfinite, log1p, nan, sqrt, tanh\nfrom struct import pack, unpack"
+    )
+    activations = _ACTIVATIONS
+    log1p = "copysign(log1p(abs(value)), value)"
+    before_log1p = "    units = [_scaled("
+    before_activation = "def _activated(value):\n    "
+
+    def write(self, source: NetworkSource) -> bytes:
+        """Write the module."""
+        network, inputs = source.network, source.network.inputs
+        tables = _LAYERS.format(
+            tables="\n".join(
+                f"{name.upper()} = {_literal(array)}" for name, array in tables_of(network).items()
+            ),
+            layers="\n".join(
+                f"    ({', '.join(str(name and name.upper()) for name in layer_names(place, layer))}),"
+                for place, layer in enumerate(network.layers)
+            ),
+        )
+        body = _LAYERS_BODY.format(
+            value=self.log1p if inputs.log1p else "value",
+            indicators=_INDICATORS if len(inputs.indicators) else "",
+            scaled=_SCALED[inputs.kind],
+            epsilon=EPSILON,
+            activation=_ACTIVATIONS[network.activation],
+        )
+        return self.module(source, tables, body)
+
+    def arrays(self, text: str) -> Arrays:
+        """Read the tables."""
+        tables = (statement for statement in ast.parse(text).body if isinstance(statement, ast.Assign))
+        return {
+            target.id.lower(): list(_flat(ast.literal_eval(table.value)))
+            for table in tables
+            if isinstance(target := table.targets[0], ast.Name) and target.id not in ("FEATURES", "LAYERS")
+        }
+
+    def instructions(self, source: NetworkSource) -> str:
+        """Show it in Python."""
+        scoring = '    score = model.score(list(golden["features"].values()))\n'
+        return replay("import json\nimport model\n", scoring, within("1e-9"))
+
+
+def _literal(array: npt.NDArray[Any]) -> str:
+    """Write an array as a tuple, a row of a matrix a line."""
+    if array.ndim == 1:
+        return f"({', '.join(map(repr, array.tolist()))},)"
+    rows = "\n".join(f"    ({', '.join(map(repr, row))},)," for row in array.tolist())
+    return f"(\n{rows}\n)"
+
+
+def _flat(values: tuple[Any, ...]) -> Iterator[float]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _flat(value)
+        else:
+            yield value

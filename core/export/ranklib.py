@@ -8,10 +8,9 @@ import re
 
 import numpy as np
 
-from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.solr import java_float
+from core.export.text import java_float, nested
 from core.export.thresholds import floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo

@@ -1,33 +1,145 @@
-"""Solr's MultipleAdditiveTreesModel.
+"""Solr: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel for its model store.
 
 Solr goes left where `x <= threshold + 1e-6`, added in float32, so thresholds are written that the sum takes
-to where they belong. Its setters take numbers as texts, and whether NULL is 0 as a boolean.
+to where they belong. The setters of trees take numbers as texts, and whether NULL is 0 as a boolean.
+
+It scales features of linear scorers and networks by a StandardNormalizer, in float32, before either model:
+`(x - mean) / deviation` loses less there than weights into which it is folded. Their setters cast numbers to
+Java's Double, so that each needs a point or an exponent.
 """
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from core.export.nested import float32_text, nested
+from core.errors import ModelError
+from core.export.networks.evaluation import forward, in_blocks
+from core.export.networks.target import (
+    Engine,
+    NetworkSource,
+    NetworkTarget,
+    centres_of,
+    limits_of,
+    require_float32,
+)
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import Source
+from core.export.target import S, Target
+from core.export.text import decimal, float32_text, java_float, nested
 from core.export.thresholds import before_slack
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
+from core.scorers import Layer
 from core.scoring.descent import MissingGo
+from core.types import Float32Array, Float64Array
 
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff, of which Solr's managed resource needs some itself
-_CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
+_LTR = "org.apache.solr.ltr"
+_NORM = f"{_LTR}.norm.StandardNormalizer"
+_CANNOT = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
+_ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
-class Solr(TreeTarget):
-    """A model for Solr's model store."""
+class _Solr(Target[S]):
+    """A model for Solr's model store.
+
+    Attributes:
+        model: Its class in Solr.
+    """
 
     name = "solr"
     filename = "model.json"
     media_type = "application/json"
     reader = "Solr's Learning to Rank"
+    model: ClassVar[str]
+
+    @abstractmethod
+    def params(self, source: S) -> str:
+        """Write the members of the model's `params`."""
+
+    @abstractmethod
+    def defaults(self, source: S) -> list[str | None]:
+        """Return what each feature is where a document has none, None for what Solr takes."""
+
+    @abstractmethod
+    def advice(self, source: S) -> str:
+        """Return the sentence on default values in `features.json`, behind a blank; "" for none."""
+
+    def norms(self, source: S) -> list[dict[str, Any]]:
+        """Return what each feature of the model has beside its name."""
+        return [{}] * len(source.features)
+
+    def write(self, source: S) -> bytes:
+        """Write the model as the model store takes it."""
+        head = {
+            "class": f"{_LTR}.model.{self.model}",
+            "name": source.name,
+            "store": source.feature_set,
+            "features": [
+                {"name": name, **norm} for name, norm in zip(source.features, self.norms(source), strict=True)
+            ],
+        }
+        return f'{json.dumps(head)[:-1]}, "params": {{{self.params(source)}}}}}\n'.encode()
+
+    def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
+        """Return features to start from, and the wrapper of a model that is too large for ZooKeeper."""
+        features = [
+            {
+                "store": source.feature_set,
+                "name": name,
+                "class": f"{_LTR}.feature.FieldValueFeature",
+                "params": {"field": name, **({} if default is None else {"defaultValue": default})},
+            }
+            for name, default in zip(source.features, self.defaults(source), strict=True)
+        ]
+        files = {"features.json": _json(features)}
+        if len(content) > ZOOKEEPER_BYTES:
+            files["wrapper.json"] = _json(
+                {
+                    "class": f"{_LTR}.model.DefaultWrapperModel",
+                    "name": source.name,
+                    "store": source.feature_set,
+                    "params": {"resource": f"{source.name}.json"},
+                }
+            )
+        return files
+
+    def notes(self, source: S, content: bytes) -> list[str]:
+        """Warn of a model that ZooKeeper will not take."""
+        if len(content) <= ZOOKEEPER_BYTES:
+            return []
+        return [
+            f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
+            " DefaultWrapperModel, and give model.json to the collection as a resource."
+        ]
+
+    def instructions(self, source: S) -> str:
+        """Show the two requests that store features and model, and one that ranks by it."""
+        return f"""\
+`features.json` is to be started from: it takes each feature from a field of its name.{self.advice(source)}
+
+```sh
+SOLR=http://localhost:8983/solr/collection
+curl -X PUT $SOLR/schema/feature-store -H 'Content-Type: application/json' --data-binary @features.json
+curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-binary @{self.filename}
+curl "$SOLR/query?q=*:*&rq=%7B!ltr%20model={source.name}%20reRankDocs=100%7D&fl=id,score"
+```
+
+Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as
+`{source.name}.json` to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT
+`wrapper.json` in its stead.
+
+To replay `golden.jsonl`, index each line's `features` as fields of a document, leave out those that are
+`null`, and compare its score with `score`; both are sums of float32.
+"""
+
+
+class SolrTrees(_Solr[TreeSource], TreeTarget):
+    """A forest."""
+
+    model = "MultipleAdditiveTreesModel"
     summary = "MultipleAdditiveTreesModel for Solr's model store"
     options = frozenset(
         {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
@@ -45,8 +157,8 @@ class Solr(TreeTarget):
             return (Arithmetic("Solr before 9.2", slack=True, missing=Missing.ZERO),)
         return (Arithmetic("Solr 9.2 and later", slack=True),)
 
-    def write(self, source: TreeSource) -> bytes:
-        """Write the model as the model store takes it."""
+    def params(self, source: TreeSource) -> str:
+        """Write the trees."""
         wanted, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
@@ -61,15 +173,9 @@ class Solr(TreeTarget):
             )
 
         trees = nested(nodes, lambda node: f'{{"value":"{java_float(values[node])}"}}', split)
-        head = {
-            "class": _CLASS,
-            "name": source.name,
-            "store": source.feature_set,
-            "features": [{"name": name} for name in source.features],
-        }
         nulls = "" if legacy else '"isNullSameAsZero":false,'
         written = ",".join(f'{{"weight":"1","root":{tree}}}' for tree in trees)
-        return f'{json.dumps(head)[:-1]}, "params": {{{nulls}"trees":[{written}]}}}}\n'.encode()
+        return f'{nulls}"trees":[{written}]'
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
@@ -85,87 +191,143 @@ class Solr(TreeTarget):
         trees = json.loads(content)["params"]["trees"]
         return Nodes.walked((tree["root"] for tree in trees), ask)
 
-    def companions(self, source: TreeSource, content: bytes) -> Mapping[str, bytes]:
-        """Return features to start from, and the wrapper of a model that is too large for ZooKeeper."""
-        default = None if _legacy(source.options) else "NaN"
-        return companion_files(source, content, [default] * len(source.features))
+    def defaults(self, source: TreeSource) -> list[str | None]:
+        """Return NaN, where Solr can tell it from 0."""
+        return [None if _legacy(source.options) else "NaN"] * len(source.features)
 
-    def notes(self, source: TreeSource, content: bytes) -> list[str]:
-        """Warn of a model that ZooKeeper will not take."""
-        return zookeeper_notes(content)
-
-    def instructions(self, source: TreeSource) -> str:
-        """Show the two requests."""
-        missing = "" if _legacy(source.options) else ' Keep `"defaultValue": "NaN"`: missing is then missing.'
-        return store_instructions(source, self.filename, missing)
+    def advice(self, source: TreeSource) -> str:
+        """Return that NaN is to be kept."""
+        return "" if _legacy(source.options) else ' Keep `"defaultValue": "NaN"`: missing is then missing.'
 
 
-def companion_files(source: Source, content: bytes, defaults: list[str | None]) -> dict[str, bytes]:
-    """Return features to start from, and the wrapper of a model that is too large for ZooKeeper.
+class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
+    """A linear scorer or a network behind normalizers."""
 
-    Args:
-        source: The model.
-        content: The file for the model store.
-        defaults: What each feature is where a document has none, None for what Solr takes.
-    """
-    features = [
-        {
-            "store": source.feature_set,
-            "name": name,
-            "class": "org.apache.solr.ltr.feature.FieldValueFeature",
-            "params": {"field": name, **({} if default is None else {"defaultValue": default})},
-        }
-        for name, default in zip(source.features, defaults, strict=True)
-    ]
-    files = {"features.json": _json(features)}
-    if _too_large(content):
-        files["wrapper.json"] = _json(
+    options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
+    limits = limits_of(_CANNOT)
+    cannot = _CANNOT
+    way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
+
+    def check(self, source: NetworkSource) -> None:
+        """Refuse what Solr cannot express."""
+        super().check(source)
+        if source.network.inputs.kind == "standard":
+            require_float32(source, self.reader)
+
+    def norms(self, source: NetworkSource) -> list[dict[str, Any]]:
+        """Return the normalizer of each feature."""
+        inputs = source.network.inputs
+        if inputs.kind != "standard":
+            return super().norms(source)
+        scales = zip(inputs.means.tolist(), inputs.deviations.tolist(), strict=True)
+        return [
             {
-                "class": "org.apache.solr.ltr.model.DefaultWrapperModel",
-                "name": source.name,
-                "store": source.feature_set,
-                "params": {"resource": f"{source.name}.json"},
+                "norm": {
+                    "class": _NORM,
+                    "params": {"avg": float32_text(mean), "std": float32_text(deviation)},
+                }
             }
+            for mean, deviation in scales
+        ]
+
+    def defaults(self, source: NetworkSource) -> list[str | None]:
+        """Return the means, which scale to 0."""
+        with np.errstate(under="ignore"):
+            centres = centres_of(source.network).astype(np.float32).tolist()
+        return [decimal(centre) for centre in centres]
+
+    def advice(self, source: NetworkSource) -> str:
+        """Return that the means are to be kept."""
+        return " Keep each `defaultValue`: it is what a missing feature counts as."
+
+    def notes(self, source: NetworkSource, content: bytes) -> list[str]:
+        """Say how missing features are scored, and warn of a model that ZooKeeper will not take."""
+        missing = (
+            "A missing feature is its defaultValue in features.json, the mean over the training data, which"
+            " scales to 0 as in the model."
         )
-    return files
+        return [missing, *super().notes(source, content)]
+
+    def _engine(
+        self, content: bytes, source: NetworkSource, layers: tuple[Layer, ...], activation: str
+    ) -> tuple[Engine, ...]:
+        model = json.loads(content)
+        means, deviations = _norms(model["features"])
+        defaults = {
+            feature["name"]: float(feature["params"]["defaultValue"])
+            for feature in json.loads(self.companions(source, content)["features.json"])
+        }
+        default = np.array([defaults[feature["name"]] for feature in model["features"]], np.float32)
+
+        def score(rows: Float32Array) -> Float64Array:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                values = (np.where(np.isnan(rows), default, rows) - means) / deviations
+                return forward(values, layers, activation)
+
+        words = "finite features, missing ones as their defaultValue; scaled and added in float32"
+        return (Engine("Solr", words, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),)
 
 
-def zookeeper_notes(content: bytes) -> list[str]:
-    """Warn of a model that ZooKeeper will not take."""
-    if not _too_large(content):
-        return []
-    return [
-        f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
-        " DefaultWrapperModel, and give model.json to the collection as a resource."
-    ]
+class SolrLinear(_SolrNetwork):
+    """A linear scorer, with the weights as they were trained."""
+
+    model = "LinearModel"
+    summary = "LinearModel for Solr's model store"
+
+    def shift_of(self, source: NetworkSource) -> float | None:
+        """Return the shift by the bias, which a LinearModel does not support."""
+        return -float(source.network.layers[0].bias[0]) or None
+
+    def params(self, source: NetworkSource) -> str:
+        """Write the weights."""
+        weights = source.network.layers[0].weights[:, 0].tolist()
+        written = zip(map(json.dumps, source.features), map(decimal, weights), strict=True)
+        return f'"weights":{{{",".join(f"{name}:{weight}" for name, weight in written)}}}'
+
+    def notes(self, source: NetworkSource, content: bytes) -> list[str]:
+        """Say that the bias is left out."""
+        bias = "The bias is left out: a LinearModel has none, and it changes no order."
+        return [bias, *super().notes(source, content)]
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the weights."""
+        model = json.loads(content)
+        weights = [model["params"]["weights"][feature["name"]] for feature in model["features"]]
+        layer = Layer(np.array(weights, np.float32)[:, np.newaxis], np.zeros(1, np.float32))
+        return self._engine(content, source, (layer,), "relu")
 
 
-def store_instructions(source: Source, filename: str, missing: str) -> str:
-    """Show the two requests that store features and model, and one that ranks by it."""
-    return f"""\
-`features.json` is to be started from: it takes each feature from a field of its name.{missing}
+class SolrNetwork(_SolrNetwork):
+    """A network, whose matrices have a row for each unit."""
 
-```sh
-SOLR=http://localhost:8983/solr/collection
-curl -X PUT $SOLR/schema/feature-store -H 'Content-Type: application/json' --data-binary @features.json
-curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-binary @{filename}
-curl "$SOLR/query?q=*:*&rq=%7B!ltr%20model={source.name}%20reRankDocs=100%7D&fl=id,score"
-```
+    model = "NeuralNetworkModel"
+    summary = "NeuralNetworkModel for Solr's model store"
 
-Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{filename}` as
-`{source.name}.json` to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT
-`wrapper.json` in its stead.
+    def params(self, source: NetworkSource) -> str:
+        """Write the layers."""
+        network, last = source.network, len(source.network.layers) - 1
+        layers = ",".join(
+            f'{{"matrix":[{",".join(_row(row) for row in layer.weights.T)}],"bias":{_row(layer.bias)},'
+            f'"activation":"{network.activation if place < last else "identity"}"}}'
+            for place, layer in enumerate(network.layers)
+        )
+        return f'"layers":[{layers}]'
 
-To replay `golden.jsonl`, index each line's `features` as fields of a document, leave out those that are
-`null`, and compare its score with `score`; both are sums of float32.
-"""
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the layers.
 
-
-def java_float(value: float) -> str:
-    """Write a float32 value as Java's Float.parseFloat reads it."""
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    return float32_text(value)
+        Raises:
+            ModelError: The activations are not those of the model.
+        """
+        found = json.loads(content)["params"]["layers"]
+        layers = tuple(
+            Layer(np.array(layer["matrix"], np.float32).T, np.array(layer["bias"], np.float32))
+            for layer in found
+        )
+        (activation, *others), last = {layer["activation"] for layer in found[:-1]}, found[-1]["activation"]
+        if others or activation not in _ACTIVATIONS or last != "identity":
+            raise ModelError("the activations of the export are not those of the model")
+        return self._engine(content, source, layers, activation)
 
 
 def _legacy(options: ExportOptions) -> bool:
@@ -173,9 +335,17 @@ def _legacy(options: ExportOptions) -> bool:
     return options.before(9, 2)
 
 
-def _too_large(content: bytes) -> bool:
-    return len(content) > ZOOKEEPER_BYTES
-
-
 def _json(value: object) -> bytes:
     return json.dumps(value, indent=2).encode() + b"\n"
+
+
+def _row(values: Float32Array) -> str:
+    return f"[{','.join(map(decimal, values.tolist()))}]"
+
+
+def _norms(features: list[dict[str, Any]]) -> tuple[Float32Array, Float32Array]:
+    params = [feature.get("norm", {}).get("params", {"avg": "0", "std": "1"}) for feature in features]
+    means, deviations = (
+        np.array([float(each[key]) for each in params], np.float32) for key in ("avg", "std")
+    )
+    return means, deviations

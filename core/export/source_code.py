@@ -1,22 +1,56 @@
-"""What the exports as source code have in common: LightGBM's own decisions in float64, node by node."""
+"""Models as source code: forests and networks whose numbers are tables, read back from the code.
+
+Forests decide in float64 as LightGBM does, node by node. Networks are computed in float64 without fusing: a
+sum may end in another last digit than the service's, which may fuse a product with the sum behind it.
+"""
 
 import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
+from core.errors import ModelError
+from core.export.networks.evaluation import score_in_doubles
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
+from core.export.target import S, Target
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_plain
+from core.scorers import InputTransform, Layer, Network
 
+Arrays = Mapping[str, Any]
 _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
+_NORMS = ("norm_scales", "norm_shifts")
 
 
-class SourceCode(TreeTarget):
-    """TreeSource code with the trees as a table, a node a line."""
+class SourceCode(Target[S]):
+    """Source code of a model of any kind.
 
+    Attributes:
+        precision: The end of the first line of the file.
+        missing: The sentences on missing features.
+    """
+
+    precision: ClassVar[str] = ""
+    missing: ClassVar[str]
     media_type = "text/plain; charset=utf-8"
     options = frozenset({"model_name", "feature_names"})
+
+
+class TreeCode(SourceCode[TreeSource], TreeTarget):
+    """Source code with the trees as a table, a node a line.
+
+    Attributes:
+        row: Format of a line: feature or -1, threshold or value, way of missing values, right child.
+        infinity: The name of infinity.
+    """
+
+    row: ClassVar[str]
+    infinity: ClassVar[str]
+    precision = ", to the bit as LightGBM's"
     limits = NUMERIC_LIMITS[:1]
     nests = False
 
@@ -27,6 +61,21 @@ class SourceCode(TreeTarget):
     def check(self, source: TreeSource) -> None:
         """Refuse only what is no sum of leaves: all that LightGBM decides at a split is written down."""
         require_plain(source.text, self.name)
+
+    def tables(self, nodes: Nodes) -> dict[str, str]:
+        """Write the lines of the nodes, and those of the first node of each tree."""
+        numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
+        columns = zip(
+            nodes.features.tolist(), numbers, nodes.ways.tolist(), nodes.right.tolist(), strict=True
+        )
+        rows = (
+            self.row % (feature, repr(number).replace("inf", self.infinity), way, right)
+            for feature, number, way, right in columns
+        )
+        return {
+            "nodes": "\n".join(rows),
+            "roots": "\n".join(f"    {root}," for root in nodes.roots.tolist()),
+        }
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the tables."""
@@ -45,11 +94,114 @@ class SourceCode(TreeTarget):
         )
 
 
-def rows_of(nodes: Nodes, infinity: str, row: str) -> str:
-    """Write the table of nodes: feature or -1, threshold or value, way of missing values, right child."""
-    numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
-    columns = zip(nodes.features.tolist(), numbers, nodes.ways.tolist(), nodes.right.tolist(), strict=True)
-    return "\n".join(
-        row % (feature, repr(number).replace("inf", infinity), way, right)
-        for feature, number, way, right in columns
-    )
+class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
+    """Source code with the weights as tables.
+
+    Attributes:
+        activations: The code of each activation.
+        log1p: The code that takes logarithms.
+        before_log1p: The line in front of it, which no name of a feature can be.
+        before_activation: The lines in front of the code of the activation.
+    """
+
+    activations: ClassVar[Mapping[str, str]]
+    log1p: ClassVar[str]
+    before_log1p: ClassVar[str]
+    before_activation: ClassVar[str]
+    limits = ()
+
+    @abstractmethod
+    def arrays(self, text: str) -> Arrays:
+        """Read the tables of `tables_of`, flat, from the code."""
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the tables, and evaluate them by numpy as the code does.
+
+        Raises:
+            ModelError: They are not those of a network.
+        """
+        text = content.decode()
+        activations = self.activations.items()
+        found = [name for name, code in activations if f"\n{self.before_activation}{code}" in text]
+        if len(found) != 1:
+            raise ModelError("the export has not one activation")
+        network = network_of(
+            self.arrays(text),
+            source.features,
+            log1p=f"\n{self.before_log1p}{self.log1p}" in text,
+            activation=found[0],
+        )
+        words = "features rounded to float32; missing features as in the model; everything else in float64"
+        return (
+            Engine(
+                self.reader,
+                words,
+                single=False,
+                finite=False,
+                score=lambda rows: score_in_doubles(network, rows),
+            ),
+        )
+
+
+def tables_of(network: Network) -> dict[str, Any]:
+    """Return the arrays of a network by the names that they have in source code, those that there are."""
+    inputs = network.inputs
+    tables: dict[str, Any] = {}
+    if inputs.kind == "standard":
+        tables |= {"means": inputs.means, "deviations": inputs.deviations}
+    elif inputs.kind == "rank-gauss":
+        tables |= {"knots": inputs.knots, "targets": inputs.targets}
+    if len(inputs.indicators):
+        tables["indicators"] = inputs.indicators
+    for place, layer in enumerate(network.layers):
+        for name in ("weights", "bias", *_NORMS):
+            if (array := getattr(layer, name)) is not None:
+                tables[f"{name}_{place}"] = array
+    return tables
+
+
+def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activation: str) -> Network:
+    """Return the network of tables that were read back, each as a flat list of numbers.
+
+    Raises:
+        ModelError: Sizes do not fit each other.
+    """
+    n_features, none = len(features), np.empty(0)
+    kind = "standard" if "means" in arrays else "rank-gauss" if "knots" in arrays else "none"
+    indicators = np.array(arrays.get("indicators", ()), np.int64)
+    layers: list[Layer] = []
+    n_inputs = n_features + len(indicators)
+    try:
+        while f"weights_{len(layers)}" in arrays:
+            place = len(layers)
+            flat = np.array(arrays[f"weights_{place}"], np.float32)
+            norms = (
+                np.array(arrays[name], np.float32) if (name := f"{norm}_{place}") in arrays else None
+                for norm in _NORMS
+            )
+            bias = np.array(arrays[f"bias_{place}"], np.float32)
+            layers.append(Layer(flat.reshape(n_inputs, len(bias)), bias, *norms))
+            n_inputs = len(bias)
+        knots, targets = (
+            np.array(arrays[name], np.float64).reshape(n_features, -1) if name in arrays else np.empty((0, 0))
+            for name in ("knots", "targets")
+        )
+        transform = InputTransform(
+            kind,
+            log1p,
+            np.array(arrays.get("means", none), np.float64),
+            np.array(arrays.get("deviations", none), np.float64),
+            knots,
+            targets,
+            indicators,
+            n_features,
+        )
+    except (KeyError, ValueError) as error:
+        raise ModelError("the tables of the export are not those of the model") from error
+    return Network(features, transform, tuple(layers), activation)
+
+
+def layer_names(place: int, layer: Layer) -> list[str | None]:
+    """Return the names of the tables of weights, bias, norm's scales and norm's shifts; None for no table."""
+    names = ("weights", "bias", *_NORMS)
+    return [None if getattr(layer, name) is None else f"{name}_{place}" for name in names]

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from core.export.options import ExportOptions
 from core.scorers import ScoringModel
@@ -11,12 +11,12 @@ from core.scorers import ScoringModel
 
 @dataclass(frozen=True, kw_only=True)
 class Source(ABC):
-    """A model on its way out.
+    """A model to export.
 
     Attributes:
         content: The stored file.
-        name: What the engine is to call the model.
-        features: What the engine is to call the features, in the model's order.
+        name: Name of the model in the engine.
+        features: Names of the features in the engine, in the model's order.
         options: Options of the export.
         shift: Constant added to all scores, or None.
     """
@@ -30,7 +30,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def model(self) -> ScoringModel:
-        """Return what scores documents."""
+        """The model."""
 
     @property
     def feature_set(self) -> str:
@@ -42,16 +42,16 @@ S = TypeVar("S", bound=Source)
 
 
 class Target(ABC, Generic[S]):
-    """A format, one a file.
+    """A format for one kind of model; a file of this folder holds those of one engine or language.
 
     Attributes:
-        name: As users write it.
+        name: Name of the format in requests.
         filename: Name of the file.
-        media_type: Its media type.
-        reader: Which programs read it.
-        summary: One line.
-        options: The options of `ExportOptions` that it takes.
-        limits: What it cannot express, in words.
+        media_type: Media type of the file.
+        reader: Programs that read it.
+        summary: Summary of one line.
+        options: Options of `ExportOptions` that it takes.
+        limits: Descriptions of models that it cannot express.
     """
 
     name: ClassVar[str]
@@ -62,12 +62,11 @@ class Target(ABC, Generic[S]):
     options: ClassVar[frozenset[str]]
     limits: ClassVar[tuple[str, ...]]
 
-    @abstractmethod
     def check(self, source: S) -> None:
-        """Refuse a model that the format would not say the same of.
+        """Refuse a model that the format cannot express; here none.
 
         Raises:
-            ModelError: It would not.
+            ModelError: It cannot.
         """
 
     @abstractmethod
@@ -80,12 +79,27 @@ class Target(ABC, Generic[S]):
 
     @abstractmethod
     def instructions(self, source: S) -> str:
-        """Say in Markdown how the file gets into the engine, and how to replay the golden vectors there."""
+        """Return Markdown that loads the file into the engine and replays the golden vectors there."""
 
     def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
-        """Return what an archive holds beside the file, by file name."""
+        """Return the further files of an archive, by name."""
         return {}
 
     def notes(self, source: S, content: bytes) -> list[str]:
         """Return notes for users of this export."""
         return []
+
+
+@dataclass(frozen=True)
+class Export:
+    """A model in the form that another program reads.
+
+    Attributes:
+        target: The format.
+        source: What was written.
+        content: The file.
+    """
+
+    target: Target[Any]
+    source: Source
+    content: bytes

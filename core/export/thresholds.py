@@ -12,6 +12,8 @@ from core.types import Float32Array, Float64Array, Int64Array
 ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
 SLACK = np.float32(1e-6)  # Solr's NODE_SPLIT_SLACK
 LARGEST = np.finfo(np.float32).max
+# Nothing is beyond it but infinity, which it becomes as a float32: a decimal that JSON can write.
+BEYOND_FLOAT32 = 3.5e38
 
 
 def floor32(thresholds: Float64Array) -> Float32Array:
@@ -27,6 +29,11 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
     Where that would be the largest value's successor it is infinity, which only infinity is not below.
     """
     return _above(floor32(thresholds))
+
+
+def strict(thresholds: Float64Array) -> Float64Array:
+    """Return thresholds of `x < t`, in float32 or float64, that JSON can write."""
+    return np.where(thresholds >= LARGEST, BEYOND_FLOAT32, ceiling32(thresholds).astype(np.float64))
 
 
 def before_slack(thresholds: Float64Array) -> Float32Array:

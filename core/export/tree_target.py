@@ -1,7 +1,7 @@
 """What a format of forests is: how the engine decides at splits, and which splits it cannot express."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import ClassVar
@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.nodes import Nodes
+from core.export.nodes import Nodes, require_same_shape
 from core.export.options import ExportOptions
-from core.export.target import Source, Target
+from core.export.target import Export, Source, Target
 from core.export.thresholds import LARGEST, SLACK, numeric, parted_zeros
 from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
@@ -91,10 +91,10 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSource(Source):
-    """A forest on its way out.
+    """A forest to export.
 
     Attributes:
-        text: What LightGBM's text holds.
+        text: The content of LightGBM's text.
     """
 
     text: ModelText
@@ -190,6 +190,52 @@ class TreeTarget(Target[TreeSource]):
             f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
             f" ({examples}): the model {words}"
         )
+
+
+@dataclass(frozen=True)
+class TreeExport(Export):
+    """A forest in the form that another program reads."""
+
+    target: TreeTarget
+    source: TreeSource
+
+    @cached_property
+    def written(self) -> Nodes:
+        """Read back what was written.
+
+        Raises:
+            ModelError: Its trees are not those of the model.
+        """
+        nodes = self.target.read(self.content, self.source)
+        require_same_shape(self.source.nodes, nodes)
+        return nodes
+
+
+def export_trees(target: TreeTarget, source: TreeSource) -> TreeExport:
+    """Write a forest.
+
+    Raises:
+        ModelError: The format cannot express it.
+    """
+    target.check(source)
+    if source.options.score_shift:
+        source = replace(source, shift=_shift(source.nodes, target.arithmetics(source.options)[0]))
+    return TreeExport(target, source, target.write(source))
+
+
+def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
+    """Return what raises scores so that the least that leaves can add up to becomes exactly 0.
+
+    Rounded sums are monotone: no document has less than the one that falls into the least leaf of each tree,
+    and what is added to that one's sum takes it to 0.
+    """
+    kind = np.float32 if arithmetic.single_sum else np.float64
+    total = kind(0.0)
+    for tree in range(len(nodes.roots)):
+        own = nodes.of_tree(tree)
+        values, is_leaf = nodes.values[own.start : own.stop], nodes.features[own.start : own.stop] < 0
+        total = kind(total + kind(values[is_leaf].min()))
+    return -float(total)
 
 
 def unplain(text: ModelText) -> str | None:

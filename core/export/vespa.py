@@ -1,46 +1,64 @@
-"""LightGBM's JSON for Vespa.
+"""Vespa: LightGBM's JSON for a forest, an expression for a linear scorer, an ONNX model for a network.
 
-The importer turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the way of NaN. It needs
-an `objective`, which models of an objective of one's own do not have, and `pandas_categorical`.
+The importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the
+way of NaN. It needs an `objective`, which models of an objective of one's own do not have, and
+`pandas_categorical`. Expressions are evaluated in float64 on content nodes and in containers alike. What a
+document lacks is NaN, as an attribute without a value is.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
-from core.errors import InputProblem, InvalidInput
-from core.export.nested import nested
+from core.errors import InputProblem, InvalidInput, ModelError
+from core.export import onnx
+from core.export.networks.evaluation import in_blocks
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget, limits_of
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.thresholds import LARGEST, ceiling32
+from core.export.target import S, Source, Target
+from core.export.text import nested
+from core.export.thresholds import strict
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
+from core.scorers import Network
 from core.scoring.descent import MissingGo
-from core.types import Float64Array
+from core.types import Float32Array, Float64Array
 
-# Nothing is beyond it but infinity, which it becomes as a float32: a decimal that JSON can write.
-BEYOND_FLOAT32 = 3.5e38
 _NO_CATEGORIES = {"min_value": 0, "max_value": 0, "values": []}
 _NAME = r"[A-Za-z_@$][A-Za-z0-9_@$]*"
 # A rank feature, `attribute(t,x)` or `fieldMatch(title).completeness`, or the name of a function.
 _RANK_FEATURE = re.compile(rf"{_NAME}(\([^()\"\\]*(\([^()\"\\]*\)[^()\"\\]*)*\))?(\.[A-Za-z0-9_.]+)?")
 _FUNCTION = re.compile(_NAME)
+_PROFILE = "model.profile"
+_NAMES = "features whose names are neither rank features nor functions: name them in feature_names"
+_TERM = re.compile(r"^ +\+ if \(isNan\((.+)\), (\S+), (\S+) \* \1\)$", re.MULTILINE)
+_CONSTANT = re.compile(r"^        expression \{\n +(\S+)$", re.MULTILINE)
+_CANNOT = frozenset({"log1p", "rank-gauss"})
 
 
-class Vespa(TreeTarget):
-    """A file for `lightgbm("model.json")` in a rank profile."""
+class _Vespa(Target[S]):
+    """A model in a rank profile."""
 
     name = "vespa"
+    reader = "Vespa"
+    options = frozenset({"model_name", "feature_names"})
+
+    def check(self, source: S) -> None:
+        """Refuse what the format cannot express, and names of features that Vespa does not take."""
+        super().check(source)
+        check_names(source.features)
+
+
+class VespaTrees(_Vespa[TreeSource], TreeTarget):
+    """A forest: a file for `lightgbm("model.json")` in a rank profile."""
+
     filename = "model.json"
     media_type = "application/json"
-    reader = "Vespa"
     summary = 'For `lightgbm("model.json")` in a rank profile'
-    options = frozenset({"model_name", "feature_names"})
-    limits = (
-        *NUMERIC_LIMITS,
-        "features whose names are neither rank features nor functions: name them in feature_names",
-    )
+    limits = (*NUMERIC_LIMITS, _NAMES)
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return those of its two evaluators."""
@@ -51,9 +69,8 @@ class Vespa(TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write what `dump_model` would, as far as Vespa reads it."""
-        check_names(source.features)
         wanted, nan_left = source.numeric
-        thresholds = strict_thresholds(wanted)
+        thresholds = strict(wanted)
         nodes = source.nodes
         features, values = nodes.features.tolist(), nodes.values.tolist()
         numbers, left = thresholds.tolist(), nan_left.tolist()
@@ -100,21 +117,15 @@ class Vespa(TreeTarget):
 
     def instructions(self, source: TreeSource) -> str:
         """Show the rank profile."""
-        used = {source.features[feature] for feature in source.nodes.features if feature >= 0}
-        functions = functions_of(used)
+        used = source.nodes.features[source.nodes.splits].tolist()
+        profile = _profile(source, used, f': lightgbm("{source.name}.json")')
         return f"""\
 Put `{self.filename}` into the application package as `models/{source.name}.json` and rank by it. The
 functions give the features whose names are not rank features already; write your own expressions. What a
 document lacks must be NaN there, as an attribute without a value is.
 
 ```
-rank-profile {profile_name(source.name)} {{{functions}
-    first-phase {{
-        expression: lightgbm("{source.name}.json")
-    }}
-    match-features: firstPhase
-}}
-```
+{profile}```
 
 ```sh
 vespa deploy
@@ -126,23 +137,113 @@ float32 leaves, as `parity.json` says.
 """
 
 
-def strict_thresholds(wanted: Float64Array) -> Float64Array:
-    """Return thresholds of `x < t`, in float32 or float64, that JSON can write."""
-    return np.where(wanted >= LARGEST, BEYOND_FLOAT32, ceiling32(wanted).astype(np.float64))
+class _VespaProfile(_Vespa[NetworkSource], NetworkTarget):
+    """A linear scorer or a network, with its rank profile as a file.
+
+    Attributes:
+        model: What is put into the application package beside the profile, as text to be formatted.
+    """
+
+    model: ClassVar[str] = ""
+
+    def instructions(self, source: NetworkSource) -> str:
+        """Show where the profile goes."""
+        model, profile = self.model.format(name=source.name), profile_name(source.name)
+        return f"""\
+Put {model}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
+the name of your schema, and rank by `{profile}`. The functions in the profile give the features whose names
+are not rank features already; write your own expressions. What a document lacks must be NaN there, as an
+attribute without a value is.
+
+```sh
+vespa deploy
+```
+
+To replay `golden.jsonl`, feed each line's `features` as attributes of a document, leave out those that are
+`null`, ask for it with this profile and compare its relevance with `score`.
+"""
+
+
+class VespaLinear(_VespaProfile):
+    """A linear scorer, written out as an expression."""
+
+    filename = _PROFILE
+    media_type = "text/plain; charset=utf-8"
+    summary = "Rank profile for Vespa, a plain expression"
+    limits = (*limits_of(_CANNOT), _NAMES)
+    cannot = _CANNOT
+    way_out = "Export it as onnx, which Vespa reads too."
+
+    def write(self, source: NetworkSource) -> bytes:
+        """Write the profile, with the scaling folded into the weights in float64."""
+        constant, weights, missing = _folded(source.network)
+        used = source.network.used_features
+        terms = "".join(
+            f"            + if (isNan({source.features[column]}), {missing[column]!r},"
+            f" {weights[column]!r} * {source.features[column]})\n"
+            for column in used
+        )
+        return _profile(source, used, f" {{\n            {constant!r}\n{terms}        }}").encode()
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the terms.
+
+        Raises:
+            ModelError: There are not as many as the model has features that decide scores.
+        """
+        text = content.decode()
+        found, constants = _TERM.findall(text), _CONSTANT.findall(text)
+        if len(constants) != 1 or len(found) != text.count("\n            + "):
+            raise ModelError("the expression of the export is not that of the model")
+        places = {name: place for place, name in enumerate(source.features)}
+        terms = [(places[name], float(missing), float(weight)) for name, missing, weight in found]
+
+        def score(rows: Float32Array) -> Float64Array:
+            total = np.full(len(rows), float(constants[0]))
+            for column, missing, weight in terms:
+                values = rows[:, column].astype(np.float64)
+                total = total + np.where(np.isnan(values), missing, weight * values)
+            return total
+
+        words = "finite features, missing ones as in the model; folded weights, added in float64"
+        return (Engine("Vespa", words, single=False, finite=True, score=lambda rows: in_blocks(score, rows)),)
+
+
+class VespaNetwork(_VespaProfile):
+    """A network: an ONNX model, with a rank profile in the archive."""
+
+    filename = "model.onnx"
+    media_type = "application/octet-stream"
+    summary = "ONNX model for Vespa, with a rank profile in the archive"
+    limits = (_NAMES,)
+    model = "`model.onnx` as `models/{name}.onnx` and "
+
+    def write(self, source: NetworkSource) -> bytes:
+        """Write the graph, as the format onnx does."""
+        return onnx.network_graph(source)
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Return what evaluates the graph: Vespa has ONNX Runtime in it."""
+        return (onnx.engine_of(content),)
+
+    def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
+        """Return the rank profile."""
+        profile, names = profile_name(source.name), source.features
+        features = ",\n                ".join(names)
+        declarations = (
+            f"    function {profile}_features() {{\n        expression {{\n"
+            f"            tensor<float>(d0[1],d1[{len(names)}]):[[\n                {features}\n"
+            "            ]]\n        }\n    }\n"
+            f"    onnx-model {profile} {{\n        file: models/{source.name}.onnx\n"
+            f"        input features: {profile}_features\n        output scores: scores\n    }}\n"
+        )
+        text = _profile(source, range(len(names)), f": sum(onnx({profile}).scores)", declarations)
+        return {_PROFILE: text.encode()}
 
 
 def profile_name(name: str) -> str:
     """Return a model's name as a rank profile may have it."""
     return re.sub("[^A-Za-z0-9_]", "_", name)
-
-
-def functions_of(names: Iterable[str]) -> str:
-    """Write the functions of a rank profile that give the features which are not rank features already."""
-    return "".join(
-        f"\n    function {name}() {{\n        expression: attribute({name})\n    }}"
-        for name in sorted(names)
-        if _FUNCTION.fullmatch(name)
-    )
 
 
 def check_names(names: tuple[str, ...]) -> None:
@@ -162,3 +263,38 @@ def check_names(names: tuple[str, ...]) -> None:
     ]
     if problems:
         raise InvalidInput(*problems[:50])
+
+
+def _profile(source: Source, used: Iterable[int], expression: str, declarations: str = "") -> str:
+    """Write a rank profile.
+
+    Args:
+        source: The model.
+        used: Features that the model asks for, each of which a function gives unless it is a rank feature.
+        expression: The expression of the first phase, from the colon or the brace on.
+        declarations: Lines in front of the first phase.
+    """
+    names = sorted({source.features[column] for column in used})
+    functions = "".join(
+        f"\n    function {name}() {{\n        expression: attribute({name})\n    }}"
+        for name in names
+        if _FUNCTION.fullmatch(name)
+    )
+    return (
+        f"rank-profile {profile_name(source.name)} {{{functions}\n{declarations}    first-phase {{\n"
+        f"        expression{expression}\n    }}\n    match-features: firstPhase\n}}\n"
+    )
+
+
+def _folded(network: Network) -> tuple[float, list[float], list[float]]:
+    """Return the constant, the weights of raw features, and the terms of missing features."""
+    inputs, (layer,) = network.inputs, network.layers
+    trained = layer.weights[:, 0].astype(np.float64)
+    weights, missing = trained[: network.n_features].copy(), np.zeros(network.n_features)
+    constant = float(layer.bias[0])
+    if inputs.kind == "standard":
+        weights /= inputs.deviations
+        missing = weights * inputs.means
+        constant -= float(missing.sum())
+    missing[inputs.indicators] += trained[network.n_features :]
+    return constant, weights.tolist(), missing.tolist()

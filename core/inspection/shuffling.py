@@ -9,7 +9,7 @@ from core.types import FloatArray, Int64Array
 
 @exact
 def shuffle(values: FloatArray | Int64Array, boundaries: Int64Array, seed: np.uint64, number: int) -> None:
-    """Bring the values of each group into a random order, in place (Fisher and Yates).
+    """Shuffle the values of each group in place (Fisher and Yates).
 
     Args:
         values: (n_values,).

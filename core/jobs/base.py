@@ -1,13 +1,12 @@
 """The base classes of job kinds: specification, lane, title, main metric and artifacts to clean up."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from core.jobs.stored import JobLimits, Json, Stored, first_named, required
+from core.jobs.stored import JobLimits, Json, Stored, first_named, read_entries, write_entries
 
 # An entry among the metrics of the training data that is no metric.
 _LOSS = "loss"
@@ -58,7 +57,7 @@ class UnfinishedJob(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobSpec(ABC):
+class JobSpec:
     """The complete, resolved specification of a job.
 
     The class methods `title_of`, `main_metric_of` and `orphaned_artifacts` take the stored JSON, so that a
@@ -69,6 +68,7 @@ class JobSpec(ABC):
         label: Display name of the kind.
         titled_by: Entries of the specification for the title, best first.
         lane: Lane of its workers.
+        stores_kind: Whether its kind is an entry of the stored JSON, beside the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
         main_data: Data of its main metric; the first one with a value counts.
     """
@@ -77,21 +77,22 @@ class JobSpec(ABC):
     label: ClassVar[str]
     titled_by: ClassVar[tuple[str, ...]] = ()
     lane: ClassVar[Lane] = Lane.QUICK
+    stores_kind: ClassVar[bool] = True
     makes_dataset: ClassVar[bool] = False
     main_data: ClassVar[tuple[str, ...]] = ("test", "validation", "train")
 
     @classmethod
-    @abstractmethod
     def from_json(cls, stored: Stored) -> Self:
         """Parse the JSON that this or an earlier release stored.
 
         Raises:
             InvalidInput: With a pointer for what is missing or unfit.
         """
+        return read_entries(cls, stored)
 
-    @abstractmethod
     def to_json(self) -> Json:
         """Return the JSON to store; `from_json` reads it back to an equal specification."""
+        return ({"kind": self.kind} if self.stores_kind else {}) | write_entries(self)
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
@@ -188,21 +189,3 @@ class SubmittedJob(DatasetJob):
     def queue_priority(self) -> int:
         """Return its priority in the queue."""
         return PRIORITIES[self.priority]
-
-    @staticmethod
-    def _shared(stored: Stored) -> dict[str, Any]:
-        return {
-            "dataset_id": required(stored, "dataset_id"),
-            "priority": stored.get("priority") or "normal",
-            "limits": JobLimits.of(stored),
-            "allow_absent_features": bool(stored.get("allow_absent_features")),
-        }
-
-    def _shared_json(self) -> Json:
-        return {
-            "kind": self.kind,
-            "priority": self.priority,
-            "dataset_id": self.dataset_id,
-            "limits": self.limits and self.limits.to_json(),
-            "allow_absent_features": self.allow_absent_features,
-        }

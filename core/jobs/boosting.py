@@ -1,14 +1,13 @@
 """The base class of jobs that train a model: trainings and reproductions."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from core.errors import InvalidInput
 from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import checkpoint_folder
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored
+from core.jobs.stored import Json, Stored, entry
 
 if TYPE_CHECKING:
     from core.data.feature_choice import FeatureChoice
@@ -24,6 +23,61 @@ class HeldOutDataset:
     """Another dataset to validate on: `{"dataset_id": "ds_…"}`."""
 
     dataset_id: str
+
+
+def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds":
+    from core.data.folds import folds_of
+
+    if "dataset_id" in stored:
+        return HeldOutDataset(stored["dataset_id"])
+    return folds_of(stored) or _hold_out(stored)
+
+
+def _hold_out(stored: Stored) -> "HoldOut":
+    from core.data.hold_out import hold_out
+
+    return hold_out(stored)
+
+
+def _features(stored: Stored) -> "FeatureChoice | None":
+    from core.data.feature_choice import FeatureChoice
+
+    return FeatureChoice.from_json(stored)
+
+
+def _automatic(stored: Stored) -> "AutomaticChoice | None":
+    from core.training.automatic import AutomaticChoice
+
+    return AutomaticChoice.from_json(stored)
+
+
+def _distribution(stored: Any) -> "Distribution | None":
+    from core.training.distribution import Distribution
+
+    return Distribution.from_json(stored)
+
+
+def _training(stored: Stored) -> "TrainingSpec":
+    from core.training import training_spec
+
+    return training_spec(stored, stored=True)
+
+
+def _training_json(spec: "TrainingSpec") -> Json:
+    from core.losses import loss_values
+    from core.training.spec import scorer_json
+
+    return {
+        "loss": loss_values(spec.loss) if spec.learns else None,
+        "metrics": list(spec.metrics),
+        "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
+        "contract": spec.conventions.to_json(),
+        "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
+        "seed": spec.seed,
+        "metric_interval": spec.metric_interval,
+        "categorical_feature": list(spec.categorical_feature),
+        **scorer_json(spec),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +102,22 @@ class BoostingJob(SubmittedJob):
     # Selecting the best of many models by the test data would make its values optimistic.
     main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
 
-    validation: "HeldOutDataset | HoldOut | Folds | None" = None
-    test: "HoldOut | None" = None
-    label_map: Mapping[str, float]
-    features: "FeatureChoice | None" = None
+    validation: "HeldOutDataset | HoldOut | Folds | None" = entry(None, read=_validation)
+    test: "HoldOut | None" = entry(None, read=_hold_out)
+    label_map: Mapping[str, float] = field(default_factory=dict)
+    features: "FeatureChoice | None" = entry(None, read=_features)
     init_model: str | None = None
-    labels_from: str | None = None
-    training: "TrainingSpec"
-    automatic: "AutomaticChoice | None" = None
-    bootstrap: bool = False
-    distribution: "Distribution | None" = None
+    labels_from: str | None = entry(None, later=True)
+    training: "TrainingSpec" = entry(read=_training, write=_training_json, flat=True)
+    automatic: "AutomaticChoice | None" = entry(None, read=_automatic, later=True)
+    bootstrap: bool = entry(False, later=True)
+    distribution: "Distribution | None" = entry(None, read=_distribution, later=True)
+
+    def __post_init__(self) -> None:
+        if self.distribution is not None:
+            from core.training.distribution import check_distribution
+
+            check_distribution(self.training, has_folds=self.folds is not None)
 
     @property
     def measures(self) -> Measures:
@@ -95,101 +155,3 @@ class BoostingJob(SubmittedJob):
         """Return the metric of early stopping, then the other requested ones."""
         watched = (stored.get("early_stopping") or {}).get("metric")
         return [*([watched] if watched else []), *super().deciding_metrics(stored)]
-
-    @classmethod
-    def _shared(cls, stored: Stored) -> dict[str, Any]:
-        from core.training import training_spec
-        from core.training.automatic import AutomaticChoice
-
-        spec, validation = training_spec(stored, stored=True), _validation(stored)
-        return SubmittedJob._shared(stored) | {
-            "validation": validation,
-            "test": _hold_out(stored, "test"),
-            "label_map": dict(stored.get("label_map") or {}),
-            "features": _features(stored),
-            "init_model": stored.get("init_model"),
-            "labels_from": stored.get("labels_from"),
-            "training": spec,
-            "automatic": AutomaticChoice.from_json(stored.get("automatic")),
-            "bootstrap": bool(stored.get("bootstrap")),
-            "distribution": _distribution(stored, spec, validation),
-        }
-
-    def _shared_json(self) -> Json:
-        from core.losses import loss_values
-        from core.training.spec import scorer_json
-
-        spec = self.training
-        # Omit defaults, so that the JSON equals that of earlier releases.
-        later = {
-            "automatic": self.automatic and self.automatic.to_json(),
-            "bootstrap": self.bootstrap,
-            "distribution": self.distribution and self.distribution.to_json(),
-            "labels_from": self.labels_from,
-        }
-        return super()._shared_json() | {
-            "validation": self.validation and asdict(self.validation),
-            "test": self.test and asdict(self.test),
-            "label_map": dict(self.label_map),
-            "features": self.features and self.features.to_json(),
-            "init_model": self.init_model,
-            "loss": loss_values(spec.loss) if spec.learns else None,
-            "metrics": list(spec.metrics),
-            "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
-            "contract": spec.conventions.to_json(),
-            "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
-            "seed": spec.seed,
-            "metric_interval": spec.metric_interval,
-            "categorical_feature": list(spec.categorical_feature),
-            **scorer_json(spec),
-            **{name: value for name, value in later.items() if value},
-        }
-
-
-def _features(stored: Stored) -> "FeatureChoice | None":
-    from core.data.feature_choice import FeatureChoice
-
-    try:
-        return FeatureChoice.from_json(stored.get("features"))
-    except InvalidInput as invalid:
-        raise invalid.below("/features") from invalid
-
-
-def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds | None":
-    from core.data.folds import folds_of
-
-    requested = stored.get("validation") or {}
-    if "dataset_id" in requested:
-        return HeldOutDataset(requested["dataset_id"])
-    try:
-        folds = folds_of(requested)
-    except InvalidInput as invalid:
-        raise invalid.below("/validation") from invalid
-    return folds or _hold_out(stored, "validation")
-
-
-def _distribution(
-    stored: Stored, spec: "TrainingSpec", validation: "HeldOutDataset | HoldOut | Folds | None"
-) -> "Distribution | None":
-    from core.data.folds import FoldColumn, RandomFolds
-    from core.training.distribution import Distribution, check_distribution
-
-    try:
-        distribution = Distribution.from_json(stored.get("distribution"))
-    except InvalidInput as invalid:
-        raise invalid.below("/distribution") from invalid
-    if distribution is not None:
-        check_distribution(spec, has_folds=isinstance(validation, RandomFolds | FoldColumn))
-    return distribution
-
-
-def _hold_out(stored: Stored, role: str) -> "HoldOut | None":
-    from core.data.hold_out import hold_out
-
-    requested = stored.get(role)
-    if requested is None:
-        return None
-    try:
-        return hold_out(requested)
-    except InvalidInput as invalid:
-        raise invalid.below(f"/{role}") from invalid

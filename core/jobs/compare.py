@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Stored, entry
 from core.jobs.systems import System, system_name
 
 
@@ -27,43 +27,11 @@ class CompareJob(SubmittedJob):
     label: ClassVar[str] = "Comparison"
 
     systems: tuple[System, ...]
-    measures: Measures
+    measures: Measures = entry(flat=True)
     permutations: int
-    reference: int | None = None
-    correction: str = "holm"
-    pool_folds: bool = False
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "CompareJob":
-        """Parse the stored JSON."""
-        return cls(
-            systems=tuple(map(System.from_json, required(stored, "systems"))),
-            measures=Measures.from_json(stored),
-            permutations=required(stored, "permutations"),
-            reference=stored.get("reference"),
-            correction=stored.get("correction") or "holm",
-            pool_folds=bool(stored.get("pool_folds")),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            **self._shared_json(),
-            "systems": [system.to_json() for system in self.systems],
-            **self.measures.to_json(),
-            "permutations": self.permutations,
-            **self._later_json(),
-        }
-
-    def _later_json(self) -> Json:
-        """Return the entries that earlier releases lack, if they differ from the defaults."""
-        given = {
-            "reference": (self.reference, None),
-            "correction": (self.correction, "holm"),
-            "pool_folds": (self.pool_folds, False),
-        }
-        return {name: value for name, (value, default) in given.items() if value != default}
+    reference: int | None = entry(None, later=True)
+    correction: str = entry("holm", later=True)
+    pool_folds: bool = entry(False, later=True)
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.stored import Stored
 from core.jobs.study import StudyJob
 
 
@@ -14,8 +13,3 @@ class ConcludeJob(StudyJob):
     kind: ClassVar[str] = "conclude"
     label: ClassVar[str] = "Conclusion"
     titled_by: ClassVar[tuple[str, ...]] = ("study_name",)
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "ConcludeJob":
-        """Parse the stored JSON."""
-        return cls(**cls._of_study(stored))

@@ -1,16 +1,22 @@
 """The job kind `drift`: detect drift in the score samples of a model."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Json, Stored, entry, read_as
 from core.jobs.systems import SYSTEM, System
 
 if TYPE_CHECKING:
     from core.drift import Thresholds
+
+
+def _thresholds(stored: Stored) -> "Thresholds":
+    from core.drift import Thresholds
+
+    return read_as(Thresholds, stored)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,41 +39,12 @@ class DriftJob(SubmittedJob):
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
     scored_dataset_id: str
-    system: System
+    system: System = entry(read=System.from_json, write=System.to_json, flat=True)
     days: float
-    compare_with_previous: bool
+    compare_with_previous: bool = False
     queries_by: Literal["id", "request"]
-    thresholds: "Thresholds"
+    thresholds: "Thresholds" = entry(read=_thresholds)
     seed: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "DriftJob":
-        """Parse the stored JSON."""
-        from core.drift import Thresholds
-
-        return cls(
-            scored_dataset_id=required(stored, "scored_dataset_id"),
-            system=System.from_json(stored),
-            days=required(stored, "days"),
-            compare_with_previous=bool(stored.get("compare_with_previous")),
-            queries_by=required(stored, "queries_by"),
-            thresholds=Thresholds(**required(stored, "thresholds")),
-            seed=required(stored, "seed"),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            **self._shared_json(),
-            **self.system.to_json(),
-            "scored_dataset_id": self.scored_dataset_id,
-            "days": self.days,
-            "compare_with_previous": self.compare_with_previous,
-            "queries_by": self.queries_by,
-            "thresholds": asdict(self.thresholds),
-            "seed": self.seed,
-        }
 
     @staticmethod
     def reference_datasets(

@@ -5,14 +5,30 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored
+from core.jobs.stored import Json, Stored, entry
 from core.jobs.systems import SYSTEM, System
 
 if TYPE_CHECKING:
     from core.losses import Loss
 
 
-@dataclass(frozen=True)
+def _loss(stored: Stored) -> "Loss":
+    from core.losses import stored_loss
+
+    return stored_loss(**stored)
+
+
+def _loss_json(loss: "Loss") -> Json:
+    from core.losses import loss_values
+
+    return loss_values(loss)
+
+
+def _nameable(system: System) -> Json:
+    return {"model": None, "ranking_id": None} | system.to_json()
+
+
+@dataclass(frozen=True, kw_only=True)
 class LossDiagnostics:
     """Diagnostics of a loss at the scores of the model.
 
@@ -21,21 +37,8 @@ class LossDiagnostics:
         cutoff: k of the examined top k.
     """
 
-    loss: "Loss"
+    loss: "Loss" = entry(read=_loss, write=_loss_json)
     cutoff: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "LossDiagnostics":
-        """Parse the stored JSON."""
-        from core.losses import stored_loss
-
-        return cls(stored_loss(**stored["loss"]), stored["cutoff"])
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        from core.losses import loss_values
-
-        return {"loss": loss_values(self.loss), "cutoff": self.cutoff}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,28 +56,6 @@ class EvaluateJob(SubmittedJob):
     label: ClassVar[str] = "Evaluation"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System
-    measures: Measures
+    system: System = entry(read=System.from_json, write=_nameable, flat=True)
+    measures: Measures = entry(flat=True)
     diagnostics: LossDiagnostics | None = None
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "EvaluateJob":
-        """Parse the stored JSON."""
-        diagnostics = stored.get("diagnostics")
-        return cls(
-            system=System.from_json(stored),
-            measures=Measures.from_json(stored),
-            diagnostics=diagnostics and LossDiagnostics.from_json(diagnostics),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            **self._shared_json(),
-            "model": None,
-            "ranking_id": None,
-            **self.system.to_json(),
-            **self.measures.to_json(),
-            "diagnostics": self.diagnostics and self.diagnostics.to_json(),
-        }

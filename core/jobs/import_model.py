@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from core.jobs.base import JobSpec, UnfinishedJob
 from core.jobs.folders import model_upload_folder
-from core.jobs.stored import Json, Stored, required
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,32 +33,6 @@ class ImportModelJob(JobSpec):
     size_bytes: int
     description: str | None = None
     tags: Mapping[str, str] | None = None
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "ImportModelJob":
-        """Parse the stored JSON."""
-        return cls(
-            upload_id=required(stored, "upload_id"),
-            model_name=required(stored, "model_name"),
-            filename=required(stored, "filename"),
-            sha256=required(stored, "sha256"),
-            size_bytes=required(stored, "size_bytes"),
-            description=stored.get("description"),
-            tags=stored.get("tags"),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            "kind": self.kind,
-            "upload_id": self.upload_id,
-            "model_name": self.model_name,
-            "description": self.description,
-            "tags": None if self.tags is None else dict(self.tags),
-            "filename": self.filename,
-            "sha256": self.sha256,
-            "size_bytes": self.size_bytes,
-        }
 
     @property
     def makes_model(self) -> str:

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from core.jobs.base import DatasetJob, UnfinishedJob
 from core.jobs.folders import run_folder
-from core.jobs.stored import Json, Stored, required
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,29 +21,11 @@ class ImportRunJob(DatasetJob):
     kind: ClassVar[str] = "import"
     label: ClassVar[str] = "Reading a run"
     titled_by: ClassVar[tuple[str, ...]] = ("name",)
+    stores_kind: ClassVar[bool] = False
 
     upload_id: str
     name: str
     filename: str
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "ImportRunJob":
-        """Parse the stored JSON."""
-        return cls(
-            upload_id=required(stored, "upload_id"),
-            dataset_id=required(stored, "dataset_id"),
-            name=required(stored, "name"),
-            filename=required(stored, "filename"),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            "upload_id": self.upload_id,
-            "dataset_id": self.dataset_id,
-            "name": self.name,
-            "filename": self.filename,
-        }
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:

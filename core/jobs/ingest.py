@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from core.jobs.base import DatasetJob, UnfinishedJob
 from core.jobs.folders import claims_folders, upload_folder
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,23 +22,10 @@ class IngestJob(DatasetJob):
     label: ClassVar[str] = "Reading data"
     titled_by: ClassVar[tuple[str, ...]] = ("name",)
     makes_dataset: ClassVar[bool] = True
+    stores_kind: ClassVar[bool] = False
 
     name: str | None = None
-    max_bytes: int | None = None
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "IngestJob":
-        """Parse the stored JSON."""
-        return cls(
-            dataset_id=required(stored, "dataset_id"),
-            name=stored.get("name"),
-            max_bytes=stored.get("max_bytes"),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        limit = {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
-        return {"dataset_id": self.dataset_id, "name": self.name, **limit}
+    max_bytes: int | None = entry(None, later=True)
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:

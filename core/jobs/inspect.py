@@ -1,11 +1,11 @@
 """The job kind `inspect`: compute feature importance and partial dependence of a model."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Json, Stored, entry, read_entries, required, write_entries
 from core.jobs.systems import SYSTEM, System
 
 
@@ -23,11 +23,15 @@ class PartialDependencePlan:
     grid: int
     sample: int
 
-    @classmethod
-    def from_json(cls, stored: Stored) -> "PartialDependencePlan":
-        """Parse the stored JSON."""
-        features = stored.get("features")
-        return cls(None if features is None else tuple(features), stored["grid"], stored["sample"])
+
+def _measures(stored: Stored) -> Measures:
+    return read_entries(Measures, {**stored, "metrics": [required(stored, "metric")]})
+
+
+def _measures_json(measures: Measures) -> Json:
+    written = write_entries(measures)
+    (metric,) = written.pop("metrics")
+    return {"metric": metric} | written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,37 +51,11 @@ class InspectJob(SubmittedJob):
     label: ClassVar[str] = "Inspection"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System
-    measures: Measures
+    system: System = entry(read=System.from_json, write=System.to_json, flat=True)
+    measures: Measures = entry(read=_measures, write=_measures_json, flat=True)
     repeats: int
     within: Literal["dataset", "query"]
     partial_dependence: PartialDependencePlan
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "InspectJob":
-        """Parse the stored JSON."""
-        return cls(
-            system=System.from_json(stored),
-            measures=Measures.from_json({**stored, "metrics": [required(stored, "metric")]}),
-            repeats=required(stored, "repeats"),
-            within=required(stored, "within"),
-            partial_dependence=PartialDependencePlan.from_json(required(stored, "partial_dependence")),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        measures = self.measures.to_json()
-        del measures["metrics"]
-        return {
-            **self._shared_json(),
-            **self.system.to_json(),
-            "metric": self.metric,
-            **measures,
-            "repeats": self.repeats,
-            "within": self.within,
-            "partial_dependence": asdict(self.partial_dependence),
-        }
 
     @property
     def metric(self) -> str:

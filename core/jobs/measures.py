@@ -1,13 +1,21 @@
 """Metrics of a job with their options: conventions, label map and seed of resampling."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from core.jobs.stored import Json, Stored
+from core.jobs.stored import entry
 
 if TYPE_CHECKING:
     from core.metrics import Conventions
+
+
+def _conventions(stored: Any = None) -> "Conventions":
+    # The numeric parts of core are imported where a specification is parsed: lists of jobs and
+    # administration need none, and Numba takes a second to load.
+    from core.metrics import conventions
+
+    return conventions(stored)
 
 
 @dataclass(frozen=True)
@@ -21,34 +29,7 @@ class Measures:
         seed: Seed of every random choice.
     """
 
-    metrics: tuple[str, ...]
-    contract: "Conventions"
-    label_map: Mapping[str, float]
-    seed: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "Measures":
-        """Parse the four entries; releases before each of them stored none.
-
-        Raises:
-            InvalidInput: The contract is unknown.
-        """
-        # The numeric parts of core are imported where a specification is parsed: lists of jobs and
-        # administration need none, and Numba takes a second to load.
-        from core.metrics import conventions
-
-        return cls(
-            tuple(stored.get("metrics") or ()),
-            conventions(stored.get("contract")),
-            dict(stored.get("label_map") or {}),
-            stored.get("seed", 0),
-        )
-
-    def to_json(self) -> Json:
-        """Return what `from_json` reads."""
-        return {
-            "metrics": list(self.metrics),
-            "contract": self.contract.to_json(),
-            "label_map": dict(self.label_map),
-            "seed": self.seed,
-        }
+    metrics: tuple[str, ...] = ()
+    contract: "Conventions" = entry(default_factory=_conventions, read=_conventions)
+    label_map: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import DatasetJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Stored, entry, read_as
 from core.jobs.systems import System, system_name
 
 if TYPE_CHECKING:
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 _COMPARING = ("contract", "label_map", "permutations", "seed")
 
 
+def _rule(stored: Stored) -> "GateRule":
+    from core.evaluation import GateRule
+
+    return read_as(GateRule, stored)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PromoteJob(DatasetJob):
     """Compare the current version of an alias with a challenger, and move the alias or refuse.
@@ -22,8 +28,7 @@ class PromoteJob(DatasetJob):
     Attributes:
         model_name: The name that has the alias.
         alias: The alias.
-        champion: The current version.
-        challenger: The new version.
+        systems: Champion, the current version, and challenger, the new one.
         dataset_id: The dataset of the comparison.
         rule: The rule of the gate.
         measures: Metrics and their options.
@@ -35,28 +40,10 @@ class PromoteJob(DatasetJob):
 
     model_name: str
     alias: str
-    champion: System
-    challenger: System
-    rule: "GateRule"
-    measures: Measures
+    systems: tuple[System, ...]
+    rule: "GateRule" = entry(read=_rule)
+    measures: Measures = entry(flat=True)
     permutations: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "PromoteJob":
-        """Parse the stored JSON."""
-        from core.evaluation import GateRule
-
-        champion, challenger = map(System.from_json, required(stored, "systems"))
-        return cls(
-            model_name=required(stored, "model_name"),
-            alias=required(stored, "alias"),
-            champion=champion,
-            challenger=challenger,
-            dataset_id=required(stored, "dataset_id"),
-            rule=GateRule(**required(stored, "rule")),
-            measures=Measures.from_json(stored),
-            permutations=required(stored, "permutations"),
-        )
 
     @classmethod
     def by_gate(
@@ -83,18 +70,15 @@ class PromoteJob(DatasetJob):
             }
         )
 
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            "kind": self.kind,
-            "model_name": self.model_name,
-            "alias": self.alias,
-            "systems": [self.champion.to_json(), self.challenger.to_json()],
-            "dataset_id": self.dataset_id,
-            "rule": self.rule.to_json(),
-            **self.measures.to_json(),
-            "permutations": self.permutations,
-        }
+    @property
+    def champion(self) -> System:
+        """Return the current version."""
+        return self.systems[0]
+
+    @property
+    def challenger(self) -> System:
+        """Return the new version."""
+        return self.systems[1]
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

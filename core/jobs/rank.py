@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
-from core.jobs.stored import Json, Stored
+from core.jobs.stored import entry
 from core.jobs.systems import SYSTEM, System
 
 
@@ -21,16 +21,4 @@ class RankJob(SubmittedJob):
     label: ClassVar[str] = "Ranking"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "RankJob":
-        """Parse the stored JSON."""
-        return cls(
-            system=System.from_json(stored),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {**self._shared_json(), **self.system.to_json()}
+    system: System = entry(read=System.from_json, write=System.to_json, flat=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.jobs.base import JobSpec
-from core.jobs.stored import Json, Stored, required
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,25 +23,5 @@ class ReportJob(JobSpec):
 
     experiment_id: str
     paper: str
-    is_last: bool
+    is_last: bool = False
     complete_tables: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "ReportJob":
-        """Parse the stored JSON."""
-        return cls(
-            experiment_id=required(stored, "experiment_id"),
-            paper=required(stored, "paper"),
-            is_last=bool(stored.get("is_last")),
-            complete_tables=required(stored, "complete_tables"),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return {
-            "kind": self.kind,
-            "experiment_id": self.experiment_id,
-            "paper": self.paper,
-            "is_last": self.is_last,
-            "complete_tables": self.complete_tables,
-        }

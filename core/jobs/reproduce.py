@@ -1,14 +1,18 @@
 """The job kind `reproduce`: train a model again and compare the bytes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from core.jobs.boosting import BoostingJob
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Json, Stored
 from core.jobs.systems import SYSTEM
 
 # Entries of a training that do not determine the model.
 _ASIDE = frozenset({"diagnostics", "limits", "priority", "tags"})
+
+
+def _deciding(stored: Stored) -> Json:
+    return {name: value for name, value in stored.items() if name not in _ASIDE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +32,14 @@ class ReproduceJob(BoostingJob):
     system: str
 
     @classmethod
-    def from_json(cls, stored: Stored) -> "ReproduceJob":
-        """Parse the stored JSON."""
-        deciding = {name: value for name, value in stored.items() if name not in _ASIDE}
-        model_id = required(stored, "model_id")
-        return cls(model_id=model_id, system=stored.get("system") or model_id, **cls._shared(deciding))
+    def from_json(cls, stored: Stored) -> Self:
+        """Parse the stored JSON, or the specification of a training."""
+        named = {"system": stored.get("system") or stored.get("model_id")}
+        return super().from_json(_deciding(stored) | named)
 
     def to_json(self) -> Json:
         """Return the JSON to store."""
-        deciding = {name: value for name, value in self._shared_json().items() if name not in _ASIDE}
-        return deciding | {"model_id": self.model_id, "system": self.system}
+        return _deciding(super().to_json())
 
     @property
     def allows_absent_features(self) -> bool:

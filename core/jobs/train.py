@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from core.jobs.boosting import BoostingJob
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Stored
 
 # The common tag of all models of one grid.
 GRID_TAG = "grid"
@@ -30,24 +30,6 @@ class TrainJob(BoostingJob):
     model_name: str
     tags: Mapping[str, str] = field(default_factory=dict)
     test_dataset_id: str | None = None
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "TrainJob":
-        """Parse the stored JSON."""
-        return cls(
-            model_name=required(stored, "model_name"),
-            tags=dict(stored.get("tags") or {}),
-            test_dataset_id=stored.get("test_dataset_id"),
-            **cls._shared(stored),
-        )
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return self._shared_json() | {
-            "model_name": self.model_name,
-            "tags": dict(self.tags),
-            "test_dataset_id": self.test_dataset_id,
-        }
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

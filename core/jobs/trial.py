@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from core.jobs.base import UnfinishedJob
 from core.jobs.folders import checkpoint_folder
-from core.jobs.stored import Json, Stored, required
+from core.jobs.stored import Stored
 from core.jobs.study import StudyJob
 
 
@@ -22,15 +22,6 @@ class TrialJob(StudyJob):
     main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
 
     number: int
-
-    @classmethod
-    def from_json(cls, stored: Stored) -> "TrialJob":
-        """Parse the stored JSON."""
-        return cls(number=required(stored, "number"), **cls._of_study(stored))
-
-    def to_json(self) -> Json:
-        """Return the JSON to store."""
-        return super().to_json() | {"number": self.number}
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

@@ -1,4 +1,4 @@
-"""Reading features, and leaving the rest of the text to a general parser."""
+"""Read features, and leave the rest of the text to a general parser."""
 
 import json
 import secrets
@@ -19,7 +19,7 @@ _NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class FeatureValues:
-    """Features that were read, and what is left of the text.
+    """Features that were read, and the rest of the text.
 
     Every member of the name was read. Where the rest is JSON with as many of them as there are rows, they
     belong together in their order; it has fewer where a repeated name hides some.
@@ -35,7 +35,7 @@ class FeatureValues:
 
 @dataclass(frozen=True, eq=False)
 class ArrayValues:
-    """Arrays that were read, and what is left of the text, which belong together as those of `FeatureValues`.
+    """Arrays that were read, and the rest of the text, as in `FeatureValues`.
 
     Attributes:
         rest: The text with null in place of each array.
@@ -86,10 +86,10 @@ class FeatureReader:
 
         Returns:
             None where a value is no plain array or object of numbers and nulls, names another feature, is
-            beyond float64, or has more than 19 digits, where a block has another number of values or stands
+            beyond float64, or has more than 19 digits, where a block has another number of values or is
             beside a feature of a block, where the name of any member is escaped, and where there is no room:
-            a general parser can tell why, or read it all the same. What is left of the text still has to be
-            checked.
+            a general parser can explain why, or read it all the same. What is left of the text still has to
+            be checked.
         """
         room = min(len(text) // self._least_bytes, most_rows)
         values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)

@@ -44,7 +44,7 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
 def eight_bytes(words: UInt64Array, at: int) -> np.uint64:
     """Return the bytes from a position on, the first one lowest."""
     word, bits = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-    # Shifted twice, for a word is not shifted by all of its bits at once.
+    # Shifted twice, for one shift by all bits of a word is undefined.
     return np.uint64(words[word] >> bits | (words[word + _ONE] << _ONE) << (np.uint64(63) - bits))
 
 

@@ -23,7 +23,7 @@ class ArpLoss1(PairwiseLoss):
     formula: ClassVar[str] = "Σ y_i ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
     choose: ClassVar[str] = (
-        "Relevant documents should stand high on average, however deep the list; a loose bound"
+        "Relevant documents should rank high on average, however deep the list; a loose bound"
     )
 
     def parts(self) -> Mapping[str, Any]:
@@ -48,7 +48,7 @@ class ArpLoss2(PairwiseLoss):
     summary: ClassVar[str] = "A bound of the average relevance position: pairs weighted by label difference"
     formula: ClassVar[str] = "Σ (y_i − y_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
-    choose: ClassVar[str] = "Relevant documents should stand high on average, however deep the list"
+    choose: ClassVar[str] = "Relevant documents should rank high on average, however deep the list"
 
     def parts(self) -> Mapping[str, Any]:
         """Weights by labels."""

@@ -49,7 +49,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LabelledQueries:
-    """What a loss is bound to, as kernels need it.
+    """Labels and weights that a loss is bound to, in the form of kernels.
 
     Attributes:
         labels: (n_documents,) float64.
@@ -66,12 +66,12 @@ class LabelledQueries:
     first_query: int = 0
 
     def each_document_weight(self) -> Float64Array:
-        """Return (n_documents,) factors, of which none is left out."""
+        """Return (n_documents,) factors, also where all are 1."""
         return self.document_weights if len(self.document_weights) else np.ones(len(self.labels))
 
 
 class Loss(ABC):
-    """A differentiable stand-in for ranking quality; a frozen dataclass of its hyperparameters.
+    """A differentiable surrogate of ranking quality; a frozen dataclass of its hyperparameters.
 
     All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
     graded relevance >= 0; `query_boundaries` are (n_queries + 1,) int64 offsets that cut both into
@@ -108,7 +108,7 @@ class Loss(ABC):
         """Refuse labels >= 0 that the loss cannot use.
 
         Raises:
-            InvalidInput: At the hyperparameter that stands against them.
+            InvalidInput: At the hyperparameter that conflicts with them.
         """
 
     def idle_hyperparameters(self) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.jit import exact
+from core.jit import exact_inlined
 from core.types import Float64Array, Int64Array
 
 _LOG2_E = 1.4426950408889634
@@ -12,7 +12,7 @@ _MANTISSA_BITS = 52
 _BIAS = 1023
 
 
-@exact
+@exact_inlined
 def exponentials(x: Float64Array, n: int, result: Float64Array, powers: Int64Array) -> None:
     """Fill `result[:n]` with e^x, to a few units in the last place for x in −700..0.
 

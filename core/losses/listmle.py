@@ -108,7 +108,7 @@ def _listmle(
 class ListMle(Loss):
     """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
 
-    Documents of equal label come in an order that is drawn anew in each iteration, or in input order. The
+    Documents of equal label come in an order that is drawn in each iteration, or in input order. The
     value is that of the drawn order; its mean over the orders is what training minimises. A document's
     weight multiplies the term of its choice. Zero on a query of one label, where any order is ideal.
     Source: Xia et al. 2008; Chen et al. 2009, equation 3.
@@ -122,7 +122,7 @@ class ListMle(Loss):
 
     ties: str = parameter(
         "random",
-        "Order of documents of equal label: drawn anew for each tree, or as in the data.",
+        "Order of documents of equal label: drawn for each tree, or as in the data.",
         choices=("random", "input"),
         earlier="input",
     )

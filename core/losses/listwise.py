@@ -1,4 +1,4 @@
-"""What the listwise losses share: a loop over queries, one kernel each, and no pairs."""
+"""Base of the listwise losses: a loop over queries, one kernel each, and no pairs."""
 
 from collections.abc import Callable
 

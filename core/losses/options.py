@@ -1,4 +1,4 @@
-"""What every pairwise loss shares: its hyperparameters and how they become a plan."""
+"""Base of the pairwise losses: hyperparameters and the plan made of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ class PairwiseLoss(Loss):
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
-        """What the soft assignment and random choices take, where ranks or chance decide nothing."""
+        """Hyperparameters of soft assignment and random choices that have no effect."""
         idle: dict[str, str] = {}
         if not self._follows_ranks:
             drawn = ("assignment", "samples", "noise", "ranking_model")
@@ -165,7 +165,7 @@ class PairwiseLoss(Loss):
         return PairwiseObjective(plan, self.seed or 0)
 
     def parts(self) -> Mapping[str, Any]:
-        """What distinguishes this loss in the plan: weighting, factors, link, kind of pairs."""
+        """Parts of the plan that this loss sets: weighting, factors, link, kind of pairs."""
         return {}
 
     def rank_discounts(self, n: int) -> Float64Array:

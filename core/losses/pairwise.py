@@ -40,7 +40,7 @@ _WIDEST_SPREAD_OF_TWO = 300.0  # the same for products of two exponentials
 
 
 class Output(NamedTuple):
-    """Where results go: float32 for training, float64 for inspection; the other set is empty.
+    """Buffers of results: float32 for training, float64 for inspection; the other set is empty.
 
     One type for both, because each type costs a compilation of a quarter of a minute.
 

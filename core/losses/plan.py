@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.losses.bins import balanced_bins
 from core.losses.ranks import label_levels, label_order
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
@@ -15,6 +14,7 @@ MRR_TARGET, MAP_TARGET, ERR_TARGET = range(5, 8)
 LOGISTIC, HINGE, EXPONENTIAL = range(3)
 
 UNTRUNCATED = int(np.iinfo(np.int64).max)
+_BINS = 64  # enough to share among many threads, few enough that scratch arrays are made rarely
 
 
 class PairwisePlan(NamedTuple):
@@ -28,7 +28,7 @@ class PairwisePlan(NamedTuple):
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
         by_label: (n_documents,) document offsets in their query by descending label, ties in input order.
-        label_positions: (n_documents,) where each document stands in that order.
+        label_positions: (n_documents,) position of each document in that order.
         level_stops: (sum of level_counts,) where each level ends in that order.
         first_levels: (n_queries,) offsets of the queries into level_stops.
         document_weights: (n_documents,) factors of the pairs whose i the document is; empty where all are 1.
@@ -113,3 +113,21 @@ def pairwise_plan(
         first_levels=first_levels,
         **parts,
     )
+
+
+def balanced_bins(costs: Float64Array) -> Int64Array:
+    """Cut the queries into runs of nearly equal cost.
+
+    Neighbours stay together, which memory likes. The cuts decide only who computes a query, never its result.
+
+    Args:
+        costs: (n_queries,) expected time of each query, in any unit.
+
+    Returns:
+        (n_bins + 1,) offsets; a bin may be empty where one query costs more than a bin's share.
+    """
+    n_bins = max(1, min(_BINS, len(costs)))
+    ends = np.cumsum(costs)
+    total = ends[-1] if len(costs) else 0.0
+    cuts = np.searchsorted(ends, total * np.arange(1, n_bins) / n_bins, side="left")
+    return np.concatenate(([0], cuts, [len(costs)])).astype(np.int64)

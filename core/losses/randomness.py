@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare, exact, exact_inlined
+from core.jit import bare, exact_bare, exact_inlined
 from core.parameters import parameter
 from core.types import Float64Array, Int64Array
 
@@ -16,7 +16,7 @@ _MANTISSA_BITS = 52
 def seed_parameter(description: str) -> Any:
     """Declare the seed of a loss that draws random numbers.
 
-    None stands for the seed of the job, see `core.losses.seeded`, and for 0 where there is no job.
+    None means the seed of the job, see `core.losses.seeded`, and 0 where there is no job.
     """
     return parameter(None, f"{description}; the job's `seed` when null.", minimum=0, maximum=2**31 - 1)
 
@@ -36,7 +36,7 @@ def uniform(key: int, number: int) -> float:
     return (np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@exact
+@exact_bare
 def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> None:
     """Draw from the standard normal distribution (Box and Muller 1958), in loops that LLVM vectorises.
 
@@ -105,7 +105,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
         result[half + i] = mantissas[i]
 
 
-@exact
+@exact_bare
 def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
     """Draw from the standard Gumbel distribution, −ln(−ln u).
 
@@ -122,7 +122,7 @@ def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
 
 @bare
 def shuffle(values: Int64Array, key: int) -> None:
-    """Put values into an order drawn from all of them (Fisher and Yates 1938)."""
+    """Shuffle values (Fisher and Yates 1938)."""
     for i in range(len(values) - 1, 0, -1):
         j = np.int64(mix(key, i) % np.uint64(i + 1))
         values[i], values[j] = values[j], values[i]

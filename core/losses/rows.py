@@ -1,8 +1,8 @@
 """The inner loops: one document against a contiguous range of partners.
 
-Every function here is merged into the query kernel. Indices are unsigned, which tells the compiler that
-they never wrap around; with that and the absence of branches LLVM vectorises the loops. Ranges are run in
-whole blocks, so that no loop has a remainder: what lies between the end of a range and the end of its last
+Every function here is merged into the query kernel. Indices are unsigned, so that the compiler may assume
+that they never wrap around; with that and the absence of branches LLVM vectorises the loops. Ranges are run
+in whole blocks, so that no loop has a remainder: what lies between the end of a range and the end of its last
 block must weigh or pull zero.
 """
 

@@ -143,7 +143,7 @@ def _moments(
 
 @compiled
 def _sources(sums: Float64Array) -> Float64Array:
-    """Return what stands at the nodes for the partners of each label, (2, level, cell, node).
+    """Return the values at the nodes for the partners of each label, (2, level, cell, node).
 
     First for the documents of lower labels, then for those of higher ones.
     """

@@ -172,7 +172,7 @@ class ListNet(Loss):
 class XeNdcg(Loss):
     """XE-NDCG: cross entropy with randomised targets, a convex bound of NDCG.
 
-    −Σ p ln softmax(s) with p ∝ 2^y − γ, γ drawn from U(0, 1) for each document anew each iteration.
+    −Σ p ln softmax(s) with p ∝ 2^y − γ, γ drawn from U(0, 1) for each document in each iteration.
     Gradient softmax − p, hessian softmax (1 − softmax): the exact derivatives, the first of the three
     terms that LightGBM's `rank_xendcg` sums up. Weights of documents multiply p. Source: Bruch 2021.
     """

@@ -17,12 +17,12 @@ _BOUNDARIES = np.array([0, 3], np.int64)
 
 
 def layout() -> None:
-    """Compile what lays out a query of a pairwise loss."""
+    """Compile the layout of a query of a pairwise loss."""
     compile_for_kernels(lay_out, 0, _plan(), _SCORES, np.uint64(0), _scratch())
 
 
 def pairs() -> None:
-    """Compile what visits the pairs of a query that is laid out."""
+    """Compile the loops over the pairs of a query."""
     compile_for_kernels(visit_pairs, 0, _plan(), 0, 0, _scratch(), True, False)
 
 

@@ -48,7 +48,7 @@ class Metric(ABC):
 
     @property
     def spelling(self) -> str:
-        """How the metric is written."""
+        """Spelling of the metric."""
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
     @property

@@ -1,4 +1,4 @@
-"""Metrics that know only relevant and not relevant."""
+"""Metrics of binary relevance."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -251,7 +251,7 @@ class RankBiasedPrecision(BinaryMetric):
 
     @property
     def spelling(self) -> str:
-        """How the metric is written."""
+        """Spelling of the metric."""
         named = self.name if self.persistence == 0.8 else f"{self.name}({self.persistence:g})"
         return named if self.cutoff is None else f"{named}@{self.cutoff}"
 

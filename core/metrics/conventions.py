@@ -1,7 +1,7 @@
-"""What two tools that both say NDCG@10 may still disagree on."""
+"""Conventions of metrics, in which tools with the same NDCG@10 may differ."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -129,11 +129,6 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
 def preset_of(given: Conventions) -> str | None:
     """Return the name of the preset that these conventions are, if they are one."""
     return next((name for name, preset in PRESETS.items() if preset == given), None)
-
-
-def convention_names() -> tuple[str, ...]:
-    """List the conventions by name."""
-    return tuple(field.name for field in fields(Conventions))
 
 
 def _preset(name: Any, pointer: str) -> Conventions:

@@ -1,4 +1,4 @@
-"""Binary metrics for incomplete judgments: they tell unjudged documents from non-relevant ones."""
+"""Binary metrics for incomplete judgments, which distinguish unjudged from non-relevant documents."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -63,7 +63,7 @@ def _sum_expected_precisions(
 
 @dataclass(frozen=True)
 class Bpref(BinaryMetric):
-    """bpref: how seldom judged non-relevant documents stand above relevant ones.
+    """bpref: how rarely judged non-relevant documents rank above relevant ones.
 
     bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
     above, N all of them; unjudged ones do not count.

@@ -1,4 +1,4 @@
-"""How much of a ranking was judged at all."""
+"""Share of a ranking that was judged."""
 
 from dataclasses import dataclass
 from typing import ClassVar

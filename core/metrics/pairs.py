@@ -143,7 +143,7 @@ class Auc(PairwiseAccuracy):
     """
 
     name: ClassVar[str] = "auc"
-    summary: ClassVar[str] = "Chance that a relevant document stands above another"
+    summary: ClassVar[str] = "Probability that a relevant document ranks above another"
     formula: ClassVar[str] = "#{i relevant, j not, s_i > s_j} / (R N), ties half"
     source: ClassVar[str] = "Hanley and McNeil 1982"
     uses: ClassVar[tuple[str, ...]] = ("relevance_threshold", "queries_without_relevant")

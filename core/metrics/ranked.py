@@ -19,7 +19,7 @@ _LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over d
 
 
 def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
-    """Return what labels >= 0 are worth to a metric.
+    """Return the gains of labels >= 0 in a metric.
 
     Raises:
         InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
@@ -57,7 +57,7 @@ def _power_gains(
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels in some order, with what they gain.
+    """Labels in some order, with their gains.
 
     Attributes:
         labels: (n_documents,) labels; NaN where not judged.
@@ -69,7 +69,7 @@ class Labels:
     _gains: dict[Gain, Float64Array] = field(default_factory=dict, repr=False)
 
     def gains(self, gain: Gain) -> Float64Array:
-        """Return what each label is worth, computed once: nothing where it is negative or NaN.
+        """Return the gain of each label, computed once: 0 where it is negative or NaN.
 
         Raises:
             InvalidInput: When a label has no gain: too large, or missing in the list.
@@ -91,7 +91,7 @@ class Ideal(Labels):
     _found: dict[Hashable, Float64Array] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Float64Array]) -> Float64Array:
-        """Return what was computed under the key, which one kind of value has for itself."""
+        """Return the value cached under a key."""
         if key not in self._found:
             self._found[key] = compute()
         return self._found[key]
@@ -131,7 +131,7 @@ class Ranking:
         return self.documents.labels[self.rows]
 
     def gains(self, gain: Gain) -> Float64Array:
-        """Return what each label is worth, as `Labels.gains` does."""
+        """Return the gain of each label, as `Labels.gains` does."""
         if gain not in self._gains:
             self._gains[gain] = self.documents.gains(gain)[self.rows]
         return self._gains[gain]
@@ -323,7 +323,7 @@ def _taken(document_ids: Sequence[str], rows: Int64Array) -> Texts:
 def _break_ties(
     order: Int64Array, scores: Float64Array, boundaries: Int64Array, document_ids: Sequence[str]
 ) -> None:
-    """Put rows of equal score, which stand together, in descending order of their document's id."""
+    """Put rows of equal score, which are contiguous, in descending order of their document's id."""
     ranked = scores[order]
     as_before = np.zeros(len(order) + 1, np.bool_)
     as_before[1:-1] = ranked[1:] == ranked[:-1]

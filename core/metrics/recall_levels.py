@@ -1,4 +1,4 @@
-"""Binary metrics that look at precision where some share of the relevant documents has been found."""
+"""Binary metrics of precision at levels of recall."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -140,7 +140,7 @@ class InterpolatedPrecision(_Interpolated):
 
     @property
     def spelling(self) -> str:
-        """How the metric is written."""
+        """Spelling of the metric."""
         return f"{self.name}@{self.recall:g}" if self.recall else self.name
 
     def contract(self) -> dict[str, object]:

@@ -154,7 +154,7 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
 
 
 def _suggestion(text: str) -> str:
-    """Return the metric that an unknown one probably stands for, or the list of all."""
+    """Suggest the metric that an unknown name probably means, or list all."""
     known = {
         **{name: name for name in METRICS},
         **TREC_EVAL_NAMES,

@@ -1,10 +1,10 @@
-"""What scores documents: trees, linear scorers and networks, behind one interface."""
+"""Scorers: trees, linear scorers and networks, behind one interface."""
 
 from core.scorers.inputs import InputTransform
-from core.scorers.layer import Layer
 from core.scorers.model import ScoringModel, TreeModel, categories_by_name
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors, read_network, write_network
+from core.scorers.packing import Layer
 from core.scorers.parameters import (
     ACTIVATIONS,
     SCORERS,

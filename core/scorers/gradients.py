@@ -1,4 +1,4 @@
-"""Why a network gives a document its score: integrated gradients.
+"""Explanations of scores of networks: integrated gradients.
 
 Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017), equation 1: input `i`
 contributes `x_i ∫ ∂F(α x) / ∂x_i dα`, α from 0 to 1. The baseline is the document whose inputs are all 0: the
@@ -17,9 +17,8 @@ import numpy as np
 from core.scorers.gradient_kernels import evaluate
 from core.scorers.inputs import InputTransform
 from core.scorers.kernels import BLOCK, NORM_AT, WIDTH, add_products, up
-from core.scorers.layer import Layer
 from core.scorers.network import ACTIVATION_CODES, Network
-from core.scorers.packing import PackedNetwork
+from core.scorers.packing import Layer, PackedNetwork
 from core.scorers.tiles import ROWS
 from core.types import Float64Array, FloatArray, Int64Array
 

@@ -1,8 +1,8 @@
-"""How a network's inputs are made of a document's features.
+"""Transform of a document's features to a network's inputs.
 
 Of each feature, in float64: a value that is not finite counts as missing; `sign(x) ln(1 + |x|)` is taken
 where asked for; the value is scaled; a missing one becomes 0, the centre of the scaled values. Behind the
-scaled features stands an indicator, 0 or 1, for each feature that was missing in the training data.
+scaled features is an indicator, 0 or 1, for each feature that was missing in the training data.
 
 `standard` scales to `(x - mean) / deviation`. `rank-gauss` interpolates between up to `KNOTS` quantiles of
 the training data and the same quantiles of a normal distribution; values beyond the outermost are clipped.
@@ -72,7 +72,7 @@ class InputTransform:
 
     @cached_property
     def parameters(self) -> tuple[Any, ...]:
-        """Return what the kernels are told of the transform, in their order."""
+        """Return the arguments of the kernels for the transform, in their order."""
         arrays = (self.means, self.deviations, self.knots, self.targets)
         # Kernels are compiled for arrays that may be written to.
         return self.log1p, *(np.array(each, np.float64) for each in arrays), np.array(self.indicators)
@@ -135,7 +135,7 @@ class InputTransform:
         return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
 
     def description(self) -> dict[str, Any]:
-        """Return what is not an array, for storage."""
+        """Return the fields that are no arrays, for storage."""
         return {"kind": self.kind, "log1p": self.log1p, "n_features": self.n_features}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Kernels of networks: what a document's score is does not depend on the documents beside it.
+"""Kernels of networks: a document's score does not depend on the documents beside it.
 
 Everything is float64. A unit of a hidden layer is one sum: its bias, then each input times its weight, in the
 order of the inputs. The sum of the output unit, and those of a layer norm, are eight partial sums of every
@@ -74,7 +74,7 @@ def scale(
     """Write the inputs of each document, `stride` values behind those before; see `core.scorers.inputs`."""
     n_features = features.shape[1]
     for row in range(features.shape[0]):
-        # A part of its own: its places are known not to count from the end, so that loops use vectors.
+        # A separate view: its indices are known to be non-negative, so that loops use vectors.
         line = inputs[row * stride : (row + 1) * stride]
         if log1p or len(knots):
             for column in range(n_features):
@@ -146,7 +146,7 @@ def forward(
     weights: Float64Array,
     activation: int,
 ) -> tuple[int, int]:
-    """Compute the hidden layers in turn in two places; return where the last one is, and its width.
+    """Compute the hidden layers alternating in two buffers; return the last one's offset and width.
 
     Args:
         units: Holds the inputs, and has room for the widest layer twice.

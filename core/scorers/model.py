@@ -1,13 +1,15 @@
-"""Any stored model as what scores documents: trees, linear scorers and networks alike."""
+"""The interface of stored models: trees, linear scorers and networks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures
-from core.scorers.finite import finite
+from core.errors import ScoreNotFinite
 from core.scorers.inputs import as_float32
 from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
@@ -15,7 +17,7 @@ from core.types import Float64Array, FloatArray, Precision
 
 
 class ScoringModel(Protocol):
-    """What scores documents."""
+    """A model that scores documents."""
 
     @property
     def kind(self) -> str:
@@ -115,3 +117,16 @@ def rounded(features: FloatArray, precision: Precision) -> FloatArray:
 def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> dict[str, Categories]:
     """Return the values of the categorical features by the names that a dataset gives the columns."""
     return {feature_names[column]: each for column, each in model.categories.items()}
+
+
+def finite(scores: Float64Array) -> Float64Array:
+    """Return scores, (n_documents,), all of which are finite.
+
+    Raises:
+        ScoreNotFinite: With the first that is not: legal features can be too large for a model's weights.
+    """
+    is_finite = np.isfinite(scores)
+    if not is_finite.all():
+        row = int(np.argmin(is_finite))
+        raise ScoreNotFinite(row, float(scores[row]))
+    return scores

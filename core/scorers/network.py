@@ -12,11 +12,10 @@ import numpy as np
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures, row_blocks
 from core.errors import ModelError
-from core.scorers.finite import finite
 from core.scorers.inputs import InputTransform, as_float32
 from core.scorers.kernels import BLOCK, RELU, SIGMOID, TANH, score
-from core.scorers.layer import Layer
-from core.scorers.packing import PackedNetwork
+from core.scorers.model import finite
+from core.scorers.packing import Layer, PackedNetwork
 from core.scorers.parameters import ACTIVATIONS
 from core.types import Float32Array, Float64Array, FloatArray, Precision
 

@@ -17,8 +17,8 @@ from safetensors.numpy import load, save
 
 from core.errors import ModelError
 from core.scorers.inputs import KNOTS, InputTransform
-from core.scorers.layer import Layer
 from core.scorers.network import Network
+from core.scorers.packing import Layer
 from core.scorers.parameters import ACTIVATIONS, INPUTS
 
 FORMAT = 1

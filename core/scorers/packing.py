@@ -1,4 +1,4 @@
-"""The weights of a network in the order in which kernels read them."""
+"""The layers of a network, and their weights in the order in which kernels read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,28 @@ import numpy as np
 
 from core.kernel_cache import processor
 from core.scorers.kernels import BLOCK, up
-from core.scorers.layer import Layer
 from core.scorers.tiles import LANES, ROWS, WIDE
 from core.types import Float32Array, Float64Array, Int64Array
 
 _CACHE_LINE = 8  # values; a vector that crosses lines is loaded in two steps
 _HAS_WIDE_REGISTERS = "+avx512f" in processor()[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One layer: `bias + inputs @ weights`, then, in hidden layers, the norm and the activation.
+
+    Attributes:
+        weights: float32 (n_inputs, n_outputs).
+        bias: float32 (n_outputs,).
+        norm_scales: float32 (n_outputs,) of the layer norm, None without one.
+        norm_shifts: float32 (n_outputs,) of the layer norm, None without one.
+    """
+
+    weights: Float32Array
+    bias: Float32Array
+    norm_scales: Float32Array | None = None
+    norm_shifts: Float32Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

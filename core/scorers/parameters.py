@@ -1,4 +1,4 @@
-"""What may be trained to score documents: kinds of scorers with their hyperparameters and bounds."""
+"""Kinds of scorers with their hyperparameters and bounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Trees:
 
 @dataclass(frozen=True)
 class NetworkScorer:
-    """What linear scorers and networks have in common: how inputs are prepared and weights are fitted."""
+    """Shared hyperparameters of linear scorers and networks: inputs and optimisation."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from core.data.categories import Categories
 from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
-from core.scorers.finite import finite
-from core.scorers.model import ScoringModel, TreeModel
+from core.scorers.model import ScoringModel, TreeModel, finite
 from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
 from core.scorers.parameters import MOST_MEMBERS, WeightedSum
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
 
 KIND = WeightedSum.kind
-_COPIED_ROWS = 4_096  # columns of so few documents are copied at once
+_COPIED_ROWS = 4_096  # columns are copied for so few documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class Sum:
 
     @classmethod
     def of(cls, members: Sequence[Member]) -> "Sum":
-        """Add models up.
+        """Build a sum of models.
 
         Raises:
             ModelError: There are none or too many, or a feature means something else to another member.

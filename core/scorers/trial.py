@@ -1,4 +1,4 @@
-"""Trying a model from elsewhere out in a process of its own, with limits: `python -m core.scorers.trial`."""
+"""Try an imported model in a separate process with limits: `python -m core.scorers.trial`."""
 
 import json
 import os
@@ -34,7 +34,7 @@ from core.types import Float64Array
 
 @dataclass(frozen=True)
 class TriedModel:
-    """What is found of a model that can be used.
+    """Properties of an imported model that can be used.
 
     Attributes:
         feature_names: In the model's order.
@@ -126,7 +126,7 @@ def _explained(model: ScoringModel, rows: Float64Array) -> Explainability:
 
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
-    """Try a file out within limits, and write what is found to the standard output as JSON."""
+    """Try a file within limits, and write the result to standard output as JSON."""
     # LightGBM writes there, too.
     answer_to = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -4,8 +4,8 @@ import numpy as np
 
 from core.scorers.gradients import IntegratedGradients
 from core.scorers.inputs import InputTransform
-from core.scorers.layer import Layer
 from core.scorers.network import Network
+from core.scorers.packing import Layer
 
 
 def requests() -> None:

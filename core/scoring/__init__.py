@@ -1,4 +1,4 @@
-"""Scoring: documents' features in, scores out, and why."""
+"""Scoring of documents by forests, with explanations."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How many documents end at each leaf of a forest."""
+"""Count the documents at each leaf of a forest."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Arra
         features: (n_documents, n_features).
         forest: What to walk; its values are not read.
         arrivals: (n_parts, n_nodes) documents at each node that is a leaf, added up over parts of the
-            documents; the counts are added to what stands there.
+            documents; the counts are added to its values.
     """
     over_ranges(_count_parts, len(arrivals), features, forest, arrivals, work=features.size)
 

@@ -1,4 +1,4 @@
-"""Why a document has its score: what each feature contributes to it.
+"""Explanations of scores: the contribution of each feature.
 
 Shapley values of the trees (Lundberg et al., "From local explanations to global understanding with
 explainable AI for trees", 2020), as LightGBM computes them: over the ways of the training documents through
@@ -85,7 +85,7 @@ def _problem(text: ModelText, deepest: int) -> str | None:
     if any(tree.linear is not None for tree in text.trees):
         return "the leaves of this model are linear: their scores cannot be explained"
     if any(not (tree.split_counts.all() and tree.leaf_counts.all()) for tree in text.trees if len(tree.left)):
-        return "this model does not tell how many documents it was grown from, which explains it"
+        return "this model lacks the number of documents it was grown from, which explanations need"
     if deepest > MAX_DEPTH:
         return (
             f"a tree of this model is {deepest:,} splits deep; scores can be explained up to a depth of"

@@ -22,7 +22,7 @@ BLOCK = 64  # documents whose codes stay in the fastest cache, beside a tree
 
 
 class MissingGo(IntEnum):
-    """Where missing values go, and which are missing: LightGBM's `missing_type` None, Zero or NaN."""
+    """Direction of missing values, and which are missing: LightGBM's `missing_type` None, Zero or NaN."""
 
     NOWHERE = 0
     LEFT_IF_ZERO = 1
@@ -31,8 +31,8 @@ class MissingGo(IntEnum):
     RIGHT_IF_NAN = 4
 
 
-# Of a node, from its lowest bit: its threshold's rank, its column, its left child before which the right one
-# stands, and whether it is a leaf.
+# Of a node, from its lowest bit: its threshold's rank, its column, its left child, which follows the right
+# one, and whether it is a leaf.
 RANK_BITS, COLUMN_BITS, CHILD_BITS = 15, 17, 31
 _RANK_MASK, _COLUMN_MASK, _CHILD_MASK = (
     np.uint64((1 << bits) - 1) for bits in (RANK_BITS, COLUMN_BITS, CHILD_BITS)
@@ -125,7 +125,7 @@ def _searched(value: float, missing_go: int) -> float:
 
 @exact_inlined
 def _beyond(found: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
-    """Go on with a binary search; NaN exceeds every threshold, infinity included.
+    """Continue a binary search; NaN exceeds every threshold, infinity included.
 
     Shifted, since the compiler would make a branch of anything that says `if`, or of a multiplication.
     """

@@ -21,7 +21,7 @@ class Fields:
 
     Attributes:
         lines: What follows each name.
-        place: What they are part of, for whoever has to mend them.
+        place: Location in the file, for error messages.
     """
 
     lines: Mapping[str, str]
@@ -29,7 +29,7 @@ class Fields:
 
     @classmethod
     def of(cls, block: str, place: str) -> "Fields":
-        """Take lines apart.
+        """Parse lines.
 
         Raises:
             ModelError: A name is there twice.
@@ -69,7 +69,7 @@ class Fields:
         """Read how many documents there were, 0 where there is no such line.
 
         Raises:
-            ModelError: Fewer than none are told.
+            ModelError: It is negative.
         """
         found = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
         if (found < 0).any():

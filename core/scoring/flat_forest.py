@@ -1,6 +1,6 @@
-"""Laying a forest out for the kernels of `core.scoring.descent`.
+"""Lay out a forest for the kernels of `core.scoring.descent`.
 
-Thresholds are replaced by their ranks. A column stands for a feature together with the way its missing values
+Thresholds are replaced by their ranks. A column is a feature together with the way its missing values
 go; a document's code in a column is the number of the column's thresholds that its value exceeds, so that the
 value is at most a threshold exactly if the code is at most the threshold's rank. That comparison of two small
 integers is all that happens at a node, whatever its thresholds and its missing values are. A set of
@@ -89,7 +89,7 @@ def _category_sets(trees: Sequence[Tree]) -> tuple[Int64Array, UInt32Array, Int6
 
 
 def _ways(decisions: Int64Array) -> Int64Array:
-    """Tell from LightGBM's bits where missing values go: bit 1 for left, bits 2 and 3 for what is missing."""
+    """Decode LightGBM's bits of missing values: bit 1 for left, bits 2 and 3 for what is missing."""
     goes_left, missing = (decisions >> 1) & 1, decisions >> 2
     ways = np.array(
         [

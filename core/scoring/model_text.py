@@ -29,7 +29,7 @@ _KNOWN_DECISIONS = 0b1111
 
 @dataclass(frozen=True)
 class ModelText:
-    """What a model text holds.
+    """Content of a model text.
 
     Attributes:
         feature_names: In the model's order.
@@ -137,7 +137,7 @@ def _feature_names(head: Fields) -> tuple[str, ...]:
         raise ModelError("the model does not give one score a document")
     names = tuple(lines.get("feature_names", "").split(" "))
     if not 1 <= len(names) <= MAX_FEATURES or any(name == "" or name.split() != [name] for name in names):
-        raise ModelError("the model's feature names cannot be told apart")
+        raise ModelError("the model's feature names are empty or have blanks")
     if lines.get("max_feature_idx") != str(len(names) - 1):
         raise ModelError(
             f"the model names {len(names)} features but not {len(names) - 1} as the last one's number"

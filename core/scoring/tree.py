@@ -11,7 +11,7 @@ CATEGORICAL = 1  # the bit of a split's decision that is set where it asks for a
 
 @dataclass(frozen=True)
 class LinearLeaves:
-    """What the leaves of a linear tree add up; a document that lacks a value there gets the leaf's own.
+    """Linear functions of a linear tree's leaves; a document that lacks a value gets the leaf's constant.
 
     Attributes:
         constants: (n_leaves,)
@@ -28,7 +28,7 @@ class LinearLeaves:
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree: how it decides scores, and what it was grown from.
+    """A tree: splits, leaf values and document counts.
 
     Attributes:
         features: (n_splits,) feature that each split looks at.

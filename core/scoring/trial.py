@@ -1,7 +1,7 @@
-"""Trying a model from elsewhere out: does it load, and does everybody who loads it score alike?
+"""Try an imported model: it must load, and score as in LightGBM.
 
-LightGBM believes what a text says of itself, and may end its process over a lie or never come back. So a
-stranger's text is tried in a process of its own, with limits, see `core.scorers.trial`.
+LightGBM trusts a text, and may crash or hang on an invalid one. So an imported text is tried in a separate
+process, with limits, see `core.scorers.trial`.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MAX_EXPLAINED = 16
 
 @dataclass(frozen=True)
 class Trial:
-    """What is found of a model that can be used.
+    """Properties of an imported model that can be used.
 
     Attributes:
         feature_names: In the model's order.
@@ -70,7 +70,7 @@ def try_out(text: str, max_features: int) -> Trial:
 
 
 def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
-    """Draw documents that reach into every corner of a model.
+    """Draw documents that reach all branches of a model.
 
     Args:
         model: The model.

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput
 from core.store.lifecycle.deletion import MAX_REFUSED, PAUSE_SECONDS, REQUEST_SECONDS, in_time
-from core.store.repositories.tags import changed_tags
+from core.store.repositories.projects import changed_tags
+from core.store.store import Store
 from core.store.tables import Job, Model
-from core.store.trash.kinds import JOB, Kind
-
-if TYPE_CHECKING:
-    from core.store.store import Store
 from core.store.transaction import Transaction
+from core.store.trash.kinds import JOB, Kind
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Labelling:
 
 
 def label_objects(
-    store: "Store",
+    store: Store,
     kind: Kind,
     object_ids: Iterable[str],
     changes: LabelChanges,
@@ -107,7 +104,7 @@ def label_objects(
 
 
 def _label_chunk(
-    tx: "Transaction",
+    tx: Transaction,
     kind: Kind,
     chunk: Sequence[str],
     changes: LabelChanges,
@@ -140,7 +137,7 @@ def _label_chunk(
             tx.projects.move_name(name, changes.project)
 
 
-def _label(tx: "Transaction", row: Job | Model, changes: LabelChanges) -> None:
+def _label(tx: Transaction, row: Job | Model, changes: LabelChanges) -> None:
     if isinstance(row, Model):
         if changes.tags:
             tx.models.tag(row.id, changes.tags)

@@ -1,33 +1,19 @@
-"""The store: transactions over rows, and artifacts by key."""
+"""The store: the database, and artifacts by key."""
 
-import contextlib
-from collections.abc import Iterator
 from typing import Self
 
-from sqlalchemy import Engine, select
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine
 
-from core.errors import StoreFull, StoreUnavailable
-from core.store import engines, schema
+from core.errors import StoreUnavailable
+from core.store import engines
 from core.store.artifacts.artifacts import Artifacts
-from core.store.artifacts.verified_artifacts import VerifiedArtifacts
-from core.store.faults import failure_reason
-from core.store.forking import ForkGuard
-from core.store.repositories.revisions import Revisions
+from core.store.database import Database
 from core.store.settings import StoreSettings
-from core.store.sqlite_write_lock import SqliteWriteLock
-from core.store.tables import Worker
-from core.store.transaction import Transaction
-from core.store.visibility import select_visible
+from core.store.verified_artifacts import VerifiedArtifacts
 
 
-class Store:
+class Store(Database):
     """The database and the artifacts.
-
-    Safe to share between threads. A process may fork with an open store: a fork closes the connections, and
-    the child opens its own. A thread must not fork inside its own transaction.
 
     Attributes:
         artifacts: The artifacts.
@@ -35,14 +21,9 @@ class Store:
     """
 
     def __init__(self, engine: Engine, artifacts: Artifacts, lock_seconds: float) -> None:
+        super().__init__(engine, lock_seconds)
         self.artifacts = artifacts
         self.verified = VerifiedArtifacts(artifacts, self)
-        self._engine = engine
-        self._write_lock = SqliteWriteLock(engine, lock_seconds)
-        self._reading = engines.for_reading(engine)
-        self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
-        self._revisions = Revisions(engine)
-        self._guard = ForkGuard(self.disconnect)
 
     @classmethod
     def open(cls, settings: StoreSettings, *, lock_seconds: int = engines.LOCK_SECONDS) -> Self:
@@ -60,101 +41,3 @@ class Store:
             return cls(engines.open_engine(settings.database_url, lock_seconds), artifacts, lock_seconds)
         except OSError as error:
             raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
-
-    def migrate(self) -> None:
-        """Migrate the database; safe for concurrent processes.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached.
-        """
-        with _reported(), self._guard.inside():
-            schema.upgrade(self._engine)
-
-    def close(self) -> None:
-        """Close the connections; those in use close when their transactions end."""
-        engines.end_pooling(self._engine)
-        self.disconnect()
-
-    def disconnect(self) -> None:
-        """Close the connections that are not in use; the next transaction opens one again."""
-        self._revisions.close()
-        self._engine.dispose()
-
-    @contextlib.contextmanager
-    def begin(self) -> Iterator[Transaction]:
-        """Open a read-write transaction, committed on success and rolled back on an exception.
-
-        On SQLite one such transaction runs at a time; others wait for up to `lock_seconds`. Rows stay usable
-        after the block.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached or is busy for too long.
-        """
-        with self._guard.inside(), self._write_lock.acquire() as engine, self._session(engine) as session:
-            tx = Transaction(session)
-            yield tx
-            tx.finish()
-
-    @contextlib.contextmanager
-    def read(self) -> Iterator[Transaction]:
-        """Open a read-only snapshot transaction.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached.
-        """
-        with self._guard.inside(), self._session(self._reading) as session:
-            yield Transaction(session)
-
-    @property
-    def notifies_immediately(self) -> bool:
-        """Whether `revision` never blocks, so that an event loop may call it."""
-        return self._engine.dialect.name == "sqlite"
-
-    def revision(self) -> str:
-        """Return the revision of the database, which changes with every commit.
-
-        It costs far less than any query. Compare only revisions of the same store object.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached.
-        """
-        with _reported(), self._guard.inside():
-            return self._revisions.latest()
-
-    def read_fault(self) -> str | None:
-        """Check that the database can be read; return its fault without addresses, or None."""
-        try:
-            with self._guard.inside(), self._probing.connect() as connection:
-                connection.execute(select(Worker.name).limit(1))
-        except (OperationalError, InterfaceError, InternalError) as error:
-            return failure_reason(error)
-        return None
-
-    def fault(self) -> str | None:
-        """Check that the database accepts writes; return its fault without addresses, or None."""
-        try:
-            with self._guard.inside(), self._probing.connect() as connection:
-                engines.take_write_lock(connection)
-        except (OperationalError, InterfaceError, InternalError) as error:
-            if engines.is_locked(error):
-                return f"takes no writes: its lock has been held for {engines.PROBE_LOCK_SECONDS} s"
-            return failure_reason(error)
-        return None
-
-    @contextlib.contextmanager
-    def _session(self, engine: Engine) -> Iterator[Session]:
-        session = Session(engine, expire_on_commit=False)
-        select_visible(session)
-        with _reported(), session, session.begin():
-            yield session
-
-
-@contextlib.contextmanager
-def _reported() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, InterfaceError, InternalError) as error:
-        kind = StoreFull if engines.is_full(error) else StoreUnavailable
-        raise kind(f"the database {engines.public_reason(error)}") from error
-    except PoolTimeout as error:
-        raise StoreUnavailable("the database has too many connections from here") from error

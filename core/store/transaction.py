@@ -8,76 +8,59 @@ from core.jobs import JobSpec
 from core.store import engines
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
-from core.store.repositories.artifacts import ArtifactDigests, NeededArtifacts
-from core.store.repositories.attempts import Attempts
-from core.store.repositories.audit import Audit
-from core.store.repositories.comparisons import Comparisons
+from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import Datasets
-from core.store.repositories.deliveries import Deliveries
-from core.store.repositories.drift import DriftReports, SampledScores
-from core.store.repositories.evaluations import Evaluations
+from core.store.repositories.drift import DriftReports
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
-from core.store.repositories.gates import Gates
-from core.store.repositories.idempotency import Idempotency
-from core.store.repositories.inspections import Inspections
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
 from core.store.repositories.projects import NO_LABELS, Labels, Projects
 from core.store.repositories.quotas import Quotas
-from core.store.repositories.rankings import Rankings
+from core.store.repositories.requests import Audit, Idempotency
+from core.store.repositories.results import Comparisons, Evaluations, Inspections, Rankings
 from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
-from core.store.repositories.sessions import Sessions
-from core.store.repositories.statistics import Statistics, StorageUsage
+from core.store.repositories.statistics import Statistics
 from core.store.repositories.studies import Studies
 from core.store.repositories.uploads import Uploads
 from core.store.repositories.webhooks import Webhooks
 from core.store.repositories.workers import Workers
 from core.store.tables import Job
-from core.store.trash.expired import ExpiredObjects
 from core.store.trash.trash import Trash
 
 
 class Transaction:
-    """A database transaction with its repositories.
+    """A database transaction with its repositories, in groups by subject.
 
     Attributes:
-        datasets: Datasets.
-        jobs: Jobs.
-        models: Models.
-        aliases: Movable names of models.
-        gates: Promotion gates of aliases.
-        evaluations: Evaluations.
-        rankings: Rankings.
-        comparisons: Comparisons.
-        inspections: Inspections.
-        studies: Studies and their trials.
-        uploads: Resumable uploads.
-        experiments: Experiments and their trainings.
-        schedules: Schedules and their runs.
-        drift_reports: Drift reports.
-        score_samples: Artifacts with scoring requests.
-        idempotency: Responses kept for repeated requests.
-        quotas: Limits of API keys.
-        api_keys: API keys.
-        sessions: Browser sessions.
-        audit: Audit log.
-        counters: Monotonic counters.
-        events: Events.
-        webhooks: Webhooks.
-        deliveries: Deliveries of events to webhooks.
-        attempts: Attempts at jobs.
-        statistics: Numbers of objects for monitoring.
-        search: Search by id or name.
-        workers: Workers.
-        projects: Project assignment and counts.
-        digests: Checksums of artifacts.
-        needed: Artifacts that rows need.
-        trash: Deleted objects that can be restored.
-        expired: Objects that are older than retention allows.
-        usage: Numbers of stored objects by kind.
+        datasets: Data: datasets.
+        uploads: Data: resumable uploads.
+        artifacts: Data: checksums of artifacts, and the artifacts that rows refer to.
+        jobs: Jobs: jobs with their attempts and iterations.
+        workers: Jobs: workers.
+        models: Models: models and versions.
+        aliases: Models: movable names of models, and their promotion gates.
+        evaluations: Results: evaluations.
+        rankings: Results: rankings.
+        comparisons: Results: comparisons.
+        inspections: Results: inspections.
+        drift: Results: drift reports, and the artifacts with scoring requests that they read.
+        studies: Plans: studies and their trials.
+        experiments: Plans: experiments and their trainings.
+        schedules: Plans: schedules and their runs.
+        api_keys: Access: API keys and browser sessions.
+        quotas: Access: limits of API keys.
+        audit: Access: audit log.
+        idempotency: Access: responses kept for repeated requests.
+        events: Events: events.
+        webhooks: Events: webhooks and the deliveries to them.
+        projects: All kinds: project assignment and counts.
+        search: All kinds: search by id or name.
+        trash: All kinds: deletion, trash and retention.
+        counters: Numbers: monotonic counters.
+        statistics: Numbers: numbers of objects.
         announced: Whether to count a change for those who wait for one. False for what no page shows, such as
             the renewal of a lease.
     """
@@ -85,41 +68,41 @@ class Transaction:
     def __init__(self, session: Session) -> None:
         self.announced = True
         self._session = session
-        self.datasets = Datasets(session)
         self.counters = Counters(session)
         self.events = Events(session)
-        self.attempts = Attempts(session, self.counters)
-        self.jobs = Jobs(session, self.attempts)
+        # Data
+        self.datasets = Datasets(session)
+        self.uploads = Uploads(session)
+        self.artifacts = ArtifactRecords(session)
+        # Jobs
+        self.jobs = Jobs(session, self.counters)
+        self.workers = Workers(session, self.events)
+        # Models
         self.models = Models(session)
         self.aliases = Aliases(session, self.models, self.events)
-        self.gates = Gates(session)
+        # Results
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
         self.inspections = Inspections(session)
+        self.drift = DriftReports(session)
+        # Plans: each queues jobs
         self.studies = Studies(session, self.jobs, self.events)
-        self.jobs.on_ending(self.events.job_ended)
-        self.webhooks = Webhooks(session, self.events)
-        self.deliveries = Deliveries(session)
         self.experiments = Experiments(session, self.jobs)
-        self.uploads = Uploads(session)
         self.schedules = Schedules(session)
-        self.drift_reports = DriftReports(session)
-        self.score_samples = SampledScores(session)
-        self.idempotency = Idempotency(session)
-        self.quotas = Quotas(session)
+        self.jobs.on_ending(self.events.job_ended)  # after the studies have recorded it
+        # Access
         self.api_keys = ApiKeys(session)
-        self.sessions = Sessions(session)
+        self.quotas = Quotas(session)
         self.audit = Audit(session)
-        self.statistics = Statistics(session)
-        self.search = Search(session, self.models)
-        self.workers = Workers(session, self.events)
+        self.idempotency = Idempotency(session)
+        # Events
+        self.webhooks = Webhooks(session, self.events)
+        # All kinds, and numbers of them
         self.projects = Projects(session)
-        self.digests = ArtifactDigests(session)
-        self.needed = NeededArtifacts(session)
+        self.search = Search(session, self.models)
         self.trash = Trash(session)
-        self.expired = ExpiredObjects(session)
-        self.usage = StorageUsage(session)
+        self.statistics = Statistics(session)
 
     def finish(self) -> None:
         """Write what is written just before the commit: counters, then events."""

@@ -2,11 +2,9 @@
 
 from core.studies.budget import Budget, Tally, wanted
 from core.studies.search_space import Dimension, SearchSpace, search_space
-from core.studies.study import PRUNERS, SAMPLERS, StudySpec
+from core.studies.study import StudySpec
 
 __all__ = [
-    "PRUNERS",
-    "SAMPLERS",
     "Budget",
     "Dimension",
     "SearchSpace",

@@ -64,7 +64,7 @@ def sample(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequenc
     """Return the parameters of a trial, by pointer.
 
     Args:
-        sampler: One of `SAMPLERS`.
+        sampler: `tpe`, `random`, `grid` or `qmc`.
         space: The search space.
         base: The specification to vary.
         ask: The trial.

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
@@ -11,21 +10,6 @@ from core.studies.pointers import escaped
 from core.studies.search_space import SearchSpace, search_space
 
 Json = dict[str, Any]
-SAMPLERS: Mapping[str, str] = MappingProxyType(
-    {
-        "tpe": "Tree-structured Parzen estimator: learns from the trials so far",
-        "random": "Independent random values",
-        "grid": "Every combination once, in a random order",
-        "qmc": "Scrambled Sobol' points: random values that fill the space evenly",
-    }
-)
-PRUNERS: Mapping[str, str] = MappingProxyType(
-    {
-        "wilcoxon": "After each fold: stop if queries are significantly worse than those of the best trial",
-        "median": "Within the first fold: stop if below the median of earlier trials at an iteration",
-        "none": "Finish every trial",
-    }
-)
 # Tag of models trained by a study.
 STUDY_TAG = "study"
 

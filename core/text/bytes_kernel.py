@@ -57,7 +57,7 @@ def _nibbles(word: np.uint64) -> np.uint64:
 @exact_inlined
 def digits_value(word: np.uint64, count: np.uint64) -> np.uint64:
     """Read the first `count` of eight bytes, up to seven, as a whole number."""
-    # Zeros come in before the digits; shifted twice, for a word is not shifted by all of its bits at once.
+    # Zeros come in before the digits; shifted twice, for one shift by all bits of a word is undefined.
     shift = np.uint64(56) - np.uint64(8) * count
     digits = ((word << np.uint64(8)) << shift) | (_ASCII_ZEROS >> (np.uint64(8) * count))
     return np.uint64(eight_digits_value(digits))

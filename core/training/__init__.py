@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from core.training.binning import KeptBins
     from core.training.boosting import Snapshot, TrainedRanker, train
     from core.training.checkpoint import Checkpoint, CheckpointError
-    from core.training.models import TrainedModel, TrainingCheckpoint
-    from core.training.report import IterationReport
+    from core.training.models import IterationReport, TrainedModel, TrainingCheckpoint
 
 __all__ = [
     "Checkpoint",
@@ -34,8 +33,7 @@ _MODULES = {
     "binning": ["KeptBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],
     "checkpoint": ["Checkpoint", "CheckpointError"],
-    "models": ["TrainedModel", "TrainingCheckpoint"],
-    "report": ["IterationReport"],
+    "models": ["IterationReport", "TrainedModel", "TrainingCheckpoint"],
 }
 
 

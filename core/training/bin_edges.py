@@ -18,7 +18,7 @@ from core.types import Float32Array, Float64Array, Int32Array
 OnProgress = Callable[[int, int], None]
 
 _SAMPLED_VALUES = 2**20  # values of a block of columns without zeros: 12 MB
-_COLUMNS_AT_ONCE = 8
+_BATCH_COLUMNS = 8
 _ZERO = 1e-35  # LightGBM treats smaller values as 0, which a sample omits
 _BATCH_CELLS = 2**21  # 8 MB of features binned at a time
 _LIBRARY: Any = basic
@@ -127,8 +127,8 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
     """Yield the nonzero sampled values and their positions in the sample, for blocks of columns."""
     block: list[_Column] = []
     held = 0
-    for first in range(0, features.shape[1], _COLUMNS_AT_ONCE):
-        for column in features[sample, first : first + _COLUMNS_AT_ONCE].T:
+    for first in range(0, features.shape[1], _BATCH_COLUMNS):
+        for column in features[sample, first : first + _BATCH_COLUMNS].T:
             kept = np.flatnonzero(~(np.abs(column) <= _ZERO)).astype(np.int32)
             block.append((column[kept].astype(np.float64), kept))
             held += len(kept)

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,13 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.training.bin_edges import CATEGORICAL, FeatureBlocks, OnProgress, bin_edges
-from core.training.feature_names import writable_names
 from core.training.hyperparameters import Hyperparameters
 from core.types import Int64Array
 
 _FILE = "bins"
 _log = logging.getLogger(__name__)
+# LightGBM writes names into one line, apart by spaces, and into JSON without escaping them.
+_UNWRITABLE = re.compile(r"[\s\x00-\x1f\",:\[\]{}]")
 
 
 class BinCache(Protocol):
@@ -208,3 +210,30 @@ class Binning:
     def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **labels: Any) -> lightgbm.Dataset:
         parameters = dict(self.parameters)
         return lightgbm.Dataset(features, reference=reference, params=parameters, **labels).construct()
+
+
+def writable_names(names: Iterable[str]) -> list[str]:
+    """Return names that LightGBM accepts, each different and as close as can be to the given one.
+
+    Accepted names stay, at any position: none of them ever means another feature.
+
+    Example:
+        >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])
+        ['bm25', 'page_rank_', 'page_rank', 'price_usd']
+    """
+    given = list(names)
+    taken = {name for name in given if _is_writable(name)}
+    written = []
+    for name in given:
+        spelling = name
+        if not _is_writable(name):
+            spelling = _UNWRITABLE.sub("_", name) or "_"
+            while spelling in taken:
+                spelling += "_"
+            taken.add(spelling)
+        written.append(spelling)
+    return written
+
+
+def _is_writable(name: str) -> bool:
+    return bool(name) and not _UNWRITABLE.search(name)

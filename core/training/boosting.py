@@ -17,8 +17,7 @@ from core.training.grower import Grower, lightgbm_parameters, portable_text
 from core.training.growth import growth_of
 from core.training.history import History
 from core.training.measure import Measure
-from core.training.models import TrainingCheckpoint
-from core.training.report import IterationReport
+from core.training.models import IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
 from core.types import Float64Array

@@ -17,7 +17,7 @@ from core.errors import ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training.history import History
-from core.training.report import IterationReport
+from core.training.models import IterationReport
 from core.types import Float64Array
 
 _FORMAT = 1
@@ -151,7 +151,7 @@ def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
     """Insert the trees of a model before those of a new booster, without changing its scores.
 
     LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
-    the data anew.
+    the data again.
     """
     if not model_text:
         return

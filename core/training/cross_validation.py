@@ -19,7 +19,7 @@ import numpy as np
 from core.data.folds import FoldAssignment
 from core.metrics import Metric
 from core.training.checkpoint import CheckpointError
-from core.training.report import IterationReport, Values
+from core.training.models import IterationReport, Values
 from core.types import Float64Array, Int64Array
 
 _FORMAT = 1

@@ -1,4 +1,4 @@
-"""What the derivatives of a loss become before a tree follows them: drawn from, and rounded.
+"""Sampling and rounding of a loss's derivatives before a tree is grown.
 
 Every draw depends on the seed, the iteration and the position alone: neither the number of threads nor a
 resumption changes it.

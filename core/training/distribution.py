@@ -15,7 +15,7 @@ MOST_RANKS = 64
 DEFAULT_MOST_RANKS = 8
 MOST_THREADS = 256
 
-_NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its own queries alone"
+_NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its queries alone"
 
 
 @dataclass(frozen=True)

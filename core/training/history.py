@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from core.metrics import parse_metric
-from core.training.report import IterationReport, Values
+from core.training.models import IterationReport, Values
 from core.training.spec import TrainingSpec
 
 

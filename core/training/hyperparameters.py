@@ -50,7 +50,7 @@ _ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """How the trees are grown. Names and meanings are LightGBM's, but for `query_fraction`."""
+    """Hyperparameters of trees. Names and meanings are LightGBM's, but for `query_fraction`."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
         {name: place for place, names in _ELSEWHERE.items() for name in names}
@@ -99,7 +99,7 @@ class Hyperparameters:
     )
     bagging_freq: int = parameter(
         0,
-        "Draw documents anew every so many iterations; 0 for never.",
+        "Draw documents again every so many iterations; 0 for never.",
         minimum=0,
         maximum=100_000,
         aliases="subsample_freq",
@@ -174,7 +174,7 @@ class Hyperparameters:
         0.1, "dart: share of earlier trees dropped.", minimum=0.0, maximum=1.0, aliases="rate_drop"
     )
     max_drop: int = parameter(
-        50, "dart: trees dropped at once at most; 0 or less for no limit.", minimum=-1, maximum=100_000
+        50, "dart: most trees dropped per iteration; 0 or less for no limit.", minimum=-1, maximum=100_000
     )
     skip_drop: float = parameter(
         0.5, "dart: probability that none is dropped in an iteration.", minimum=0.0, maximum=1.0
@@ -284,7 +284,7 @@ class Hyperparameters:
 
     @property
     def is_resumable(self) -> bool:
-        """Return whether a training can go on after an interruption, to the same bytes.
+        """Return whether an interrupted training can resume to the same bytes.
 
         `dart` cannot: LightGBM drops no tree of an earlier booster, and keeps the weights of trees to itself.
         """

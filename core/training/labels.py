@@ -24,7 +24,7 @@ def check_labels(
 
     Raises:
         InvalidInput: At `/label_map` for labels that nothing can use; else at the hyperparameter of the loss,
-            such as `/loss/gain`, and at each metric, `/metrics/0`, that stands against them.
+            such as `/loss/gain`, and at each metric, `/metrics/0`, that conflicts with them.
     """
     label_range.check()
     labels = label_range.representatives()

@@ -31,7 +31,7 @@ class Rows(Protocol):
 
 
 def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
-    """Count the documents that end at each leaf of a model, whatever its text says of them.
+    """Count the documents that end at each leaf of a model, without the counts in its text.
 
     Args:
         model_text: In LightGBM's form.

@@ -23,7 +23,8 @@ _BELOW_ZERO = float(np.nextafter(-_ZERO, -np.inf))
 _MISSING_LEFT = 0b10  # bits of a split's decision
 _NONE_MISSING, _ZERO_MISSING = 0, 1
 
-# What a split asks: a feature, and whether for its category. The constrained feature has two values at once.
+# What a split asks: a feature, and whether for its category. The constrained feature has two values
+# simultaneously.
 _Question = tuple[int, bool]
 _LOWER, _UPPER = (-1, False), (-2, False)
 _Region = dict[_Question, int]  # cells that documents can be in, a bit each; all where there is no entry
@@ -184,7 +185,7 @@ class _Comparison:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Values of a feature that no split of a tree tells apart, each a bit.
+    """Ranges of a feature's values that no split of a tree separates, each a bit.
 
     Attributes:
         sides: By split, the cells that go left, and those that go right.

@@ -1,7 +1,7 @@
-"""Random choices of a training, drawn so that one that was cut in two makes the same ones.
+"""Random choices of a training, the same in a resumed training.
 
 LightGBM's generators run on from tree to tree, and their state can be neither read nor set. Here they are
-started anew before each tree, from the seed of the training and the number of the iteration.
+restarted before each tree, from the seed of the training and the number of the iteration.
 """
 
 from typing import Any
@@ -74,7 +74,7 @@ class Sampling:
     def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
         """Prepare the draws of a tree; to be called while LightGBM asks for the gradients of it.
 
-        Before, `Booster.update` may set parameters of its own, at which LightGBM draws features already.
+        Before, `Booster.update` may set parameters, at which LightGBM draws features already.
 
         Args:
             booster: The booster that is about to grow the tree.
@@ -103,7 +103,7 @@ class Sampling:
         booster.reset_parameter(fixed_seeds(self._seed))
 
     def _draws_documents(self, iteration: int) -> bool:
-        """Tell whether the documents are to be drawn: a new share, or LightGBM is about to draw by its count.
+        """Return whether to draw documents: a new share, or LightGBM is about to draw by its count.
 
         It counts the trees of this booster, which after a resumption are fewer than the iterations.
         """

@@ -193,7 +193,7 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
 
 def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
     """Return problems of options of trees beside a network."""
-    advice = f"is of trees; those of a {scorer.kind} stand in /scorer"
+    advice = f"is of trees; those of a {scorer.kind} are in /scorer"
     found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
     if values.get("categorical_feature"):
         found.append(

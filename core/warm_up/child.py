@@ -25,7 +25,7 @@ def main(parent_pid: int, names: Sequence[str]) -> None:
         for part in _independent(waiting):
             try:
                 begun = _compile(part)
-            except Exception as error:  # noqa: BLE001 - the others are compiled before it is told
+            except Exception as error:  # noqa: BLE001 - reported once the others are compiled
                 failures[part] = error
             if begun:
                 break

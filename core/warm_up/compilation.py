@@ -29,7 +29,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a compilation is.
+    """Progress of a compilation.
 
     Attributes:
         compiled: Parts that are compiled.
@@ -62,7 +62,7 @@ def compile_kernels(
     Args:
         parts: What will be needed.
         processes: Children; as many as processors and memory allow where left out.
-        report: Told of the progress ten times a second.
+        report: Called with the progress ten times a second.
         stopped: Asked now and then whether to stop, which kills the children.
 
     Raises:
@@ -84,7 +84,7 @@ def compile_kernels(
 
 
 _READ_ONLY = (
-    "every process compiles the kernels anew; run `rankery warm-up` where the folder can be written,"
+    "every process compiles the kernels again; run `rankery warm-up` where the folder can be written,"
     " or set NUMBA_CACHE_DIR to one that can"
 )
 
@@ -131,7 +131,7 @@ class _Child:
 
     @property
     def ending(self) -> str:
-        """How it failed, empty while it has not."""
+        """Reason of its failure, empty without one."""
         code = self._process.returncode
         if not code:
             return ""

@@ -11,7 +11,7 @@ Arrow = tuple[str, float, float, str]
 
 
 def boxes_and_arrows(boxes: Iterable[Box], arrows: Iterable[Arrow]) -> list[str]:
-    """Draw boxes, and arrows with words beside them."""
+    """Draw boxes and labelled arrows."""
     parts = [
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
         ' orient="auto"><path class="head" d="M0 0L8 4L0 8Z"/></marker></defs>'
@@ -19,8 +19,8 @@ def boxes_and_arrows(boxes: Iterable[Box], arrows: Iterable[Arrow]) -> list[str]
     for path, x, y, words in arrows:
         parts.append(f'<path class="arrow" d="{path}" marker-end="url(#arrow)"/>')
         parts.append(text(x, y, words, "tick"))
-    for x, y, width, height, name, told in boxes:
+    for x, y, width, height, name, description in boxes:
         parts.append(f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{height}" rx="8"/>')
         parts.append(text(x + width / 2, y + 24, name, "panel", "middle"))
-        parts.append(text(x + width / 2, y + 42, told, "tick", "middle"))
+        parts.append(text(x + width / 2, y + 42, description, "tick", "middle"))
     return parts

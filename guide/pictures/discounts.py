@@ -1,4 +1,4 @@
-"""What a rank is worth to each metric."""
+"""Plot of the rank discounts of metrics."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ _RANKS = 20
 
 
 def discounts() -> str:
-    """Draw what a relevant document counts at each rank."""
+    """Draw the weight of a relevant document at each rank."""
     ranks = np.arange(1, _RANKS + 1, dtype=np.float64)
     lines = {
         "ndcg: 1 / log2(1 + rank)": (inverse_discounts("log2", _RANKS), "one"),

@@ -1,4 +1,4 @@
-"""Lines of numbers and squares of weights as SVG, without a script."""
+"""Line plots and heat maps as SVG, without a script."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from core.types import Float64Array
 
 
 def figure(width: int, height: int, parts: Sequence[str], description: str, caption: str) -> str:
-    """Return a picture with what it shows in words, as one block of HTML without an empty line.
+    """Return a picture with its text alternative, as one block of HTML without an empty line.
 
     Args:
         width: Of the drawing's own units, which shrink to the page's width as far as words can be read.
         height: Of the drawing's own units.
         parts: What is drawn.
-        description: For whoever does not see it.
+        description: Text alternative for screen readers.
         caption: Under it, for everybody.
     """
     return (
@@ -27,13 +27,13 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
 
 
 def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
-    """Return words at a place."""
+    """Return a text element."""
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 @dataclass(frozen=True)
 class Axes:
-    """A frame for lines.
+    """A line plot with axes.
 
     Attributes:
         left: Of the frame, like top, width and height in the drawing's units.
@@ -49,13 +49,13 @@ class Axes:
     y: tuple[float, float]
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a pair of values stands."""
+        """Return the position of a pair of values."""
         across = (x - self.x[0]) / (self.x[1] - self.x[0])
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
         return self.left + across * self.width, self.top + (1.0 - up) * self.height
 
     def ticks(self, across: Mapping[float, str], up: Mapping[float, str]) -> list[str]:
-        """Draw the grid and the words at its ends."""
+        """Draw the grid and its labels."""
         parts = []
         for value, words in up.items():
             x, y = self.at(self.x[0], value)

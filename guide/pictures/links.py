@@ -1,4 +1,4 @@
-"""What a pair costs by the distance of its scores."""
+"""Plot of pairwise losses by the difference of scores."""
 
 import numpy as np
 

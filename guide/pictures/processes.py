@@ -1,4 +1,4 @@
-"""The processes and what flows between them."""
+"""Diagram of the processes and the data between them."""
 
 from guide.pictures.boxes import boxes_and_arrows
 from guide.pictures.drawing import figure
@@ -23,7 +23,7 @@ _ARROWS = (
 
 
 def processes() -> str:
-    """Draw who talks to whom."""
+    """Draw the processes and their connections."""
     return figure(
         740,
         320,

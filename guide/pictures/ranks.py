@@ -1,4 +1,4 @@
-"""The processes of a distributed training and what flows between them."""
+"""Diagram of a distributed training: processes and the data between them."""
 
 from guide.pictures.boxes import boxes_and_arrows
 from guide.pictures.drawing import figure
@@ -26,7 +26,7 @@ _ARROWS = (
 
 
 def ranks() -> str:
-    """Draw the driver, its ranks and what they read."""
+    """Draw the driver, its ranks and the files they read."""
     return figure(
         760,
         330,

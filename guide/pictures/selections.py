@@ -1,4 +1,4 @@
-"""Which pairs truncation keeps, and which Lambda-eX adds."""
+"""Heat maps of the pairs that truncation keeps and Lambda-eX adds."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ _PANELS = {"no truncation": {}, "truncation": {"truncation_level": _LEVEL}} | {
 
 
 def selections() -> str:
-    """Draw the pairs that pull, by the ranks of their documents."""
+    """Draw the pairs with a gradient, by the ranks of their documents."""
     side = len(LABELS) * _SQUARE
     parts = []
     for panel, (name, options) in enumerate(_PANELS.items()):

@@ -1,4 +1,4 @@
-"""What the losses make of ranks: the weight of each pair."""
+"""Heat maps of pair weights by rank, for each loss."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Screenshots of the dashboard for the guide: `python -m guide.screenshots` takes them, pages place them."""
+"""Screenshots of the dashboard for the guide: `python -m guide.screenshots` takes them."""

@@ -1,4 +1,4 @@
-"""Pages of the dashboard as pictures of a bounded size."""
+"""Take screenshots of dashboard pages in a headless browser."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _DRAWN_MILLISECONDS = 700
 
 @contextmanager
 def chromium(program: str) -> Iterator[Browser]:
-    """Start a browser that asks nothing of the network by itself."""
+    """Start a browser without background network requests."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
         yield browser
@@ -40,7 +40,7 @@ def chromium(program: str) -> Iterator[Browser]:
 
 
 def photograph(browser: Browser, url: str, names: Mapping[str, str], folder: Path) -> None:
-    """Open each page in both colour schemes, and keep the picture of its first screen.
+    """Open each page in both colour schemes, and save a screenshot of its first screen.
 
     Raises:
         ValueError: When a page answers with an error, or its picture is larger than pages of the guide bear.

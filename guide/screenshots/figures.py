@@ -1,4 +1,4 @@
-"""What there are screenshots of, and the figure that a page of the guide shows."""
+"""List of screenshots, and the HTML figure that a guide page shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ SCREENSHOTS: Mapping[str, Screenshot] = MappingProxyType(
 
 
 def figure(name: str, depth: int, folder: Path = FOLDER) -> str:
-    """Return a screenshot for a page so many folders below the first, or nothing where none has been taken.
+    """Return the figure of a screenshot for a guide page; empty without a screenshot.
 
     Raises:
         KeyError: When there is no screenshot of this name.
@@ -104,5 +104,5 @@ def figure(name: str, depth: int, folder: Path = FOLDER) -> str:
 
 
 def file_of(name: str, scheme: str, folder: Path = FOLDER) -> Path:
-    """Return where the screenshot of a colour scheme is kept."""
+    """Return the path of the screenshot of a colour scheme."""
     return folder / f"{name}-{scheme}.webp"

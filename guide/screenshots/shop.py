@@ -1,4 +1,4 @@
-"""A service with something to look at: a shop's searches, judged, two models of them and a comparison."""
+"""Fill a service with example data: a shop's judged searches, two models and a comparison."""
 
 import itertools
 import random
@@ -34,7 +34,7 @@ _EMPTY_RATINGS = 0.1
 
 
 def judged_searches(attributes: Sequence[str], seed: int) -> Iterator[str]:
-    """Write a CSV of searches for things with attributes: the grade of each document, its features."""
+    """Write a CSV of product searches: the grade and features of each document."""
     draw = random.Random(seed)  # noqa: S311 - made-up data
     yield ",".join((*_COLUMNS, *_FEATURES)) + "\n"
     for number, (attribute, thing) in enumerate(itertools.product(attributes, _THINGS), 1):
@@ -50,7 +50,7 @@ def judged_searches(attributes: Sequence[str], seed: int) -> Iterator[str]:
 
 
 def fill(client: Client, folder: Path) -> dict[str, str]:
-    """Have the service read, train, inspect and compare; return the names in the addresses of its pages."""
+    """Upload, train, inspect and compare; return the ids for page addresses."""
     train = _upload(client, folder / "shop train.csv", judged_searches(_TRAINING_ATTRIBUTES, 1))
     test = _upload(client, folder / "shop test.csv", judged_searches(_TEST_ATTRIBUTES, 2))
     grid = [

@@ -1,39 +1,35 @@
-"""The `rankery` command, a noun a file."""
+"""The `rankery` command: verbs of every day, and nouns with verbs, a family a file."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from rankery import __version__
-from rankery.cli.audit import audit
 from rankery.cli.compare import compare
-from rankery.cli.dataset_transfers import download_dataset, import_datasets
-from rankery.cli.datasets import datasets
-from rankery.cli.deletions import delete, storage, trash
-from rankery.cli.demo import demo
+from rankery.cli.dataset_transfers import datasets
 from rankery.cli.doctor import doctor
 from rankery.cli.drift import drift
 from rankery.cli.endings import OneSentenceGroup
 from rankery.cli.evaluate import evaluate
-from rankery.cli.events import events
+from rankery.cli.events import audit, events
 from rankery.cli.export import export
 from rankery.cli.gates import gates
-from rankery.cli.inspections import importance, inspect
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
-from rankery.cli.labels import describe, label, projects, tags
+from rankery.cli.lifecycle import projects, storage, trash
 from rankery.cli.mlflow import mlflow
-from rankery.cli.models import models
-from rankery.cli.papers import papers
+from rankery.cli.models import aliases, models
+from rankery.cli.papers import experiments, papers
 from rankery.cli.probes import health, warm_up
 from rankery.cli.rank import rank
+from rankery.cli.results import comparisons, evaluations, inspections, rankings
 from rankery.cli.schedules import schedules
-from rankery.cli.serving import api, rank_worker, serve, worker
+from rankery.cli.serving import api, demo, rank_worker, serve, worker
+from rankery.cli.studies import studies
 from rankery.cli.train import train
 from rankery.cli.tune import tune
 from rankery.cli.webhooks import webhooks
-
-_SERVICE, _DATA, _MODELS, _OPERATION = "The service", "Data", "Models", "Operation"
 
 app = typer.Typer(
     name="rankery",
@@ -60,30 +56,70 @@ def rankery(
 ) -> None:
     """Train, evaluate and serve learning-to-rank models over HTTP.
 
+    `rankery VERB` for everyday work, `rankery NOUN VERB` for what a service keeps: `rankery models list`.
+
     Exit codes: 0 done; 1 refused or failed, in one sentence on standard error; 2 the command line is not
     understood; 3 the gate of an alias refused a version; 130 interrupted. With --json, standard output holds
     JSON and nothing else; where a command failed, its problem.
     """
 
 
-for _command in (serve, api, worker, rank_worker, demo, warm_up):
-    app.command(rich_help_panel=_SERVICE)(_command)
-app.add_typer(health, rich_help_panel=_SERVICE, name="health")
-app.add_typer(keys, rich_help_panel=_SERVICE, name="keys")
-for _command in (train, tune, rank, evaluate, compare, inspect, importance, export):
-    app.command(rich_help_panel=_MODELS)(_command)
-app.add_typer(models, rich_help_panel=_MODELS, name="models")
-app.add_typer(jobs, rich_help_panel=_MODELS, name="jobs")
-app.add_typer(papers, rich_help_panel=_MODELS, name="papers")
-app.add_typer(mlflow, rich_help_panel=_MODELS, name="mlflow")
-app.add_typer(datasets, rich_help_panel=_DATA, name="datasets")
-datasets.command("import")(import_datasets)
-datasets.command("download")(download_dataset)
-app.command(rich_help_panel=_DATA)(doctor)
-app.add_typer(gates, rich_help_panel=_MODELS, name="gates")
-app.add_typer(schedules, rich_help_panel=_OPERATION, name="schedules")
-app.add_typer(drift, rich_help_panel=_OPERATION, name="drift")
-app.add_typer(webhooks, rich_help_panel=_OPERATION, name="webhooks")
-for _command in (events, tags, label, describe, projects, delete, storage, audit):
-    app.command(rich_help_panel=_OPERATION)(_command)
-app.add_typer(trash, rich_help_panel=_OPERATION, name="trash")
+# By panel of the help: commands of one word with their lines of it.
+_VERBS: dict[str, dict[Callable[..., None], str]] = {
+    "Everyday": {
+        serve: "Start the whole service on this machine.",
+        demo: "Train and compare two losses, as an example.",
+        doctor: "Check judged files before they are uploaded.",
+        train: "Train a model from a file or a dataset.",
+        tune: "Search hyperparameters by many trainings.",
+        evaluate: "Measure a model or TREC runs.",
+        compare: "Compare models and rankings, query by query.",
+        rank: "Order the documents of a file by a model.",
+        export: "Write a model for another engine.",
+    },
+    "Processes and images": {
+        api: "Run the API and the dashboard alone.",
+        worker: "Run a worker alone.",
+        rank_worker: "Run a worker of a Dask cluster.",
+        warm_up: "Compile the kernels ahead.",
+    },
+}
+# Their lines are their verbs.
+_NOUNS: dict[str, dict[str, typer.Typer]] = {
+    "Data and models": {
+        "datasets": datasets,
+        "models": models,
+        "aliases": aliases,
+        "gates": gates,
+        "mlflow": mlflow,
+    },
+    "Jobs and results": {
+        "jobs": jobs,
+        "evaluations": evaluations,
+        "comparisons": comparisons,
+        "rankings": rankings,
+        "inspections": inspections,
+        "studies": studies,
+        "papers": papers,
+        "experiments": experiments,
+    },
+    "Operation": {
+        "schedules": schedules,
+        "drift": drift,
+        "projects": projects,
+        "trash": trash,
+        "storage": storage,
+        "events": events,
+        "webhooks": webhooks,
+        "keys": keys,
+        "audit": audit,
+    },
+    "Processes and images": {"health": health},
+}
+
+for _panel in dict.fromkeys((*_VERBS, *_NOUNS)):
+    for _verb, _line in _VERBS.get(_panel, {}).items():
+        app.command(rich_help_panel=_panel, short_help=_line)(_verb)
+    for _name, _noun in _NOUNS.get(_panel, {}).items():
+        _verbs = ", ".join(str(command.name) for command in _noun.registered_commands)
+        app.add_typer(_noun, name=_name, rich_help_panel=_panel, short_help=_verbs)

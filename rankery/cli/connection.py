@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rankery.client import Client, Job
     from rankery.embedded.stack import EmbeddedStack
 
+_PAGE = 100
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
 _FIRST_ANSWER_SECONDS = 3.0
@@ -109,6 +110,24 @@ class ServiceConnection:
             show_json(document)
         else:
             show(*pictures)
+
+    def items(self, path: str, limit: int, **parameters: Any) -> list[dict[str, Any]]:
+        """Return the first items of a list of the service, over its pages.
+
+        Args:
+            path: Of the list.
+            limit: How many at most.
+            **parameters: Of the query; those that are None are left out.
+        """
+        items: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            query = {**parameters, "cursor": cursor, "limit": min(_PAGE, limit - len(items))}
+            page = self.client.request("GET", path, parameters=query).json()
+            items += page["items"]
+            cursor = page.get("next_cursor")
+            if cursor is None or len(items) >= limit:
+                return items[:limit]
 
     def wait(self, job: "Job") -> "Job":
         """Wait until a job has succeeded, with a bar where a person looks on.

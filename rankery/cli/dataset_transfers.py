@@ -1,4 +1,4 @@
-"""`rankery datasets import` and `download`: data that lie elsewhere."""
+"""`rankery datasets upload`, `read`, `import`, `generate` and `download`: ways in and out."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -7,14 +7,102 @@ import typer
 
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.datasets import DatasetReference, show_all
+from rankery.cli.datasets import DatasetReference, datasets, show_all
 from rankery.cli.endings import WrongUsage
-from rankery.cli.options import FormatOption
+from rankery.cli.options import FormatOption, QuerySizesOption
 from rankery.cli.printing import say
-from rankery.cli.references import dataset_of, read
+from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
 
+__all__ = ["datasets"]
 
+
+@datasets.command("upload")
+@on_service
+def upload_datasets(
+    session: ServiceConnection,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="LETOR or SVMlight text, LightGBM's data, CSV, TSV, Parquet or TREC qrels; gzip or Zstandard"
+            " as well.",
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="What to call it, where it is one file.", show_default="the file's")
+    ] = None,
+    format: FormatOption = "auto",
+    columns: ColumnsOption = None,
+    query_sizes: QuerySizesOption = None,
+    non_contiguous_queries: Annotated[
+        Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
+    ] = "regroup",
+) -> None:
+    """Upload judged data, wait until they are read, and say what the doctor found.
+
+    Example: `rankery datasets upload train.txt test.txt`
+
+    Example: `rankery datasets upload judged.csv --columns '{"label": "grade", "query": "search"}'`
+    """
+    if len(files) > 1 and (name is not None or query_sizes is not None):
+        raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
+    options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
+    chosen = columns_of(columns)
+    show_all(
+        session, [upload(session, file, name, columns=chosen, sizes=query_sizes, **options) for file in files]
+    )
+
+
+@datasets.command("read")
+@on_service
+def read_folder(
+    session: ServiceConnection,
+    folder: Annotated[
+        str,
+        typer.Argument(
+            help="Below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
+        ),
+    ],
+    part: Annotated[
+        Literal["train", "validation", "test"] | None,
+        typer.Option(help="Only this part.", show_default="all there are"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call them.", show_default="the folder and the part")
+    ] = None,
+    files: Annotated[
+        str | None,
+        typer.Option(help="Pattern of names of several files that become one dataset.", show_default=False),
+    ] = None,
+    columns: ColumnsOption = None,
+) -> None:
+    """Make datasets of the files in a folder of the service, which are read in place, without an upload.
+
+    Folders in the shape of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0 are recognised by the
+    names of their files.
+
+    Example: `rankery datasets read MSLR-WEB30K/Fold1`
+
+    Example: `rankery datasets read s3://clicks/2026-05 --files 'part-*.parquet' --name May`
+    """
+    client = session.client
+    if files is not None:
+        roles: Any = columns_of(columns)
+        dataset = client.read_folder(folder, part, name, files=files, columns=roles)
+        show_all(session, [read(session, dataset)])
+        return
+    if columns is not None:
+        raise WrongUsage("--columns goes with --files")
+    first = client.read_folder(folder, part, name)
+    made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
+    say(made[0].corpus().sentence)
+    show_all(session, made)
+
+
+@datasets.command("import")
 @on_service
 def import_datasets(
     session: ServiceConnection,
@@ -63,6 +151,7 @@ def import_datasets(
     show_all(session, [read(session, session.client.dataset(one)) for one in ids])
 
 
+@datasets.command("download")
 @on_service
 def download_dataset(
     session: ServiceConnection,
@@ -80,3 +169,61 @@ def download_dataset(
     target = found.download(file or Path(f"{Path(found.name).stem}.{format}"), format)
     say(f"wrote {found.name} to {target}")
     session.show({"dataset": found.id, "path": str(target), "format": format})
+
+
+@datasets.command("generate")
+@on_service
+def generate_dataset(
+    session: ServiceConnection,
+    queries: Annotated[int, typer.Option(min=1, max=200_000, help="How many queries.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the documents and their noise.")] = 0,
+    polynomial_seed: Annotated[
+        int, typer.Option(min=0, help="Of the function to be learnt; share it between train and test data.")
+    ] = 0,
+    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="by its seeds")] = None,
+    sparse: Annotated[
+        bool, typer.Option("--sparse", help="Long lists with few relevant documents, as Istella-X.")
+    ] = False,
+    documents_per_query: Annotated[
+        int | None, typer.Option(min=1, help="Documents of a query.", show_default="50; 2,679 of sparse data")
+    ] = None,
+    features: Annotated[int | None, typer.Option(min=1, help="How many features.", show_default="50")] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(min=0, help="Of the hidden value, in its standard deviations.", show_default="0"),
+    ] = None,
+    gains: Annotated[
+        str | None,
+        typer.Option(help="Labels instead of 0 to 4: 0,3,7,15,31 in the 2006 paper.", show_default=False),
+    ] = None,
+    relevant_per_query: Annotated[
+        float | None,
+        typer.Option(min=1, help="Relevant documents of a query, of sparse data.", show_default="0.17%"),
+    ] = None,
+) -> None:
+    """Make judged data from a random cubic polynomial, as in the 2006 LambdaRank paper.
+
+    Example: `rankery datasets generate --queries 300 --seed 1 --name train`
+
+    Example: `rankery datasets generate --sparse --documents-per-query 1000 --relevant-per-query 20`
+    """
+    made = session.client.synthetic_dataset(
+        queries,
+        seed=seed,
+        polynomial_seed=polynomial_seed,
+        name=name,
+        generator="sparse" if sparse else None,
+        documents_per_query=documents_per_query,
+        features=features,
+        noise=noise,
+        gains=_numbers(gains),
+        relevant_per_query=relevant_per_query,
+    )
+    show_all(session, [read(session, made)])
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(number) for number in text.split(",")]
+    except ValueError as error:
+        raise WrongUsage(f"--gains takes numbers separated by commas; found {text}") from error

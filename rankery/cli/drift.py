@@ -8,7 +8,6 @@ from rich.console import RenderableType
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
-from rankery.cli.lists import listed
 from rankery.cli.models import Reference
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
@@ -66,7 +65,7 @@ def list_reports(
 
     Example: `rankery drift list --model web@champion`
     """
-    found = listed(session, _REPORTS, limit, model=model)
+    found = session.items(_REPORTS, limit, model=model)
     shown = table(
         "id", "model", "until", "verdict", "queries", "features", right=("queries",), wrap=("features",)
     )

@@ -1,5 +1,6 @@
-"""`rankery events`: what has happened, and what happens."""
+"""`rankery events` and `audit`: what has happened, and who has changed what."""
 
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
     from rankery.client.views.event import EventView
 
 
+events = typer.Typer(help="List or follow events.", no_args_is_help=True)
+audit = typer.Typer(help="List who has changed what; needs the scope admin.", no_args_is_help=True)
+
+
+@events.command("list")
 @on_service
-def events(
+def list_events(
     session: ServiceConnection,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Print events as they happen, a line each, until Ctrl-C.")
@@ -35,7 +41,7 @@ def events(
     With --follow and --json each event is a line of JSON. A connection that breaks off is made again, and no
     event is left out.
 
-    Example: `rankery events --follow --kind job.ended --kind gate.refused`
+    Example: `rankery events list --follow --kind job.ended --kind gate.refused`
     """
     if follow:
         for event in session.client.events(after, kinds=kind, object=of):
@@ -46,6 +52,31 @@ def events(
     for event in found:
         shown.add_row(
             str(event.id), moment(event.at), event.kind, plain(event.object.id), plain(_what(event.data))
+        )
+    session.show(found, shown)
+
+
+@audit.command("list")
+@on_service
+def list_audit(
+    session: ServiceConnection,
+    key: Annotated[str | None, typer.Option(help="Only what this key did, key_…")] = None,
+    limit: Limit = 50,
+) -> None:
+    """List the requests that changed something, newest first; needs the scope admin.
+
+    Example: `rankery audit list --limit 200`
+    """
+    found = session.items("/v1/audit", limit, key_id=key)
+    shown = table("at", "key", "method", "path", "status", "address", right=("status",), wrap=("path",))
+    for entry in found:
+        shown.add_row(
+            moment(datetime.fromisoformat(entry["at"])),
+            plain(entry["key_id"] or ""),
+            entry["method"],
+            plain(entry["path"]),
+            str(entry["status"]),
+            plain(entry.get("address") or ""),
         )
     session.show(found, shown)
 

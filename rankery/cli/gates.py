@@ -127,7 +127,8 @@ def set_gate(
     }
     rule = {key: value for key, value in given.items() if value is not None}
     gate = session.client.set_gate(name, of, cast("GateRequest", rule))
-    say(f"{name}@{of} moves only to versions that are {require.replace('_', ' ')} by {metric}")
+    also = ", and better than baselines" if better_than_baselines else ""
+    say(f"{name}@{of} moves only to versions that are {require.replace('_', ' ')} by {metric}{also}")
     session.show(gate)
 
 

@@ -1,4 +1,4 @@
-"""`rankery importance` and `inspect`: what a model does with its features."""
+"""`rankery models inspect`: importance of features."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.models import Reference
+from rankery.cli.endings import WrongUsage
+from rankery.cli.models import Reference, models
 from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
@@ -18,55 +19,90 @@ if TYPE_CHECKING:
     from rankery.client.views.inspection import Inspection
 
 Top = Annotated[int, typer.Option(min=1, help="How many features to show.")]
+_MEASURED = "Permutation importance, on a dataset"
 
 
+@models.command("inspect")
 @on_service
-def importance(session: ServiceConnection, model: Reference, top: Top = 20) -> None:
-    """Show the gains and splits of a model's features, as its trees have them; nothing is computed.
+def inspect(
+    session: ServiceConnection,
+    model: Reference,
+    top: Top = 20,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure on this dataset: its id or name, or a judged file.",
+            autocompletion=of_service("datasets"),
+            rich_help_panel=_MEASURED,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="The metric that is measured.", show_default="ndcg@10", rich_help_panel=_MEASURED),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100,
+            help="How often each feature is shuffled.",
+            show_default="5",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = None,
+    within: Annotated[
+        Literal["dataset", "query"] | None,
+        typer.Option(
+            help="Shuffle over all documents, or those of each query.",
+            show_default="dataset",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = None,
+    columns: ColumnsOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**31 - 1, help="Of the shuffling.", show_default="42", rich_help_panel=_MEASURED
+        ),
+    ] = None,
+) -> None:
+    """Show the importance of a model's features: gains of its trees, or with --dataset measured losses.
 
-    Gains are of the training data, and favour features with many values; `rankery inspect` measures what a
-    metric loses without a feature.
+    Gains and splits are of the training data, and favour features with many values; nothing is computed.
+    With --dataset, a job measures what a metric loses when a feature is shuffled.
 
-    Example: `rankery importance web@champion --top 10`
+    Example: `rankery models inspect web@champion --top 10`
+
+    Example: `rankery models inspect web@champion --dataset test.txt --metric ndcg@10`
     """
+    chosen = columns_of(columns)
+    if dataset is None:
+        given = {"--metric": metric, "--repeats": repeats, "--within": within, "--seed": seed}
+        if idle := [name for name, value in {**given, "--columns": columns}.items() if value is not None]:
+            raise WrongUsage(f"{idle[0]} goes with --dataset")
+        _show_gains(session, model, top)
+        return
+    refuse_idle_columns(chosen, dataset)
+    judged = data_of(session, dataset, chosen)
+    job = session.client.inspect(
+        model,
+        judged,
+        metric=metric or "ndcg@10",
+        repeats=repeats or 5,
+        within=within or "dataset",
+        seed=42 if seed is None else seed,
+    )
+    found = session.wait(job).inspection()
+    session.show(found, *inspection_tables(found, top))
+
+
+def _show_gains(session: ServiceConnection, model: str, top: int) -> None:
     found = session.client.model(model).importance()
     numbers = ("gain", "of all", "splits")
     shown = table("feature", *numbers, right=numbers)
     for one in islice(found.features, top):
         shown.add_row(plain(one.feature), f"{one.gain:,.4g}", f"{one.gain_share:.1%}", plain(one.split))
     session.show(found, shown)
-
-
-@on_service
-def inspect(
-    session: ServiceConnection,
-    model: Reference,
-    dataset: Annotated[
-        str,
-        typer.Option(
-            help="Where to look: a dataset's id or name, or a judged file.",
-            autocompletion=of_service("datasets"),
-        ),
-    ],
-    metric: Annotated[str, typer.Option(help="What is lost when a feature is shuffled.")] = "ndcg@10",
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="How often each feature is shuffled.")] = 5,
-    within: Annotated[
-        Literal["dataset", "query"], typer.Option(help="Shuffle over all documents, or those of each query.")
-    ] = "dataset",
-    columns: ColumnsOption = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the shuffling.")] = 42,
-    top: Top = 20,
-) -> None:
-    """Measure the importance of features by permutation: what a metric loses when a feature is shuffled.
-
-    Example: `rankery inspect web@champion --dataset test.txt --metric ndcg@10`
-    """
-    chosen = columns_of(columns)
-    refuse_idle_columns(chosen, dataset)
-    judged = data_of(session, dataset, chosen)
-    job = session.client.inspect(model, judged, metric=metric, repeats=repeats, within=within, seed=seed)
-    found = session.wait(job).inspection()
-    session.show(found, *inspection_tables(found, top))
 
 
 def inspection_tables(found: "Inspection", top: int) -> list[RenderableType]:

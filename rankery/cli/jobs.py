@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 from rich.table import Table
 
+from rankery.cli.bulk import add_delete
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, REFUSED
 from rankery.cli.findings import doubts, findings_below
-from rankery.cli.job_names import JobKind, JobStatus
-from rankery.cli.options import Limit, OfProject
+from rankery.cli.labels import Project, Text, add_label, describe_object
+from rankery.cli.options import Limit, OfJobStatus, OfKind, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 
@@ -29,11 +31,8 @@ _Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=
 @on_service
 def list_jobs(
     session: ServiceConnection,
-    status: Annotated[
-        JobStatus | None,
-        typer.Option(help="Only those in this status."),
-    ] = None,
-    kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
+    status: OfJobStatus = None,
+    kind: OfKind = None,
     project: OfProject = None,
     limit: Limit = 20,
 ) -> None:
@@ -121,6 +120,26 @@ def show_history(
     if history.times:
         told.insert(0, f"an iteration takes {history.times}")
     session.show(history, shown, *told)
+
+
+@jobs.command("describe")
+@on_service
+def describe_job(
+    session: ServiceConnection,
+    job: _Job,
+    name: Annotated[str | None, typer.Option(help='What it is called; "" for none.')] = None,
+    text: Text = None,
+    project: Project = None,
+) -> None:
+    """Show or change the name, the notes and the project of a job.
+
+    Example: `rankery jobs describe job_01k9x2z4q7c8v5n3b6r1 --text "Trained by hand"`
+    """
+    describe_object(session, f"/v1/jobs/{quote(job, safe='')}", name=name, notes=text, project=project)
+
+
+add_label(jobs, "jobs", "--project - --kind train --to-project search --dry-run")
+add_delete(jobs, "jobs", "--status failed --older-than 7 --with-results --yes")
 
 
 def ending(job: "Job") -> str:

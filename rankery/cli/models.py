@@ -1,17 +1,20 @@
-"""`rankery models`: versions, and which of them users see."""
+"""`rankery models` and `aliases`: versions, and which of them users see."""
 
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import quote
 
 import typer
 
+from rankery.cli.bulk import add_delete
 from rankery.cli.completion import of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
 from rankery.cli.findings import doubts, findings_below
-from rankery.cli.options import Limit, OfProject
+from rankery.cli.labels import Project, Text, add_label, describe_object
+from rankery.cli.options import Limit, OfName, OfProject, WithTag
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from rankery.client import Job, Model
 
 models = typer.Typer(help="List models, promote them and take them back.", no_args_is_help=True)
+aliases = typer.Typer(help="List aliases and their moves.", no_args_is_help=True)
 
 Reference = Annotated[
     str,
@@ -32,14 +36,15 @@ Reference = Annotated[
 _Name = Annotated[str, typer.Argument(help="The model's name.")]
 _Alias = Annotated[str, typer.Option(help="The alias.")]
 _CHAMPION = "champion"
+_NETWORKS = ("linear", "mlp")
 
 
 @models.command("list")
 @on_service
 def list_models(
     session: ServiceConnection,
-    name: Annotated[str | None, typer.Option(help="Only versions of this name.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only those with this tag: team, or team:search.")] = None,
+    name: OfName = None,
+    tag: WithTag = None,
     project: OfProject = None,
     limit: Limit = 20,
 ) -> None:
@@ -77,12 +82,12 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
     session.show(found, facts(model_facts(found)), *findings_below(found))
 
 
-@models.command("aliases")
+@aliases.command("list")
 @on_service
 def list_aliases(session: ServiceConnection, name: _Name) -> None:
     """List the aliases of a name and the versions that they point at.
 
-    Example: `rankery models aliases web`
+    Example: `rankery aliases list web`
     """
     found = session.client.aliases(name)
     shown = table("alias", "version", "id", "moved", right=("version",))
@@ -138,14 +143,14 @@ def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION
     session.show(model)
 
 
-@models.command("history")
+@aliases.command("history")
 @on_service
 def show_history(
     session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20
 ) -> None:
     """List what was done with an alias, newest first, with what its gate found.
 
-    Example: `rankery models history web --alias champion`
+    Example: `rankery aliases history web --alias champion`
     """
     found = list(islice(session.client.alias_history(name, alias), limit))
     shown = table("at", "what", "from", "to", "job", "why", right=("from", "to"), wrap=("why",))
@@ -182,6 +187,48 @@ def import_model(
     model = session.wait(job).model()
     say(f"{file.name} is {model.name}:{model.version}")
     session.show(model, facts(model_facts(model)))
+
+
+@models.command("download")
+@on_service
+def download_model(
+    session: ServiceConnection,
+    model: Reference,
+    file: Annotated[
+        Path | None,
+        typer.Argument(dir_okay=False, help="Where to.", show_default="NAME-VERSION.txt or .safetensors"),
+    ] = None,
+) -> None:
+    """Download a model as it is stored; `rankery export` writes it for other engines.
+
+    Example: `rankery models download web@champion web.txt`
+    """
+    found = session.client.model(model)
+    stored, suffix = ("safetensors", "safetensors") if found.kind in _NETWORKS else ("lightgbm", "txt")
+    target = session.client.export(found, stored, file or Path(f"{found.name}-{found.version}.{suffix}"))
+    say(f"wrote {found.name}:{found.version} to {target}")
+    session.show({"model": found.id, "path": str(target), "format": stored})
+
+
+@models.command("describe")
+@on_service
+def describe_model(
+    session: ServiceConnection,
+    model: Reference,
+    name: Annotated[str | None, typer.Option(help='The display name of the version; "" for none.')] = None,
+    text: Text = None,
+    project: Project = None,
+) -> None:
+    """Show or change the display name and the description of a version, and the project of its name.
+
+    Example: `rankery models describe web:3 --text "Trained on the clicks of May" --project search`
+    """
+    path = f"/v1/models/{quote(model, safe='')}"
+    describe_object(session, path, title=name, description=text, project=project)
+
+
+add_label(models, "models", "web:3 shop:1 --set team=search --remove draft", "web:3")
+add_delete(models, "models", "--name web --older-than 30 --dry-run")
 
 
 @models.command("reproduce")
@@ -225,7 +272,7 @@ def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "kind", model.kind
     yield "scorer", model.scorer and _settings({**model.scorer, "kind": None})
     yield "hyperparameters", model.hyperparameters and _settings(model.hyperparameters)
-    yield "epochs" if model.kind in ("linear", "mlp") else "trees", model.best_iteration
+    yield "epochs" if model.kind in _NETWORKS else "trees", model.best_iteration
     yield "features", len(model.feature_names)
     yield "test metrics", model.metrics and _means(model.metrics)
     yield "cannot be explained", model.explanation and model.explanation.problem

@@ -1,4 +1,4 @@
-"""`rankery papers`: published tables, trained and measured again."""
+"""`rankery papers` and `experiments`: published tables, trained and measured again."""
 
 import os
 from collections.abc import Iterator
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from rankery.cli.bulk import add_delete
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, Interrupted, WrongUsage
+from rankery.cli.options import Limit, OfPaper, OfProject, OfStatus, Watch
 from rankery.cli.paper_tables import estimate_tables, report_tables
 from rankery.cli.printing import facts, plain, say, show_text, table
 from rankery.cli.references import data_of
@@ -19,9 +21,11 @@ from rankery.errors import ExperimentFailed, FileUnusable, RankeryApiError
 if TYPE_CHECKING:
     from rankery.client import Experiment
 
-papers = typer.Typer(help="Train and measure the tables of papers again.", no_args_is_help=True)
+papers = typer.Typer(help="List papers and their tables.", no_args_is_help=True)
+experiments = typer.Typer(help="Train and measure the tables of papers again.", no_args_is_help=True)
 
 _Paper = Annotated[str, typer.Argument(help="The paper's name, lambdaloss-2018.")]
+_Experiment = Annotated[str, typer.Argument(help="The experiment's id, exp_…")]
 _DRAWN = ("synthetic", "sparse")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
 # As MSLR, LETOR and Yahoo call them.
@@ -77,7 +81,7 @@ def show_paper(session: ServiceConnection, paper: _Paper) -> None:
     session.show(found, *shown)
 
 
-@papers.command("run")
+@experiments.command("run")
 @on_service
 def run_paper(
     session: ServiceConnection,
@@ -108,16 +112,14 @@ def run_paper(
         Literal["markdown", "csv", "latex"] | None,
         typer.Option(help="Write the report so, instead of tables for the terminal."),
     ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch/--no-watch", help="Wait for the end, with progress on a terminal.")
-    ] = True,
+    watch: Watch = True,
 ) -> None:
     """Train and measure tables of a paper again, and judge what the paper claims.
 
     Trainings are shared: what an earlier run has trained on the same data is not trained again. So the same
     command goes on where it was stopped.
 
-    Example: `rankery papers run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --scale paper --dry-run`
+    Example: `rankery experiments run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --dry-run`
     """
     experiment = _submitted(
         session,
@@ -136,11 +138,11 @@ def run_paper(
     _show(session, experiment, format)
 
 
-@papers.command("report")
+@experiments.command("show")
 @on_service
-def show_report(
+def show_experiment(
     session: ServiceConnection,
-    experiment: Annotated[str, typer.Argument(help="The experiment's id, exp_…")],
+    experiment: _Experiment,
     format: Annotated[
         Literal["markdown", "csv", "latex"] | None,
         typer.Option(help="Write the report so, instead of tables for the terminal."),
@@ -148,9 +150,45 @@ def show_report(
 ) -> None:
     """Show the report of an experiment, as far as its tables are complete.
 
-    Example: `rankery papers report exp_01k9x2z4q7c8v5n3b6r1 --format latex`
+    Example: `rankery experiments show exp_01k9x2z4q7c8v5n3b6r1 --format latex`
     """
     _show(session, session.client.experiment(experiment), format)
+
+
+@experiments.command("list")
+@on_service
+def list_experiments(
+    session: ServiceConnection,
+    paper: OfPaper = None,
+    status: OfStatus = None,
+    project: OfProject = None,
+    limit: Limit = 20,
+) -> None:
+    """List experiments, newest first.
+
+    Example: `rankery experiments list --paper lambdaloss-2018`
+    """
+    found = session.items("/v1/experiments", limit, paper=paper, status=status, project=project)
+    shown = table("id", "paper", "tables", "scale", "data", "status", wrap=("tables", "data"))
+    for one in found:
+        words = (one["paper"], ", ".join(one["tables"]), one["scale"], one["data"], one["status"])
+        shown.add_row(one["id"], *map(plain, words))
+    session.show(found, shown)
+
+
+@experiments.command("cancel")
+@on_service
+def cancel_experiment(session: ServiceConnection, experiment: _Experiment) -> None:
+    """Stop an experiment; what it has trained stays, and the same `rankery experiments run` goes on.
+
+    Example: `rankery experiments cancel exp_01k9x2z4q7c8v5n3b6r1`
+    """
+    found = session.client.experiment(experiment).cancel()
+    say(f"{found.id} is {found.status}")
+    session.show(found)
+
+
+add_delete(experiments, "experiments", "--paper lambdaloss-2018 --older-than 30 --yes")
 
 
 def numbers_of(text: str) -> list[int]:

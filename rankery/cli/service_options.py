@@ -1,6 +1,6 @@
 """The options of every command that talks to a service, and the session that they make."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -72,6 +72,20 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
 
     _, *own = signature(command).parameters.values()
     parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *_OPTIONS)]
-    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    _declare(run, parameters)
     return run
+
+
+def with_options(command: Callable[..., None], options: Mapping[str, Any]) -> None:
+    """Replace the `**` parameter of a command by options of these names and annotations."""
+    own = [one for one in signature(command).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in options.items()
+    ]
+    _declare(command, [*own, *more])
+
+
+def _declare(command: Callable[..., None], parameters: list[Parameter]) -> None:
+    command.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -1,11 +1,12 @@
-"""`rankery serve`, `api`, `worker` and `rank-worker`: the processes of the service."""
+"""`rankery serve`, `demo`, `api`, `worker` and `rank-worker`: the processes of the service."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port
+from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port, file_option
 from rankery.cli.printing import say
 
 
@@ -37,6 +38,27 @@ def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAU
     for name, hint in unknown_variables().items():
         say(f"{name} is no setting: {hint}")
     run(EmbeddedStack(data_dir, host, port), lambda line: say(line, err=False))
+
+
+def demo(
+    train: Annotated[Path | None, file_option("Judged data to learn from.")] = None,
+    validation: Annotated[Path | None, file_option("What picks the best iteration.")] = None,
+    test: Annotated[Path | None, file_option("What the losses are compared on.")] = None,
+    queries: Annotated[
+        int, typer.Option(min=20, max=20_000, help="Synthetic training queries, where no file is given.")
+    ] = 300,
+) -> None:
+    """Train two losses side by side, compare them on held-out queries and rank one query live.
+
+    Runs on a service of its own in a temporary folder, which is removed at the end. Without files the data
+    are the random cubic polynomials of the 2006 LambdaRank paper. With --train (LETOR or SVMlight text,
+    plain or gzip), --validation defaults to a fifth of its queries, and --test to the validation file.
+
+    Example: `rankery demo --train train.txt --test test.txt`
+    """
+    from rankery.demo.run import DemoFiles, run_demo
+
+    run_demo(DemoFiles.of(train, validation, test), queries)
 
 
 def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:

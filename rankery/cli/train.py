@@ -14,7 +14,7 @@ from rankery.cli.distribution_options import RanksOption, ThreadsPerRankOption, 
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
-from rankery.cli.options import file_option
+from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
 from rankery.cli.scorer_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
@@ -174,9 +174,7 @@ def train(
             "The whole job instead, as POST /v1/jobs takes it.",
         ),
     ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch/--no-watch", help="Wait for the end, with progress on a terminal.")
-    ] = True,
+    watch: Watch = True,
 ) -> None:
     """Train a model: upload the data, wait until they are read, train, and print how good it is.
 

@@ -147,9 +147,9 @@ def tune(
     say(f"submitted {study.id}, {study.budget.trials} trials")
     if watch:
         _wait(study)
-        session.show(_as_json(study), *_pictures(study))
+        session.show(study_as_json(study), *study_tables(study))
     else:
-        session.show(_as_json(study), f"See it at /studies/{study.id} of the dashboard.")
+        session.show(study_as_json(study), f"See it with `{session.command(f'studies show {study.id}')}`.")
 
 
 def _wait(study: "Study") -> None:
@@ -164,11 +164,13 @@ def _wait(study: "Study") -> None:
     study.wait(news)
 
 
-def _as_json(study: "Study") -> dict[str, Any]:
+def study_as_json(study: "Study") -> dict[str, Any]:
+    """Return a study with its trials."""
     return {"study": study, "trials": list(study.trials())}
 
 
-def _pictures(study: "Study") -> "list[RenderableType]":
+def study_tables(study: "Study") -> "list[RenderableType]":
+    """Return the best trials of a study, and its conclusion."""
     trials = [trial for trial in study.trials() if trial.value is not None and trial.status == "succeeded"]
     sign = -1.0 if study.higher_is_better else 1.0
     best = sorted(trials, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]

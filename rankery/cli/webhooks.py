@@ -7,7 +7,6 @@ import typer
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, WrongUsage
-from rankery.cli.lists import listed
 from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -29,7 +28,7 @@ def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
 
     Example: `rankery webhooks list`
     """
-    found = listed(session, _PATH, limit)
+    found = session.items(_PATH, limit)
     columns = ("id", "url", "events", "state", "waiting", "delivered")
     shown = table(*columns, right=("waiting",), wrap=("url", "events"))
     for one in found:
@@ -53,7 +52,7 @@ def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 
     Example: `rankery webhooks show whk_01k9x2m4q7c8v5n3b6r9`
     """
     found = _request(session, "GET", f"/{webhook}")
-    deliveries = listed(session, f"{_PATH}/{webhook}/deliveries", limit)
+    deliveries = session.items(f"{_PATH}/{webhook}/deliveries", limit)
     shown = table("id", "event", "object", "state", "attempts", "last answer", right=("attempts",))
     for one in deliveries:
         last = (one.get("log") or [{}])[-1]

@@ -1,4 +1,4 @@
-"""The Python client: `Client`, its asynchronous twin `AsyncClient`, and what they return."""
+"""The Python client: `Client`, its asynchronous twin `AsyncClient`, and their results."""
 
 from rankery.client.arguments import CandidateColumns, Columns, ExportOptions
 from rankery.client.asynchronous.client import AsyncClient

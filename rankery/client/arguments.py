@@ -41,26 +41,26 @@ class CandidateColumns(TypedDict, total=False):
 
 
 class JobLabels(TypedDict, total=False):
-    """How people find a job again."""
+    """Labels of a job."""
 
     name: str
-    """What people call it, in the place of what it makes"""
+    """Display name; by default that of its result"""
 
     notes: str
     """Whatever they note"""
 
     tags: Mapping[str, str]
-    """What they mark it with"""
+    """Tags"""
 
     project: str
     """The project that it belongs to"""
 
 
 class TrainingLabels(TypedDict, total=False):
-    """How people find a training again; its tags are those of its model."""
+    """Labels of a training; its tags are those of its model."""
 
     name: str
-    """What people call it, in the place of its model's name"""
+    """Display name; by default that of its model"""
 
     notes: str
     """Whatever they note"""
@@ -70,7 +70,7 @@ class TrainingLabels(TypedDict, total=False):
 
 
 class ExportOptions(TypedDict, total=False):
-    """What some formats of exports take; the service lists which."""
+    """Options of export formats; the service lists those of each format."""
 
     target_version: str
     """The engine's version, the newest when left out"""
@@ -88,21 +88,21 @@ class ExportOptions(TypedDict, total=False):
     """Every document has every feature"""
 
     feature_names: Mapping[str, str]
-    """What the engine calls a feature, by the model's name of it"""
+    """Feature names in the engine, by the model's names"""
 
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 
 
 def spelled_loss(loss: "str | Loss") -> dict[str, Any] | None:
-    """Return a loss with its hyperparameters; a name stands for its defaults, None for a sum of models."""
+    """Return a loss with its hyperparameters; a name means its defaults, None a sum of models."""
     if loss is None:
         return None
     return {"name": loss} if isinstance(loss, str) else mapping_of(loss, "the name of a loss or a dictionary")
 
 
 def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
-    """Return a scorer with its hyperparameters; a kind stands for its defaults."""
+    """Return a scorer with its hyperparameters; a kind means its defaults."""
     if scorer is None:
         return None
     return (
@@ -113,7 +113,7 @@ def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
 
 
 def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
-    """Return what is held out: a dataset, or a share of the queries where it is a number."""
+    """Return the hold-out: a dataset, or a share of the queries where it is a number."""
     if held is None:
         return None
     if isinstance(held, Mapping):
@@ -126,7 +126,7 @@ def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") 
 def spelled_validation(
     validation: "str | HasId | float | Validation | None", folds: "int | str | None"
 ) -> dict[str, Any] | None:
-    """Return what picks the best iteration: folds by their number or their column, or what is held out.
+    """Return the validation: folds by their number or their column, or a hold-out.
 
     Raises:
         InvalidArgument: Both are given.
@@ -139,7 +139,7 @@ def spelled_validation(
 
 
 def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
-    """Return the fields of a training that say what it is tested on."""
+    """Return the test fields of a training."""
     held = spelled_hold_out(test)
     if held is None:
         return {}
@@ -147,7 +147,7 @@ def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]
 
 
 def spelled_distribution(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:
-    """Return how a training is distributed; a number is that of ranks at most."""
+    """Return the distribution of a training; a number is the maximum of ranks."""
     if distribution is None:
         return None
     return {"ranks": {"at_most": distribution}} if isinstance(distribution, int) else dict(distribution)
@@ -196,7 +196,7 @@ def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:
 def spelled_early_stopping(
     early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """Return when a training stops; a number is of iterations without a better first metric."""
+    """Return the early stopping of a training; a number is of iterations without a better first metric."""
     if early_stopping is None:
         return None
     if isinstance(early_stopping, int):

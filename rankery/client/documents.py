@@ -51,7 +51,7 @@ def spelled_queries(candidates: Any) -> list[Query]:
 def with_places(
     error: RankeryApiError, queries: Sequence[Query], feature_names: Sequence[str]
 ) -> RankeryApiError:
-    """Return the refusal of candidates with the names of query, document and feature in its sentence.
+    """Return the refusal of candidates, with query, document and feature named.
 
     Args:
         error: As the service sent it.

@@ -1,4 +1,4 @@
-"""Files that appear when they are complete, and go on where their download broke off."""
+"""Resumable downloads into files that appear once they are complete."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ _PART = r"\.{name}\.([0-9a-f]{{16,64}})\.part"
 
 
 class PartialFile:
-    """A download on its way into a file; it is written beside it, and put there at the end.
+    """A download into a file, written to a temporary file beside it and renamed at the end.
 
     What has arrived of a version with a strong entity tag stays, under a name with the tag, where the service
     cannot be reached or the process ends: the next download into the same file goes on from it.
@@ -64,12 +64,12 @@ class PartialFile:
         return {"Range": f"bytes={self.size_bytes - 1}-", "If-Range": f'"{self._etag}"'}
 
     def has_grown(self) -> bool:
-        """Return whether more than ever has arrived since this was asked before."""
+        """Return whether more bytes have arrived since the last call."""
         before, self._most_bytes = self._most_bytes, max(self._most_bytes, self.size_bytes)
         return self._most_bytes > before
 
     def begin(self, response: httpx.Response) -> int | None:
-        """Keep what is there where an answer is the rest of it, else drop it.
+        """Keep the existing bytes where the response is the rest of them, else drop them.
 
         Returns:
             Bytes of the whole file, None where the service does not know them.
@@ -98,7 +98,7 @@ class PartialFile:
         self.size_bytes += len(chunk)
 
     def finish(self) -> None:
-        """Put the file into its place."""
+        """Rename the file to its target."""
         with _unwritable(self._target):
             self._file.flush()
             if sys.platform == "win32":  # where an open file cannot be moved
@@ -122,7 +122,7 @@ class PartialFile:
             return path, file
 
     def _parts(self) -> Iterator[tuple[Path, str]]:
-        """Yield what downloads before this one have left, with its tag."""
+        """Yield the partial files of earlier downloads, with their tags."""
         pattern = re.compile(_PART.format(name=re.escape(self._target.name)))
         for path in sorted(self._target.parent.iterdir()):
             if found := pattern.fullmatch(path.name):
@@ -135,7 +135,7 @@ class PartialFile:
         self.size_bytes = size_bytes
 
     def _rename(self) -> None:
-        """Name the file by the tag; where that cannot be, this process alone goes on from it."""
+        """Name the file by the tag; where that fails, only this process can resume it."""
         if self._etag is None:
             return
         path = self._path.with_name(f".{self._target.name}.{self._etag}.part")
@@ -146,7 +146,7 @@ class PartialFile:
 
 
 def _is_claimed(file: IO[bytes], path: Path) -> bool:
-    """Lock a file for this process, and return whether it is still that of the path and nobody else's."""
+    """Lock a file for this process, and return whether it still has the path and no other lock."""
     if sys.platform == "win32":
         return False
     import fcntl

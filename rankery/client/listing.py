@@ -23,7 +23,7 @@ class Listing(list[Item]):
 
 
 def shown(pages: Any) -> Card:
-    """Return the first of a list that is asked for a page at a time; an asynchronous one cannot be asked."""
+    """Return the first items of a paginated list; not for an asynchronous one."""
     if isinstance(pages, Iterable):
         first: Iterable[Any] = pages.first()  # type: ignore[attr-defined] # it is the synchronous one
         return _card(first)

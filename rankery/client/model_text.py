@@ -11,7 +11,7 @@ _WANTED = "a path, a lightgbm.Booster, an LGBMRanker or the text of a model"
 
 
 def is_booster(model: Any) -> bool:
-    """Tell whether an object is a model of LightGBM, or of its scikit-learn interface."""
+    """Return whether an object is a model of LightGBM, or of its scikit-learn interface."""
     return hasattr(type(model), "model_to_string") or hasattr(type(model), "booster_")
 
 

@@ -62,7 +62,7 @@ def document_of(response: httpx.Response) -> Document:
 
 
 def problem(response: httpx.Response) -> Document:
-    """Return the problem document of an error, or what can be said without one."""
+    """Return the problem document of an error, or one made from its status."""
     try:
         document = response.json()
     except ValueError:
@@ -89,7 +89,7 @@ def address(base_url: str | None) -> str:
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
-    """Return a path with parameters besides those of its own query string.
+    """Return a path with parameters added to its query string.
 
     Args:
         path: Below the service's address.
@@ -118,5 +118,5 @@ def authorization(api_key: str | None) -> dict[str, str]:
 
 
 def given(values: Mapping[str, Any]) -> Document:
-    """Return what is not None."""
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}

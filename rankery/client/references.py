@@ -40,7 +40,7 @@ def id_of(thing: str | HasId, wanted: str = "an id, a name or an object of the c
 
 
 def is_address(thing: object) -> TypeGuard[str]:
-    """Tell whether a text is the address of data that the service reads, such as `s3://clicks/may.parquet`."""
+    """Return whether a text is the address of data to import, such as `s3://clicks/may.parquet`."""
     return isinstance(thing, str) and _ADDRESS.match(thing) is not None
 
 
@@ -92,17 +92,17 @@ def described(value: Any) -> str:
 
 
 def address_of(thing: str | HasId) -> str:
-    """Return the reference as it stands in an address."""
+    """Return the reference, escaped for an address."""
     return quote(id_of(thing), safe="@:")
 
 
 def part_of_address(text: str) -> str:
-    """Return any text as one part of an address; dots alone would mean another folder."""
+    """Escape a text as one part of an address; dots alone would mean another folder."""
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
 def system_of(system: "str | HasId | ModelSystem | RankingSystem") -> dict[str, Any]:
-    """Return a model or a ranking as comparisons are told of it; ids of rankings begin with `rnk_`."""
+    """Return the system of a comparison: a model or a ranking, whose ids begin with `rnk_`."""
     if isinstance(system, Mapping):
         return dict(system)
     reference = id_of(system, "a model, a ranking or scores")

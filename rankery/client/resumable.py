@@ -1,4 +1,4 @@
-"""Resumable uploads: sizes, patience, and where the client goes on after it was killed."""
+"""Resumable uploads: sizes, timeouts, and uploads of earlier processes."""
 
 import base64
 import contextlib
@@ -40,18 +40,18 @@ _PASSING = frozenset(
 
 
 def is_gone(error: RankeryApiError) -> bool:
-    """Return whether the service has no such upload any more."""
+    """Return whether the service no longer has the upload."""
     return error.status in _GONE
 
 
 def is_passing(error: RankeryApiError) -> bool:
-    """Return whether an upload can go on later after a refusal."""
+    """Return whether an upload can be resumed after a refusal."""
     is_fault = httpx.codes.is_server_error(error.status)
     return error.status in _PASSING or (is_fault and error.status != httpx.codes.INSUFFICIENT_STORAGE)
 
 
 class Patience:
-    """How long an upload is resumed: until nothing has got through for five minutes.
+    """Retry limit of an upload: five minutes without progress.
 
     Args:
         retries: How often other requests are sent again; with 0 nothing is resumed.
@@ -62,7 +62,7 @@ class Patience:
         self.renew()
 
     def renew(self) -> None:
-        """Begin anew: something has got through."""
+        """Restart after progress."""
         self._until = time.monotonic() + _PATIENCE_SECONDS
         self._pause = _FIRST_PAUSE_SECONDS
 
@@ -82,10 +82,10 @@ def metadata(path: Path) -> str:
 
 
 class RememberedUpload:
-    """The id of the upload of a file, kept in the user's cache folder until the file has become something.
+    """The id of an unfinished upload of a file, stored in the user's cache folder.
 
-    The file is told by its path, size and time of change. Where the folder cannot be written, an upload is
-    resumed by the process that began it alone.
+    The file is identified by its path, size and time of change. Where the folder cannot be written, an upload
+    is resumed by the process that began it alone.
 
     Args:
         base_url: The service.
@@ -94,8 +94,8 @@ class RememberedUpload:
 
     def __init__(self, base_url: str, path: Path) -> None:
         found = path.stat()
-        told = json.dumps([base_url, str(path.resolve()), found.st_size, found.st_mtime_ns])
-        self._file = _cache_folder() / hashlib.sha256(told.encode()).hexdigest()[:32]
+        identity = json.dumps([base_url, str(path.resolve()), found.st_size, found.st_mtime_ns])
+        self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def find(self) -> str | None:
         """Return the id, None where there is none."""

@@ -22,8 +22,8 @@ class RetryPolicy:
 
     Args:
         retries: How often it may be sent again.
-        repeatable: Whether the service does the same however often it is asked. What is not repeatable is
-            sent again only where it has certainly not been carried out.
+        repeatable: Whether the request is idempotent. One that is not is
+            sent again only where it has certainly not been executed.
     """
 
     def __init__(self, retries: int, *, repeatable: bool) -> None:
@@ -32,7 +32,7 @@ class RetryPolicy:
         self.made = 0
 
     def renew(self) -> None:
-        """Count attempts anew: something has got through."""
+        """Restart the count of attempts after progress."""
         self.made = 0
 
     def pause_after_error(self, error: httpx.TransportError) -> float | None:
@@ -40,12 +40,12 @@ class RetryPolicy:
         return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None
 
     def pause_after(self, response: httpx.Response) -> float | None:
-        """Return the seconds until the next attempt after an answer, None where it stands."""
+        """Return the seconds until the next attempt after a response, None where it is final."""
         again = response.status_code in _NOT_NOW or (
             self._repeatable
             and (
                 response.status_code in _LOST
-                # The attempt whose answer was lost is being carried out at this moment.
+                # The attempt whose response was lost is still running.
                 or (response.status_code == httpx.codes.CONFLICT and self.made > 0)
             )
         )

@@ -1,4 +1,4 @@
-"""The default of arguments for which None means something."""
+"""The default of arguments for which None is a value."""
 
 from enum import Enum
 from typing import Any, Final
@@ -17,5 +17,5 @@ UNSET: Final = Unset.UNSET
 
 
 def chosen(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what is not `UNSET`."""
+    """Return the values that are not `UNSET`."""
     return {name: value for name, value in values.items() if value is not UNSET}

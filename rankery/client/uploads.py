@@ -1,4 +1,4 @@
-"""Files on their way to the service, read from the start at each attempt."""
+"""Multipart bodies of uploads, read from the start at each attempt."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -29,7 +29,7 @@ class Upload:
 
     @property
     def size_bytes(self) -> int:
-        """How much there is to send, but for the multipart format's own lines.
+        """Total bytes of the files, without the multipart headers.
 
         Raises:
             FileUnusable: A file is not there.
@@ -47,7 +47,7 @@ class Upload:
             return {part: path for part, path in self.paths.items() if path.stat().st_size > size_bytes}
 
     def naming(self, references: Mapping[str, str]) -> "Upload":
-        """Return the body with some files named rather than sent."""
+        """Return the body with some files referenced rather than sent."""
         left = {part: path for part, path in self.paths.items() if part not in references}
         return Upload(left, self.fields, references)
 

@@ -1,4 +1,4 @@
-"""`rankery demo`: two losses trained, compared and put to work on a service that exists for the demo only."""
+"""`rankery demo`: train, compare and serve two losses on a temporary service."""
 
 import random
 import tempfile
@@ -43,7 +43,7 @@ class DemoFiles:
 
     @classmethod
     def of(cls, train: Path | None, validation: Path | None, test: Path | None) -> "DemoFiles":
-        """Check that the files make sense together.
+        """Check that the files are consistent.
 
         Raises:
             UserError: Validation or test data were given without training data.
@@ -62,7 +62,7 @@ class _Datasets:
 
 
 def run_demo(files: DemoFiles, queries: int) -> None:
-    """Run the demo; everything it starts and writes is gone afterwards, whatever happens.
+    """Run the demo; all that it starts and writes is removed afterwards.
 
     Args:
         files: The user's own data, or none.
@@ -175,7 +175,7 @@ class _Demo:
 
 
 def _random_query(n_features: int) -> FirstQuery:
-    """Make a query whose documents nobody judged, of the synthetic data's kind."""
+    """Draw an unjudged query like those of the synthetic data."""
     draw = random.Random(2006)  # noqa: S311 - features of a demo
     features = {
         f"d{number}": [draw.uniform(-1, 1) for _ in range(n_features)]

@@ -30,7 +30,7 @@ class Screen:
 
     @contextmanager
     def training(self, loss: str) -> Iterator[Callable[[Job], None]]:
-        """Follow a training: the block gets a function to call with the job now and then."""
+        """Follow a training: the block gets a function that updates the progress of the job."""
         if self._console.is_terminal:
             with self._bar(loss) as show:
                 yield show

@@ -83,7 +83,7 @@ def broker_url(port: int, password: str) -> str:
 
 
 def broker_answers(url: str) -> bool:
-    """Tell whether the broker at `url` is up and accepts its password."""
+    """Return whether the broker at `url` is up and accepts its password."""
     # Not by the client library, whose import takes a fifth of a second.
     address = urlsplit(url)
     try:

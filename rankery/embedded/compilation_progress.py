@@ -1,4 +1,4 @@
-"""How far the compilation of kernels is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of the compilation of kernels: a bar on a terminal, occasional lines elsewhere."""
 
 import sys
 import time
@@ -33,15 +33,15 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
 
 def _lines() -> Callable[[int, int], None]:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    said_at, is_complete = -_LINE_SECONDS, False
+    printed_at, is_complete = -_LINE_SECONDS, False
 
     def report(compiled: int, parts: int) -> None:
-        nonlocal said_at, is_complete
+        nonlocal printed_at, is_complete
         if is_complete:
             return
         is_complete = compiled == parts
-        if is_complete or time.monotonic() - said_at >= _LINE_SECONDS:
-            said_at = time.monotonic()
+        if is_complete or time.monotonic() - printed_at >= _LINE_SECONDS:
+            printed_at = time.monotonic()
             console.print(f"rankery: {_TITLE}: {compiled} of {parts} parts")
 
     return report

@@ -21,8 +21,8 @@ class DataFolderInUse(StackError):
 class DataFolderLock:
     """An exclusive lock on a data folder, held as long as this process lives or until `release`.
 
-    The kernel drops it with the process, however that ends, so a stale lock cannot exist. Whoever holds it
-    leaves the address of its service in the lock's file, for those who find it taken.
+    The kernel drops it with the process, however that ends, so a stale lock cannot exist. The holder
+    writes the URL of its service into the lock's file, for other commands.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -31,7 +31,7 @@ class DataFolderLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether the folder is ours."""
+        """Whether this process holds the lock."""
         return self._descriptor is not None
 
     def acquire(self) -> None:
@@ -58,7 +58,7 @@ class DataFolderLock:
         self.tell("")
 
     def is_taken(self) -> bool:
-        """Return whether a service has the folder, which may still be starting; nothing is created."""
+        """Return whether a service, perhaps still starting, holds the lock; nothing is created."""
         try:
             with (self._data_dir / LOCK_NAME).open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -83,7 +83,7 @@ class DataFolderLock:
             raise StackError(f"cannot write to the data folder {self._data_dir}: {error.strerror}") from error
 
     def address(self) -> str | None:
-        """Return the address that the folder's holder has left; it says nothing where nobody holds it."""
+        """Return the URL in the lock's file; it is stale where no process holds the lock."""
         try:
             with (self._data_dir / LOCK_NAME).open("rb") as file:
                 return file.read(_LONGEST_ADDRESS).decode() or None
@@ -91,7 +91,7 @@ class DataFolderLock:
             return None
 
     def release(self) -> None:
-        """Let others have the folder. The file stays: removing it would race with the next owner."""
+        """Release the lock. The file stays: removing it would race with the next owner."""
         if self._descriptor is not None:
             self.tell("")
             os.close(self._descriptor)

@@ -27,10 +27,10 @@ class ServiceProcess:
     """A running part of the service.
 
     Attributes:
-        name: What the user knows it as: `broker`, `api` or `worker`.
+        name: `broker`, `api` or `worker`.
         log_path: The file that its output is appended to.
-        popen: The process itself, leader of its own session and group.
-        command: What it was started with, not shown: nor are the following.
+        popen: The process, leader of a session and process group.
+        command: Its command line, not shown: nor are the following.
         environment: All of its variables.
         standard_input: What it reads.
         format_line: Returns what is logged of a line of its output; as it is where None.
@@ -97,7 +97,7 @@ class ServiceProcess:
 
     @property
     def ending(self) -> str:
-        """How it ended, for a sentence: `exit code 3` or `killed by SIGKILL`."""
+        """Exit reason for a sentence: `exit code 3` or `killed by SIGKILL`."""
         code = self.exit_code
         if code is not None and code < 0:
             return f"killed by {signal.Signals(-code).name}"
@@ -137,6 +137,6 @@ class ServiceProcess:
 def _copy_lines(output: IO[bytes], log_path: Path, format_line: Callable[[str], str]) -> None:
     with output, log_path.open("ab", buffering=0) as log:
         for line in output:
-            # The disk may be full; a process whose output nobody reads would stand still.
+            # The disk may be full; a process whose output is not read would block.
             with suppress(OSError):
                 log.write(f"{format_line(line.decode(errors='replace').rstrip())}\n".encode())

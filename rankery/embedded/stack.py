@@ -92,7 +92,7 @@ class EmbeddedStack:
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
-        """Make sure of the packages, the port, the data folder and a broker; nothing is started yet.
+        """Check the packages, the port, the data folder and a broker; nothing is started yet.
 
         Raises:
             PackageMissing, PackageShadowed: The server's packages are not Rankery's.
@@ -110,7 +110,7 @@ class EmbeddedStack:
     def start(self) -> None:
         """Start everything and return when models can be scored and the worker is on its way up.
 
-        From then on the address stands in the data folder's lock, where other commands find it.
+        From then on the data folder's lock has the URL, for other commands.
 
         Raises:
             StackError: What `reserve` raises, or a part died.
@@ -147,7 +147,7 @@ class EmbeddedStack:
         self._interrupted = True
 
     def check(self) -> None:
-        """Notice a part that has ended by itself.
+        """Raise for a part that has ended by itself.
 
         Raises:
             StackError: Naming the part, how it ended, the full disk or its last log line, and its log.
@@ -160,14 +160,14 @@ class EmbeddedStack:
         return [process for process in self._processes if process.exit_code is not None]
 
     def unexpected_end(self, process: ServiceProcess) -> str:
-        """Say in a sentence how a part ended, with its last log line unless it was killed."""
+        """Return a sentence on how a part ended, with its last log line unless it was killed."""
         # The log is on the same disk: once that is full, its last line is cut anywhere.
         last = shortage(self.data_dir) or (process.last_line() if (process.exit_code or 0) > 0 else "")
         end = f"the {process.name} process ended unexpectedly ({process.ending})"
         return f"{end}: {last}" if last else end
 
     def restart(self, process: ServiceProcess) -> None:
-        """Start a part again that has ended; the others find it where it was."""
+        """Restart a part that has ended, at the same address."""
         self._processes[self._processes.index(process)] = process.restarted()
 
     @property

@@ -8,7 +8,7 @@ from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
 
 MAX_DEATHS = 5
-STEADY_SECONDS = 60.0  # whoever lives longer has not died of its start
+STEADY_SECONDS = 60.0  # a part that lives longer has started successfully
 _FIRST_WAIT_SECONDS = 0.5
 
 
@@ -54,7 +54,7 @@ class Supervisor:
 
 
 class _Part:
-    """How often a part died in a row, since when it runs, and when it starts again, None while it runs."""
+    """Deaths in a row, start time, and restart time (None while it runs) of a part."""
 
     def __init__(self) -> None:
         self.deaths = 0

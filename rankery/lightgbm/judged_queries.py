@@ -1,4 +1,4 @@
-"""What LightGBM hands to objectives and metrics: scores and labels, grouped by query."""
+"""Arguments that LightGBM passes to objectives and metrics: scores and labels, grouped by query."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

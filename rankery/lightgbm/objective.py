@@ -43,8 +43,8 @@ def objective(name: str, *, seed: int = 42, **hyperparameters: Any) -> "RankingO
 class RankingObjective:
     """A loss that LightGBM calls once an iteration for gradients and hessians.
 
-    One object serves any number of trainings, one after the other or in turn: each booster's iterations are
-    counted apart. Weights of documents count as in a job: see the losses.
+    One object serves any number of trainings, one after the other or alternating: each booster's iterations
+    are counted apart. Weights of documents count as in a job: see the losses.
 
     Args:
         loss: The loss.

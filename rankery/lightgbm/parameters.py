@@ -44,7 +44,7 @@ def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
             raise InvalidArgument(f"{name}: names features in a job; give LightGBM its own form, by column")
     if asked.is_random:
         raise InvalidArgument(
-            "random choices of a job begin anew with each tree; give LightGBM's sampling parameters to"
+            "random choices of a job are drawn again for each tree; give LightGBM's sampling parameters to"
             " lightgbm.train, where the trees will be others than a job's"
         )
     if asked.use_quantized_grad and asked.quant_train_renew_leaf:

@@ -102,7 +102,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
 
 
 def about(model: "Model") -> dict[str, Any]:
-    """Return what is kept of a model beside its scores: metrics, parameters, tags and lineage."""
+    """Return the metadata of a model: metrics, parameters, tags and lineage."""
     document = model.model_dump(mode="json")
     kept = (
         *("id", "name", "version", "kind", "description", "tags", "metrics", "loss", "scorer"),
@@ -115,7 +115,7 @@ def about(model: "Model") -> dict[str, Any]:
 
 
 def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[str]]:
-    """Write what the loaded model reads, and golden vectors; return the categories by feature."""
+    """Write the files of the model, and golden vectors; return the categories by feature."""
     stored = "model.safetensors" if model.kind in _NETWORKS else "model.txt"
     packed = data / "packed.zip"
     client.export(model, _FORMATS[stored], packed, archive=True, progress=False)

@@ -21,7 +21,7 @@ class FoundModel:
     Attributes:
         file: LightGBM's text, or a network's safetensors.
         name: What it was called, if that is known.
-        description: What was said of it, with its metrics and parameters.
+        description: Its description, with its metrics and parameters.
         tags: What it was marked with, and where it comes from.
     """
 
@@ -59,7 +59,7 @@ def find_model(folder: Path) -> FoundModel:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """Return a value of a directory that somebody else may have written, nothing where it is no mapping."""
+    """Return a value of an untrusted mapping, None where it is no mapping."""
     return value if isinstance(value, dict) else {}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rankery.errors import PackageMissing
 
-# MLflow reports each use to its makers unless told otherwise; a model's name is nobody else's business.
+# MLflow sends telemetry by default, which may contain a model's name.
 _NO_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
 
 

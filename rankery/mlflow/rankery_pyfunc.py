@@ -206,7 +206,7 @@ def network_score(content: bytes) -> Score:
 
 
 def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read a safetensors file: its arrays, float32 as float64, and what Rankery says of them."""
+    """Read a safetensors file: its arrays, float32 as float64, and Rankery's metadata."""
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
     described = json.loads(header.pop("__metadata__")["rankery"])

@@ -52,7 +52,7 @@ def _wait_until_sampled(store: Store, name: str) -> None:
     while time.monotonic() < until:
         now = datetime.now(UTC)
         with store.read() as tx:
-            samples = tx.score_samples.between(now - timedelta(days=1), now, name)
+            samples = tx.drift.samples_between(now - timedelta(days=1), now, name)
         if sum(each.requests for each in samples) >= REQUESTS:
             return
         time.sleep(0.1)

@@ -4,10 +4,12 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from core.doctor import Finding
 from core.store import Store
 from tests.browser.actions import dataset_row
 from tests.browser.prepared import Prepared
@@ -82,6 +84,26 @@ def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, stor
     expect(page.get_by_label("Filter by dataset").locator("option")).to_have_text(["All datasets", "judged"])
     expect(page.get_by_label("Filter by status")).to_have_value("succeeded")
     expect(page.locator(".list tbody > tr:first-child > th").first).to_be_visible()
+
+
+def test_a_success_with_warnings_is_marked_in_lists(visit: Visit, store: Store) -> None:
+    """Errors and warnings change the status's colour in the list and beside other trainings, notes do not."""
+    severities = ["info", "warning", "error"]
+    ids = _trainings(store, *(f"doubtful-{severity}" for severity in severities))
+    for job_id, severity in zip(ids, severities, strict=True):
+        finding = Finding("code", severity, title="Found", advice="Look", count=1, total=1, unit="queries")
+        with store.begin() as tx:
+            token = tx.jobs.get(job_id).token
+            tx.jobs.record(job_id, token, findings=[finding.to_json()])
+            tx.jobs.succeed(job_id, token, {})
+    marked = visit.page.locator("tr:has(.status[data-doubtful])")
+    for path in ("/jobs?prefix=doubtful-", f"/jobs/compare?{urlencode([('job', job_id) for job_id in ids])}"):
+        visit.open(path)
+        expect(visit.page.locator("tr .status")).to_have_text(["succeeded"] * 3)
+        expect(marked).to_have_count(2)
+        for severity in severities[1:]:
+            row = marked.filter(has_text=severity)
+            expect(row.locator(".status")).to_have_attribute("title", f"1 {severity}")
 
 
 def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> None:

@@ -89,8 +89,17 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     card.get_by_role("button", name="Set a gate").click()
     card.get_by_label("Compared on the queries of").select_option(dataset_id)
     card.get_by_label("Maximum drop in any segment").fill("0.5")
+    card.get_by_role("checkbox", name="better than rankings without training").check()
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
+    expect(card.locator(".gate")).to_contain_text("shown to be better than rankings without training")
+    card.get_by_role("button", name="Edit gate").click()
+    asked = card.get_by_role("checkbox", name="better than rankings without training")
+    expect(asked).to_be_checked()
+    asked.uncheck()
+    card.get_by_role("button", name="Set gate").click()
+    expect(card.locator(".gate")).not_to_contain_text("rankings without training")
+    assert not prepared.get("/v1/models/compared/aliases/trusted/gate")["better_than_baselines"]
 
     page = _view(visit, "compared:2", "Aliases")
     card = page.locator('.alias[data-alias="trusted"]')

@@ -153,7 +153,7 @@ def _train_a_grid(visit: Visit, page: Page) -> None:
 def _judge_by_validation(visit: Visit, page: Page) -> str:
     rows = page.locator(".compared tbody tr")
     expect(rows.first).to_have_attribute("data-best", "")
-    expect(page.get_by_text("The test is a final look, not what to choose by.")).to_be_visible()
+    expect(page.get_by_text("Choose by the validation, not by the test.")).to_be_visible()
     visit.settle()
     visit.photograph("story-10-grid")
     best = re.search(r"team:\d+", rows.first.inner_text())

@@ -29,7 +29,7 @@ CASES = [
     ("s3fs", _STORE.replace("{setting}", "storage_url='s3://bucket'"), "an artifact storage on S3", "s3"),
     (
         "onnx",
-        "from core.export.onnx import Onnx; Onnx().read(b'', None)",
+        "from core.export.onnx import OnnxTrees; OnnxTrees().read(b'', None)",
         "an export to ONNX",
         "onnx",
     ),
@@ -91,6 +91,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "place", range(len(CASES)), ids=[f"{package}-{what}" for package, _, what, _ in CASES]
 )

@@ -60,6 +60,53 @@ def test_only_what_python_calls_is_made_machine_code(tmp_path: Path, monkeypatch
     }
 
 
+# Too long for LLVM to merge into callers unless it must.
+PART = "\n".join(f"        y[i] = y[i] * x[i] + np.sqrt(x[i] + {number}.0)" for number in range(40))
+ORDERED = f"""
+import re
+import numpy as np
+from core.jit import bare, compiled, inlined
+@bare
+def part(x, y):
+    for i in range(len(x)):
+{PART}
+@inlined
+def middle(x, y):
+    part(x, y)
+@compiled
+def whole(x, y):
+    middle(x, y)
+    middle(y, x)
+@compiled
+def other(x, y):
+    part(x, y)
+kernels = dict(whole=whole, other=other, part=part)
+for name in (__name__.partition(".")[2], "whole"):
+    kernels[name](np.ones(3), np.ones(3))
+(merged,) = (result.library for result in part.overloads.values())
+(code,) = (result.library.get_asm_str() for result in whole.wrapped.values())
+print(type(merged), re.findall(r"^\\t[a-z].*", re.sub(r"[\\w.$]*_ZN[\\w.$]*", "", code), re.MULTILINE))
+"""
+
+
+@pytest.mark.long
+def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba alone would copy options from the first caller, and merge what Python called."""
+    package = tmp_path / "kernels"
+    package.mkdir()
+    first = ("whole", "other", "part")
+    for name in first:
+        (package / f"{name}.py").write_text(ORDERED)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    command = [sys.executable, "-c", "; ".join(f"import kernels.{name}" for name in first)]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(code) == len(first)
+    assert len(set(code)) == 1
+
+
 SIGNATURES = 2
 SHARED = """
 import sys, time

@@ -196,6 +196,7 @@ def test_threads_that_were_chosen_stay() -> None:
     assert set(limited.values()) == {str(available_cpus())}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(peak_memory_bytes() is None, reason="memory is known on Linux only")
 def test_the_peak_of_a_process_is_its_own() -> None:
     """A large parent does not count, and memory that was given back does."""

@@ -15,7 +15,7 @@ from core.warm_up import PARTS
 ROOT = Path(__file__).parents[2]
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
-# The two parts of the fewest kernels; whoever loads them counts what was not in the cache.
+# Two parts of few kernels and few imports; whoever loads them counts what was not in the cache.
 BEGIN = """
 import gc, os, signal, sys, time
 from pathlib import Path
@@ -24,7 +24,7 @@ from core.errors import KernelsNotReady
 from core.kernel_cache import kernel_cache
 from core.warm_up import PARTS, compile_kernels, missing, warm_up
 
-FEW = [part for part in PARTS if part.name in ("inspection.shuffles", "training.draws")]
+FEW = [part for part in PARTS if part.name in ("evaluation.bootstrap", "inspection.shuffles")]
 
 def count_compiled():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, Dispatcher)]
@@ -147,7 +147,7 @@ except KernelsNotReady as error:
 """
     printed = " ".join(run(program, tmp_path))
     assert printed == (
-        "cannot be compiled (training.draws): the compiling process was killed by SIGKILL,"
+        "cannot be compiled (evaluation.bootstrap): the compiling process was killed by SIGKILL,"
         " perhaps for lack of memory []"
     )
 

@@ -4,18 +4,18 @@ import * as datasets from "../../app/dashboard/static/datasets/dataset.js";
 
 test("the source of a dataset is a file, a folder, a seed or an upload", () => {
   const upload = { source: { filename: "train.txt.gz", format: "letor" }, size_bytes: 1.2e9 };
-  assert.equal(datasets.sourceWords(upload), "train.txt.gz, 1.2 GB, LETOR text");
+  assert.equal(datasets.sourceLabel(upload), "train.txt.gz, 1.2 GB, LETOR text");
   const folder = { source: { kind: "folder", folder: "mslr", filename: "a.txt", format: "csv" } };
-  assert.equal(datasets.sourceWords(folder), "mslr/a.txt, delimited table");
+  assert.equal(datasets.sourceLabel(folder), "mslr/a.txt, delimited table");
   const made = { source: { kind: "synthetic", seed: 0, polynomial_seed: 7 } };
-  assert.equal(datasets.sourceWords(made), "synthetic, seed 0, polynomials 7");
-  assert.equal(datasets.sourceWords({ source: null, size_bytes: null }), "upload");
+  assert.equal(datasets.sourceLabel(made), "synthetic, seed 0, polynomials 7");
+  assert.equal(datasets.sourceLabel({ source: null, size_bytes: null }), "upload");
 });
 
 test("a range of one value is that value", () => {
-  assert.equal(datasets.rangeWords(0, 4), "0 – 4");
-  assert.equal(datasets.rangeWords(0, 0), "0");
-  assert.equal(datasets.rangeWords(null, null), "none");
+  assert.equal(datasets.rangeLabel(0, 4), "0 – 4");
+  assert.equal(datasets.rangeLabel(0, 0), "0");
+  assert.equal(datasets.rangeLabel(null, null), "none");
 });
 
 test("severities are ordered by gravity, without those that have no findings", () => {
@@ -28,6 +28,6 @@ test("severities are ordered by gravity, without those that have no findings", (
 });
 
 test("findings for information are notes", () => {
-  assert.equal(datasets.severityWords("info", 1), "1 note");
-  assert.equal(datasets.severityWords("warning", 2), "2 warnings");
+  assert.equal(datasets.severityLabel("info", 1), "1 note");
+  assert.equal(datasets.severityLabel("warning", 2), "2 warnings");
 });

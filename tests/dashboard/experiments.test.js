@@ -10,27 +10,27 @@ test("tables are named as in the papers", () => {
 });
 
 test("progress counts what has succeeded, and names what failed", () => {
-  assert.equal(labels.progressWords(COUNTS), "–");
-  assert.equal(labels.progressWords({ ...COUNTS, planned: 13, succeeded: 3 }), "3 of 16");
-  assert.equal(labels.progressWords({ ...COUNTS, running: 2, failed: 1 }), "0 of 3, 2 running, 1 failed");
+  assert.equal(labels.progressLabel(COUNTS), "–");
+  assert.equal(labels.progressLabel({ ...COUNTS, planned: 13, succeeded: 3 }), "3 of 16");
+  assert.equal(labels.progressLabel({ ...COUNTS, running: 2, failed: 1 }), "0 of 3, 2 running, 1 failed");
 });
 
 test("numbers are printed as the paper's unit asks, with their sign where they are differences", () => {
-  assert.equal(labels.numberWords(0.47114, "fraction"), "0.4711");
-  assert.equal(labels.numberWords(47.114, "percent"), "47.11");
-  assert.equal(labels.numberWords(null, "percent"), "–");
-  assert.equal(labels.signedWords(0.5, "percent"), "+0.50");
-  assert.equal(labels.signedWords(-0.5, "percent"), "−0.50");
-  assert.equal(labels.signedWords(null, "percent"), "–");
+  assert.equal(labels.numberLabel(0.47114, "fraction"), "0.4711");
+  assert.equal(labels.numberLabel(47.114, "percent"), "47.11");
+  assert.equal(labels.numberLabel(null, "percent"), "–");
+  assert.equal(labels.signedLabel(0.5, "percent"), "+0.50");
+  assert.equal(labels.signedLabel(-0.5, "percent"), "−0.50");
+  assert.equal(labels.signedLabel(null, "percent"), "–");
 });
 
 test("a difference that rounds to zero has no sign, from either side", () => {
-  assert.equal(labels.signedWords(0.001, "percent"), "0.00");
-  assert.equal(labels.signedWords(-0.001, "percent"), "0.00");
-  assert.equal(labels.signedWords(0, "fraction"), "0.0000");
+  assert.equal(labels.signedLabel(0.001, "percent"), "0.00");
+  assert.equal(labels.signedLabel(-0.001, "percent"), "0.00");
+  assert.equal(labels.signedLabel(0, "fraction"), "0.0000");
 });
 
 test("a corpus of the data's own name is told once", () => {
-  assert.equal(labels.dataWords({ data: "mslr", corpus: "mslr", folds: [1, 2] }), "mslr · folds 1, 2");
-  assert.equal(labels.dataWords({ data: "folder", corpus: "mslr", folds: [] }), "folder · mslr");
+  assert.equal(labels.dataLabel({ data: "mslr", corpus: "mslr", folds: [1, 2] }), "mslr · folds 1, 2");
+  assert.equal(labels.dataLabel({ data: "folder", corpus: "mslr", folds: [] }), "folder · mslr");
 });

@@ -7,25 +7,25 @@ const TRAINING = { kind: "train", status: "running", attempt: 1, spec: {} };
 
 test("a running training tells phase, steps and time left", () => {
   const progress = { phase: "training", iteration: 120, total: 1500, eta_seconds: 14 };
-  assert.equal(labels.progressWords({ ...TRAINING, progress }), "training · 120 of 1,500 · 14 s left");
-  assert.equal(labels.progressWords({ ...TRAINING, progress: null }), "starting");
+  assert.equal(labels.progressLabel({ ...TRAINING, progress }), "training · 120 of 1,500 · 14 s left");
+  assert.equal(labels.progressLabel({ ...TRAINING, progress: null }), "starting");
 });
 
 test("its last count is not told while it stores the model", () => {
   const progress = { phase: "storing", iteration: 1500, total: 1500 };
-  assert.equal(labels.progressWords({ ...TRAINING, progress }), "storing");
+  assert.equal(labels.progressLabel({ ...TRAINING, progress }), "storing");
 });
 
 test("phases without steps of their own have a share", () => {
   const progress = { phase: "binning", iteration: 1, total: 3 };
-  assert.equal(labels.progressWords({ ...TRAINING, progress }), "binning · 33%");
+  assert.equal(labels.progressLabel({ ...TRAINING, progress }), "binning · 33%");
 });
 
 test("a network counts epochs and batches", () => {
   const spec = { scorer: { kind: "mlp" } };
   const progress = { phase: "training", iteration: 3, total: 50, batch: 12, batches: 80 };
   assert.equal(
-    labels.progressWords({ ...TRAINING, spec, progress }),
+    labels.progressLabel({ ...TRAINING, spec, progress }),
     "training · 3 of 50 epochs, then 12 of 80 batches",
   );
   assert.equal(labels.iterationWord({ spec }), "epoch");
@@ -34,9 +34,9 @@ test("a network counts epochs and batches", () => {
 
 test("a waiting job tells what it waits for", () => {
   const job = { ...TRAINING, status: "queued", attempt: 0 };
-  assert.equal(labels.progressWords(job), "waiting for a worker");
-  assert.equal(labels.progressWords({ ...job, attempt: 1 }), "waiting to start again");
-  assert.equal(labels.progressWords({ ...job, resumable_from: 1200 }), "waiting to go on from iteration 1,200");
+  assert.equal(labels.progressLabel(job), "waiting for a worker");
+  assert.equal(labels.progressLabel({ ...job, attempt: 1 }), "waiting to start again");
+  assert.equal(labels.progressLabel({ ...job, resumable_from: 1200 }), "waiting to go on from iteration 1,200");
 });
 
 test("a finished training tells where it stopped and how long all attempts took", () => {
@@ -47,11 +47,11 @@ test("a finished training tells where it stopped and how long all attempts took"
     started_at: "2026-01-01T00:01:00Z",
     finished_at: "2026-01-01T00:01:41Z",
   };
-  assert.equal(labels.outcomeWords(job), "stopped early at 112 of 500 iterations · took 41 s");
+  assert.equal(labels.outcomeLabel(job), "stopped early at 112 of 500 iterations · took 41 s");
   const attempts = [{ started_at: "2026-01-01T00:00:00Z" }, { started_at: job.started_at }];
-  assert.match(labels.outcomeWords({ ...job, attempts }), /took 1 min 41 s over 2 attempts$/);
-  assert.match(labels.outcomeWords({ ...job, status: "cancelled" }), /^112 of 500 iterations/);
-  assert.equal(labels.outcomeWords({ ...job, progress: null, started_at: null }), "did not start");
+  assert.match(labels.outcomeLabel({ ...job, attempts }), /took 1 min 41 s over 2 attempts$/);
+  assert.match(labels.outcomeLabel({ ...job, status: "cancelled" }), /^112 of 500 iterations/);
+  assert.equal(labels.outcomeLabel({ ...job, progress: null, started_at: null }), "did not start");
 });
 
 test("a refused promotion has not failed, and a cancelled job is not yet gone", () => {
@@ -68,9 +68,9 @@ test("marks tell what is unusual", () => {
 });
 
 test("limits are told where there are any", () => {
-  assert.equal(labels.limitWords(TRAINING), "");
+  assert.equal(labels.limitLabel(TRAINING), "");
   const limits = { seconds: 3600, memory_bytes: 2e9 };
-  assert.equal(labels.limitWords({ ...TRAINING, spec: { limits } }), "at most 1 h and 2.0 GB");
+  assert.equal(labels.limitLabel({ ...TRAINING, spec: { limits } }), "at most 1 h and 2.0 GB");
 });
 
 test("a job leads to its result", () => {
@@ -85,9 +85,9 @@ test("a job leads to its result", () => {
 
 test("a reproduction tells what differed", () => {
   const result = { equal: false, differences: [{ what: "lightgbm", then: "4.5", now: "4.6" }] };
-  assert.equal(labels.foundWords({ kind: "reproduce", result }), "Other bytes came out; lightgbm 4.5 then, 4.6 now.");
+  assert.equal(labels.foundLabel({ kind: "reproduce", result }), "Other bytes came out; lightgbm 4.5 then, 4.6 now.");
   const changed = { equal: true, stored_sha256: "a", expected_sha256: "b" };
-  assert.match(labels.foundWords({ kind: "reproduce", result: changed }), /the stored text is not what was stored/);
+  assert.match(labels.foundLabel({ kind: "reproduce", result: changed }), /the stored text is not what was stored/);
 });
 
 test("the time of an iteration times their number is the time that they took", () => {

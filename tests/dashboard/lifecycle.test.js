@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deletedWords } from "../../app/dashboard/static/lifecycle/deletion.js";
+import { deletedLabel } from "../../app/dashboard/static/lifecycle/deletion.js";
 import { countedKind } from "../../app/dashboard/static/lifecycle/scope.js";
 
 test("one object has the singular of its kind", () => {
@@ -10,8 +10,8 @@ test("one object has the singular of its kind", () => {
 });
 
 test("what was deleted is enumerated", () => {
-  assert.equal(deletedWords({ deleted: {} }), "Nothing");
-  assert.equal(deletedWords({ deleted: { jobs: 3 } }), "3 jobs");
-  assert.equal(deletedWords({ deleted: { jobs: 3, models: 1 } }), "3 jobs and 1 model");
-  assert.equal(deletedWords({ deleted: { jobs: 3, models: 5, rankings: 1 } }), "3 jobs, 5 models and 1 ranking");
+  assert.equal(deletedLabel({ deleted: {} }), "Nothing");
+  assert.equal(deletedLabel({ deleted: { jobs: 3 } }), "3 jobs");
+  assert.equal(deletedLabel({ deleted: { jobs: 3, models: 1 } }), "3 jobs and 1 model");
+  assert.equal(deletedLabel({ deleted: { jobs: 3, models: 5, rankings: 1 } }), "3 jobs, 5 models and 1 ranking");
 });

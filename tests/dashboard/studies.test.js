@@ -10,11 +10,11 @@ test("parameters have the names of the form", () => {
 });
 
 test("values are short, and a whole loss is its name", () => {
-  assert.equal(labels.valueWords(0.123456), "0.1235");
-  assert.equal(labels.valueWords("gbdt"), "gbdt");
-  assert.equal(labels.valueWords({ name: "lambdarank" }), "lambdarank");
-  assert.equal(labels.valueWords({ name: "ndcg-loss2++", mu: 5 }), "ndcg-loss2++ (mu 5)");
-  assert.equal(labels.valueWords({ name: "ranknet", a: 1, b: 2, c: 3, d: 4, e: 5 }), "ranknet");
+  assert.equal(labels.valueLabel(0.123456), "0.1235");
+  assert.equal(labels.valueLabel("gbdt"), "gbdt");
+  assert.equal(labels.valueLabel({ name: "lambdarank" }), "lambdarank");
+  assert.equal(labels.valueLabel({ name: "ndcg-loss2++", mu: 5 }), "ndcg-loss2++ (mu 5)");
+  assert.equal(labels.valueLabel({ name: "ranknet", a: 1, b: 2, c: 3, d: 4, e: 5 }), "ranknet");
 });
 
 test("the better of two values depends on the metric", () => {
@@ -23,7 +23,7 @@ test("the better of two values depends on the metric", () => {
 });
 
 test("what judges the trials is told", () => {
-  const words = (validation) => labels.validationWords({ objective: { validation } });
+  const words = (validation) => labels.validationLabel({ objective: { validation } });
   assert.equal(words({ folds: 5 }), "5-fold cross-validation");
   assert.equal(words({ fold_column: "market" }), "cross-validation by market");
   assert.equal(words({ dataset_id: "ds_1" }), "another dataset");
@@ -38,8 +38,8 @@ test("trials without a value are not finished", () => {
     { status: "pruned", value: 0.1 },
   ];
   assert.deepEqual(labels.finished(trials), [trials[0]]);
-  assert.equal(labels.bestWords({ number: 9, value: 0.47114 }), "0.4711 (trial 9)");
-  assert.equal(labels.bestWords(null), "–");
+  assert.equal(labels.bestLabel({ number: 9, value: 0.47114 }), "0.4711 (trial 9)");
+  assert.equal(labels.bestLabel(null), "–");
 });
 
 test("choices of numbers have a numeric axis", () => {

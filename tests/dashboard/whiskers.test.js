@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { intervalWords, linearScale } from "../../app/dashboard/static/figures/whiskers.js";
+import { intervalLabel, linearScale } from "../../app/dashboard/static/figures/whiskers.js";
 
 test("the ends of a scale are round and hold all values", () => {
   const { low, high, ticks, words } = linearScale([0.413, 0.487]);
@@ -33,7 +33,7 @@ test("one value alone, zero and no value still have a scale with width", () => {
 });
 
 test("an interval needs both of its ends", () => {
-  assert.equal(intervalWords({ mean: 0.8, lower: 0, upper: 0.84219 }), "0.0000 – 0.8422");
-  assert.equal(intervalWords({ mean: 0.8, lower: null, upper: 0.9 }), "");
-  assert.equal(intervalWords(undefined), "");
+  assert.equal(intervalLabel({ mean: 0.8, lower: 0, upper: 0.84219 }), "0.0000 – 0.8422");
+  assert.equal(intervalLabel({ mean: 0.8, lower: null, upper: 0.9 }), "");
+  assert.equal(intervalLabel(undefined), "");
 });

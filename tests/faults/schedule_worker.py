@@ -108,7 +108,7 @@ def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, st
 
 def _waiting(store: Store) -> bool:
     with store.read() as tx:
-        return bool(tx.jobs.page(None, 1, QUEUED).items)
+        return bool(tx.jobs.page(None, 1, status=QUEUED).items)
 
 
 def _arm(strike: Strike) -> None:

@@ -97,7 +97,7 @@ def test_systems_of_any_kind_are_compared(
 def test_an_array_is_refused_where_rows_were_gathered(client: Client, frame: pandas.DataFrame) -> None:
     """Its order would be another one than the dataset's, and nobody would see it."""
     shuffled = frame.sample(frac=1, random_state=1)
-    with pytest.warns(DataWarning, match="do not stand together"):
+    with pytest.warns(DataWarning, match="are not contiguous"):
         dataset = client.upload_dataset(shuffled).wait(timeout_seconds=LIMIT_SECONDS)
     with pytest.raises(DataUnusable, match="gathered by query"):
         client.upload_run(shuffled["bm25"].to_numpy(), dataset)

@@ -46,7 +46,7 @@ def test_a_shift_of_scored_requests_is_found(client: Client, service_places: Ser
 
     def stored_requests() -> int:
         with store.read() as tx:
-            rows = tx.score_samples.between(training.created_at, utc_now(), model.name)
+            rows = tx.drift.samples_between(training.created_at, utc_now(), model.name)
             return sum(row.requests for row in rows)
 
     def look(shift: float, requests: int) -> DriftReportView:

@@ -76,7 +76,7 @@ class Almanac:
     def waiting(self) -> list[str]:
         """Return the ids of the queued jobs."""
         with self.store.read() as tx:
-            return [job.id for job in tx.jobs.page(None, 50, QUEUED).items]
+            return [job.id for job in tx.jobs.page(None, 50, status=QUEUED).items]
 
     def runs(self, schedule_id: str) -> list[ScheduleRun]:
         """Return the runs, oldest first."""
@@ -96,7 +96,7 @@ class Almanac:
         """Give the alias `champion` a gate."""
         asked = GateRequest(dataset_id=dataset_id, metric="ndcg@5", permutations=1000, **rule)
         with self.store.begin() as tx:
-            tx.gates.put("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
+            tx.aliases.set_gate("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
 
     def champion(self) -> int:
         """Return the version that the alias points at."""

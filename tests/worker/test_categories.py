@@ -51,6 +51,7 @@ def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
     return job
 
 
+@pytest.mark.long
 def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
     """A test set with other codes gives the number that LightGBM's scores of the right codes give."""
     training, test = categorical_dataset(seed=1), categorical_dataset(30, seed=2)
@@ -79,6 +80,7 @@ def _job_of(tx: Any, result: dict[str, Any]) -> str:
     return str(tx.models.get(result["model_id"]).job_id)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
 def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
     """Every job that uses a model on a dataset counts the values that the model does not know."""
@@ -106,6 +108,7 @@ def test_training_says_what_its_test_data_have_alone(workshop: Workshop) -> None
     assert [(f["count"], f["role"]) for f in found] == [(9, "test")]
 
 
+@pytest.mark.long
 def test_whole_numbers_become_categories_where_the_job_says_so(workshop: Workshop) -> None:
     """The model then looks numbers up; other features are refused with their place in the request."""
     dataset = categorical_dataset()

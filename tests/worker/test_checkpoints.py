@@ -102,7 +102,7 @@ def test_a_shutdown_costs_nothing(
     assert job.checkpoint["iteration"] == 8
     assert finish(store, settings, job_id) == undisturbed
     with store.read() as tx:
-        attempts = tx.attempts.of(job_id)
+        attempts = tx.jobs.attempts(job_id)
     assert [(row.ending, row.resumed_from) for row in attempts] == [
         ("handed_back", None),
         ("succeeded", 8),
@@ -137,7 +137,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
     assert job.checkpoint["iteration"] == ITERATIONS
     assert finish(store, settings, job_id) == undisturbed
     with store.read() as tx:
-        attempts = tx.attempts.of(job_id)
+        attempts = tx.jobs.attempts(job_id)
     assert [(row.ending, row.resumed_from) for row in attempts] == [
         ("handed_back", None),
         ("succeeded", ITERATIONS),

@@ -110,6 +110,7 @@ def test_the_model_is_that_of_all_queries(workshop: Workshop, dataset: RankingDa
     assert workshop.model_text(folded.result) == workshop.model_text(whole)
 
 
+@pytest.mark.long
 def test_it_can_be_trained_again(workshop: Workshop, dataset: RankingDataset) -> None:
     """The same bytes come out of the same folds."""
     workshop.trained(workshop.add(dataset, "d"), validation={"folds": FOLDS})
@@ -137,6 +138,7 @@ def test_folds_of_a_column_and_a_test_taken_out_before(workshop: Workshop, datas
     assert set(rows[0][1]) == {"train", "validation", "fold S0", "fold S1", "fold S2", "diagnostics"}
 
 
+@pytest.mark.long
 def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDataset) -> None:
     """Each query is ranked by the model that has not seen it; those of a test are in no fold."""
     dataset_id = workshop.add(dataset, "d")
@@ -184,6 +186,7 @@ def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
         record_outcome(run, stop)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])
 def test_killed_again_and_again(
     workshop: Workshop, dataset: RankingDataset, sampling: dict[str, Any]

@@ -74,7 +74,7 @@ def alter(store: Store, key: str) -> bytes:
 def damaged(store: Store) -> list[str]:
     """List the artifacts that are on record as damaged."""
     with store.read() as tx:
-        return tx.digests.damaged(99)
+        return tx.artifacts.damaged(99)
 
 
 @pytest.mark.long
@@ -150,9 +150,9 @@ def test_what_is_shared_goes_with_its_checksums(workshop: Workshop, content: byt
     """Deleted datasets leave nothing on record that would be missing."""
     dataset = upload(workshop, content)
     with workshop.store.begin() as tx:
-        assert len(list(tx.digests.under(data_folder(key_of(dataset))))) == 3
+        assert len(list(tx.artifacts.under(data_folder(key_of(dataset))))) == 3
         purge(tx, "dataset", dataset.id)
-        assert list(tx.digests.under("data/")) == []
+        assert list(tx.artifacts.under("data/")) == []
 
 
 def test_a_file_from_before_checksums_gets_one_when_it_is_read(workshop: Workshop) -> None:

@@ -46,6 +46,7 @@ def test_labels_are_the_teachers_scores(workshop: Workshop, dataset: RankingData
     assert (lineage["teacher"]["id"], lineage["teacher"]["model"]) == (teacher_id, "web:1")
 
 
+@pytest.mark.long
 def test_documents_need_no_judgments(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
     """Unjudged queries teach as well; what validates is judged."""
     unjudged = dataset.with_labels(np.full(dataset.n_documents, np.nan, np.float32))
@@ -90,6 +91,7 @@ def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None
     assert again.result["equal"]
 
 
+@pytest.mark.long
 def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
     workshop: Workshop, dataset: RankingDataset
 ) -> None:

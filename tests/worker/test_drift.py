@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from app import ApiSettings, create_app
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.drift import drift
-from app.scoring.sample_uploads import SampleUploads
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
@@ -67,7 +67,7 @@ class Traffic:
         query_ids: Sequence[str] | None = None,
     ) -> None:
         """Store a request for each query, as the API does."""
-        uploads = SampleUploads(self.store, GIBIBYTE, 0.01)
+        uploads = SampleWriter(self.store, GIBIBYTE, 0.01)
         uploads.start()
         at = datetime.now(UTC) - ago
         for place in range(dataset.n_queries):
@@ -90,7 +90,7 @@ class Traffic:
         job = self.look(**asked)
         assert job.status == "succeeded", job.problem
         with self.store.read() as tx:
-            return tx.drift_reports.get((job.result or {})["drift_report_id"])
+            return tx.drift.get((job.result or {})["drift_report_id"])
 
 
 def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id: str, at: datetime) -> str:
@@ -178,6 +178,7 @@ def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
 def test_what_came_as_tables_and_tensors_is_looked_at(
     traffic: Traffic, places: Places, form: str, n_requests: int
@@ -289,6 +290,7 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
     assert (named["dataset_id"], named["scored_dataset_id"]) == (validation, validation)
 
 
+@pytest.mark.long
 def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
     """Few validation queries leave the scores out; the report says so, and how to compare them."""
     traffic = Traffic(workshop)
@@ -309,16 +311,16 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     """The oldest go, with their artifacts."""
     now, written = datetime.now(UTC), list[str]()
     for hour in range(4):
-        uploads = SampleUploads(store, 200, 0.01)
+        uploads = SampleWriter(store, 200, 0.01)
         uploads.start()
         created = (now - timedelta(hours=9 - hour)).timestamp()
         record = {"msg": secrets.token_hex(50), "model_name": "web", "created": created}
         uploads.emit(logging.makeLogRecord(record))
         uploads.close()
         with store.read() as tx:
-            written.append(tx.score_samples.between(now - timedelta(days=1), now, "web")[0].id)
+            written.append(tx.drift.samples_between(now - timedelta(days=1), now, "web")[0].id)
     with store.read() as tx:
-        kept = tx.score_samples.between(now - timedelta(days=1), now, "web")
+        kept = tx.drift.samples_between(now - timedelta(days=1), now, "web")
     assert 1 <= len(kept) < 4
     assert sum(row.size_bytes for row in kept) <= 200
     assert kept[0].last_at == max(row.last_at for row in kept) > now - timedelta(hours=7)
@@ -326,7 +328,7 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
         each in {row.id for row in kept} for each in written
     ]
     with store.read() as tx:
-        checksums = {row.key for row in tx.digests.under("scored")}
+        checksums = {row.key for row in tx.artifacts.under("scored")}
     assert checksums == {samples_key(row.id) for row in kept}
 
 
@@ -336,14 +338,14 @@ def test_stored_requests_are_verified_before_they_are_compared(workshop: Worksho
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:
-        written = next(iter(tx.digests.under("scored")))  # of one part, or of two where a second passed
+        written = next(iter(tx.artifacts.under("scored")))  # of one part, or of two where a second passed
     content = store.artifacts.read_bytes(written.key)
     assert written.sha256 == hashlib.sha256(content).hexdigest()
     with store.begin() as tx:
-        tx.digests.forget(written.key.rpartition("/")[0])
+        tx.artifacts.forget(written.key.rpartition("/")[0])
     assert traffic.report(compare_with_previous=False).verdict == "none"
     with store.read() as tx:
-        (kept,) = (one for one in tx.digests.under("scored") if one.key == written.key)
+        (kept,) = (one for one in tx.artifacts.under("scored") if one.key == written.key)
     assert (kept.sha256, kept.damaged_at) == (written.sha256, None)
     other = gzip.compress(gzip.decompress(content).replace(b'"q', b'"p'))
     store.artifacts.write_bytes(written.key, other)

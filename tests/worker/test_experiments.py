@@ -90,6 +90,7 @@ def laboratory(workshop: Workshop) -> Laboratory:
     return Laboratory(workshop)
 
 
+@pytest.mark.long
 def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory) -> None:
     """The values of all folds' queries count, and a later experiment on one of the folds trains nothing."""
     row = laboratory.end(laboratory.add(folds=(1, 2)))
@@ -106,6 +107,7 @@ def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory)
     assert jobs[2] in {state.row.job_id for state in shared}
 
 
+@pytest.mark.long
 def test_a_training_without_a_result_is_told_and_done_again_on_resuming(laboratory: Laboratory) -> None:
     """The report names it; what has succeeded is kept."""
     experiment_id = laboratory.add()
@@ -130,6 +132,7 @@ def test_a_training_without_a_result_is_told_and_done_again_on_resuming(laborato
         tx.experiments.resume(experiment_id)
 
 
+@pytest.mark.long
 def test_cancelling_spares_what_another_experiment_waits_for(laboratory: Laboratory) -> None:
     """Both need the trainings of one table, the cancelled one those of another as well."""
     wide, narrow = laboratory.add([TABLE, "figure-5"]), laboratory.add([TABLE])
@@ -143,6 +146,7 @@ def test_cancelling_spares_what_another_experiment_waits_for(laboratory: Laborat
     assert laboratory.row(wide).status == "cancelled"
 
 
+@pytest.mark.long
 def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) -> None:
     """Its numbers are there while trainings of another table have not ended."""
     experiment_id = laboratory.add([TABLE, "figure-5"])
@@ -164,6 +168,7 @@ def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) 
     assert [cell["missing"] for cell in report["tables"][0]["cells"]] == [None, None]
 
 
+@pytest.mark.long
 def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> None:
     """It counts all trainings and trees of the paper's protocol, and tells the time of one worker."""
     tables = ["table-4"]

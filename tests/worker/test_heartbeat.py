@@ -132,7 +132,7 @@ def test_an_ignored_interruption_ends_the_process(
     assert subprocess.run(command, env=environment, timeout=50).returncode == 1
     with store.read() as tx:
         job = tx.jobs.get(job_id)
-        (attempt,) = tx.attempts.of(job_id)
+        (attempt,) = tx.jobs.attempts(job_id)
     assert (job.status, attempt.ending) == ("cancelled", "cancelled")
 
 

@@ -143,7 +143,7 @@ def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -
     with store.begin() as tx:
         assert tx.jobs.to_wake(datetime.now(UTC), 3600)[0].id == run.id
         assert tx.jobs.get(run.id).attempt == 0
-        (attempt,) = tx.attempts.of(run.id)
+        (attempt,) = tx.jobs.attempts(run.id)
     assert (attempt.attempt, attempt.ending) == (1, "handed_back")
     with pytest.raises(LeaseLost):
         run.reporter.flush()
@@ -161,7 +161,7 @@ def test_a_transient_error_is_retried(store: Store, settings: WorkerSettings, cl
     assert again.retry_later(problem) == "failed"
     with store.read() as tx:
         assert tx.jobs.get(run.id).problem == problem
-        endings = [(row.ending, row.detail) for row in tx.attempts.of(run.id)]
+        endings = [(row.ending, row.detail) for row in tx.jobs.attempts(run.id)]
     assert endings == [("handed_back", "away"), ("failed", "away")]
 
 

@@ -41,6 +41,7 @@ def test_a_training_beyond_the_memory_limit_is_refused_before_it_begins(
     assert job.progress["phase"] == "loading"
 
 
+@pytest.mark.long
 def test_binning_is_part_of_the_progress(
     workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ def test_binning_is_part_of_the_progress(
     assert told == [(500, 1_400), (980, 1_400)]
 
 
+@pytest.mark.long
 def test_features_in_files_give_the_same_results(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id
     assert not codes & {"seed-without-effect", "no-checkpoints", "automatic-hyperparameters"}
 
 
+@pytest.mark.long
 def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     """Each fold is held out once; the model has all queries and the epochs of the median fold."""
     folded = workshop.train(
@@ -137,6 +138,7 @@ def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Worksh
     assert (again.result["equal"], again.result["differences"]) == (True, [])
 
 
+@pytest.mark.long
 def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     """Trials vary the scorer; winner and default are refitted with the epochs that were best."""
     space = {

@@ -76,7 +76,7 @@ def test_phases_outlive_the_job(workshop: Workshop) -> None:
     dataset = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
     job = workshop.train(workshop.add(dataset, "d1"), test={"fraction": 0.2})
     with workshop.store.read() as tx:
-        (attempt,) = tx.attempts.of(job.id)
+        (attempt,) = tx.jobs.attempts(job.id)
     assert attempt.phases is not None
     assert [phase["phase"] for phase in attempt.phases] == [
         "loading",

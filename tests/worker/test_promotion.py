@@ -43,7 +43,7 @@ class Registry:
         asked = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
         with self.workshop.store.begin() as tx:
             rule = gate_rule(tx, asked)
-            tx.gates.put("web", "champion", dataset_id=self.judged, rule=rule)
+            tx.aliases.set_gate("web", "champion", dataset_id=self.judged, rule=rule)
 
     def point(self, version: int) -> None:
         """Move the alias past its gate."""
@@ -53,7 +53,7 @@ class Registry:
     def ask(self, version: int) -> str:
         """Queue the job that moves the alias."""
         with self.workshop.store.begin() as tx:
-            row, gate = tx.aliases.get("web", "champion"), tx.gates.get("web", "champion")
+            row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
             return tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate)).id
 
     def promote(self, version: int) -> Job:
@@ -95,7 +95,7 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
     assert refused.problem["detail"].startswith("web:2 is worse than web:1 by ndcg@5: 0.")
     assert f"over {QUERIES} queries" in refused.problem["detail"]
     with registry.workshop.store.read() as tx:
-        assert [attempt.ending for attempt in tx.attempts.of(refused.id)] == ["refused"]
+        assert [attempt.ending for attempt in tx.jobs.attempts(refused.id)] == ["refused"]
         counted = {
             count.labels["ending"]
             for count in tx.counters.all()

@@ -100,6 +100,7 @@ def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
     assert [almanac.statuses(schedule_id) for schedule_id in schedule_ids] == [["queued"]] * 3
 
 
+@pytest.mark.long
 def test_a_better_model_is_promoted_and_a_worse_one_refused(almanac: Almanac) -> None:
     """The reason of the gate is on record, and so is an event of each."""
     judged = almanac.add_data(9, "judged")
@@ -127,7 +128,7 @@ def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
     schedule_id = almanac.add(alias="champion")
     almanac.set_gate(judged)
     with almanac.store.begin() as tx:
-        tx.gates.delete("web", "champion")
+        tx.aliases.delete_gate("web", "champion")
     almanac.work(NIGHT)
     (run,) = almanac.runs(schedule_id)
     assert run.status == "failed"
@@ -135,6 +136,7 @@ def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
     assert run.model_id is not None
 
 
+@pytest.mark.long
 def test_nothing_new_is_skipped_but_on_request(almanac: Almanac) -> None:
     """A further dataset of the name is trained on again."""
     schedule_id = almanac.add(only_new_data=True)
@@ -246,6 +248,7 @@ def test_a_job_without_a_model_fails_its_run(
     assert almanac.statuses(schedule_id) == ["failed", "trained"]
 
 
+@pytest.mark.long
 def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
     """Hyperparameters follow the newest data, and a training goes on from the champion of now."""
     almanac.work(NIGHT - DAY)

@@ -34,6 +34,7 @@ def outcome(trials: list[Trial]) -> list[tuple[Any, ...]]:
     return [(trial.number, trial.status, trial.parameters, trial.value) for trial in trials]
 
 
+@pytest.mark.long
 def test_the_end_of_a_trial_queues_the_next_one(workshop: Workshop, dataset_id: str) -> None:
     """A study makes as many trials as asked, the default first, and concludes without a coordinator."""
     study, trials = finish(workshop, add_study(workshop, dataset_id))
@@ -49,6 +50,7 @@ def test_the_end_of_a_trial_queues_the_next_one(workshop: Workshop, dataset_id: 
     assert study.conclusion["cross_validated"] == {"winner": best.value, "default": trials[0].value}
 
 
+@pytest.mark.long
 def test_the_conclusion_is_the_comparison_on_held_out_queries(workshop: Workshop, dataset_id: str) -> None:
     """Winner and default are refitted without the held-out queries, and compared on these alone."""
     study, _ = finish(workshop, add_study(workshop, dataset_id, trials=6))
@@ -68,6 +70,7 @@ def test_the_conclusion_is_the_comparison_on_held_out_queries(workshop: Workshop
     assert all(refit.spec["validation"] is None for refit in refits)
 
 
+@pytest.mark.long
 def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) -> None:
     """A trial that is significantly worse than the best one after a fold does not see the next one."""
     # No leaf has so many documents, and a tree without a split scores all alike.
@@ -84,6 +87,7 @@ def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) 
     assert study.conclusion["comparison_id"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sampler", [name if name == "tpe" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS]
 )
@@ -103,6 +107,7 @@ def test_a_lost_worker_changes_nothing(workshop: Workshop, dataset_id: str, samp
     assert disturbed.best_number == undisturbed.best_number
 
 
+@pytest.mark.long
 def test_a_study_ends_when_nothing_gets_better(workshop: Workshop, dataset_id: str) -> None:
     """Patience counts trials without a new best; the trials that were asked for are not all made."""
     # No leaf has so many documents, and a tree without a split scores all alike.
@@ -113,6 +118,7 @@ def test_a_study_ends_when_nothing_gets_better(workshop: Workshop, dataset_id: s
     assert [trial.status for trial in trials] == ["succeeded"] * 3
 
 
+@pytest.mark.long
 def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) -> None:
     """A trial whose best value stays below the median of the earlier ones ends within its first fold."""
     trees = {"num_iterations": 15}
@@ -133,6 +139,7 @@ def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) ->
     assert trials[0].status == "succeeded"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_better", [True, False])
 def test_an_alias_moves_on_better_alone(workshop: Workshop, dataset_id: str, is_better: bool) -> None:
     """The winner of a study that shows nothing stays a version like any other."""

@@ -86,6 +86,7 @@ def test_models_are_the_same_without_caches(
             assert workshop.model_text(result) == expected
 
 
+@pytest.mark.long
 def test_other_parts_and_seeds_do_not_share_bins(workshop: Workshop, dataset: RankingDataset) -> None:
     """What is held out decides what is left to train on."""
     dataset_id = workshop.add(dataset, "d1")
@@ -153,6 +154,7 @@ def test_a_model_has_the_tags_of_its_training(workshop: Workshop, dataset: Ranki
     assert "tags" not in tagged.lineage["spec"]
 
 
+@pytest.mark.long
 def test_a_model_has_the_chosen_features_only(workshop: Workshop, dataset: RankingDataset) -> None:
     """It is the model of a dataset that has no others, whatever bins of other choices are at hand."""
     dataset_id = workshop.add(dataset, "d1")
@@ -369,7 +371,7 @@ def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: Ranking
     job = workshop.train(workshop.add(dataset, "d1"), metric_interval=2, validation={"fraction": 0.2})
     with workshop.store.read() as tx:
         rows = tx.jobs.iterations(job.id)
-        (attempt,) = tx.attempts.of(job.id)
+        (attempt,) = tx.jobs.attempts(job.id)
     assert [row.iteration for row in rows] == [2, 4, 5]
     times = [row.milliseconds or {} for row in rows]
     assert all(set(one) == {"objective", "tree", "metrics"} and min(one.values()) > 0 for one in times)

@@ -115,7 +115,7 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
         return MeasuredTraining(**{**asdict(described), "failure": failure or "not trained"})
     with run.store.read() as tx:
         iterations = tx.jobs.iterations(state.row.job_id)
-        attempts = tx.attempts.of(state.row.job_id)
+        attempts = tx.jobs.attempts(state.row.job_id)
     per_tree, per_look = _seconds(iterations)
     return MeasuredTraining(
         **{

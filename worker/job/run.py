@@ -146,7 +146,7 @@ class JobRun:
 
 
 def _spent_seconds(tx: Transaction, job: Job) -> float:
-    earlier = tx.attempts.of(job.id)
+    earlier = tx.jobs.attempts(job.id)
     return sum(
         max(0.0, (past.ended_at - past.started_at).total_seconds()) for past in earlier if past.ended_at
     )

@@ -142,7 +142,7 @@ def _requests(
 ) -> Iterator[tuple[_LoggedFeatures, dict[str, Any]]]:
     """Yield the requests of a window whose features are those of the model, the latest first."""
     with store.read() as tx:
-        rows = tx.score_samples.between(window.since, window.until, window.name)
+        rows = tx.drift.samples_between(window.since, window.until, window.name)
     by_version: dict[str, _LoggedFeatures | None] = {}
     for row in rows:
         try:

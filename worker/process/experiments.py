@@ -12,6 +12,7 @@ from core.jobs.evaluate import EvaluateJob
 from core.jobs.measures import Measures
 from core.jobs.report import ReportJob
 from core.jobs.status import ACTIVE, SUCCEEDED
+from core.jobs.stored import read_entries
 from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions
@@ -214,7 +215,7 @@ def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
         spec = EvaluateJob(
             system=System(model.reference, model_id=model.id),
             dataset_id=row.spec["dataset_id"],
-            measures=Measures.from_json(row.spec),
+            measures=read_entries(Measures, row.spec),
             priority="low",
         )
         job = tx.enqueue(spec, experiment.key_id, _labels(experiment))

@@ -209,7 +209,7 @@ def _promote(
 ) -> list[Job]:
     """Queue the job that moves the alias if its gate admits the model."""
     reference = f"{model.name}@{alias}"
-    row, gate = tx.aliases.find_locked(model.name, alias), tx.gates.find(model.name, alias)
+    row, gate = tx.aliases.find_locked(model.name, alias), tx.aliases.find_gate(model.name, alias)
     if gate is None:
         detail = f"{model.reference} was not promoted: {reference} has no gate any more; set one."
         _end(tx, schedule, run, RunStatus.FAILED, detail)

@@ -10,8 +10,8 @@ from core.data import RankingDataset
 from core.machine import return_memory
 from core.ranges import use_threads
 from core.training.bin_edges import FeatureBlocks, OnProgress
+from core.training.binning import writable_names
 from core.training.checkpoint import Checkpoint
-from core.training.feature_names import writable_names
 from core.training.grower import Grower, lightgbm_parameters
 from core.training.leaf_counts import leaf_counts
 from core.training.measure import Measure

@@ -147,7 +147,7 @@ def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, conclusi
     if alias is None or conclusion.verdict != "better":
         return None
     row: Any = tx.aliases.find_locked(name, alias)
-    gate = tx.gates.find(name, alias)
+    gate = tx.aliases.find_gate(name, alias)
     if gate is None or row is None:
         tx.aliases.move(name, alias, winner.version, run.key_id)
         return f"{name}@{alias} points at {winner.reference}"

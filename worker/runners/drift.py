@@ -58,7 +58,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     result = {"drift_report_id": report_id, "model_id": model_id, "verdict": verdict, "sentence": sentence}
     with run.succeeding(result) as tx:
         job = tx.jobs.get(run.id)
-        tx.drift_reports.add(
+        tx.drift.add(
             id=report_id,
             job_id=run.id,
             model_id=model_id,

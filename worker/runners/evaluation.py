@@ -4,6 +4,7 @@ from typing import Any
 
 from core.diagnostics import diagnose
 from core.jobs.evaluate import EvaluateJob
+from core.jobs.stored import write_entries
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
 from worker.job.systems import Ranked, rank_by
@@ -47,4 +48,4 @@ def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] 
         cutoff=diagnostics.cutoff,
         seed=spec.measures.seed,
     )
-    return {**diagnostics.to_json(), "values": values}
+    return {**write_entries(diagnostics), "values": values}

@@ -50,7 +50,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         before = row.report_key
         row.report_key = key
         if before is not None:
-            tx.digests.forget(data_folder(before))
+            tx.artifacts.forget(data_folder(before))
         if spec.is_last and row.status == ExperimentStatus.REPORTING:
             problem = {"title": "All trainings failed", "detail": sentence}
             ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED

@@ -104,7 +104,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
             replaces=damaged_key,
         )
         if ready.data_key != data_key:
-            tx.digests.forget(data_folder(data_key))
+            tx.artifacts.forget(data_folder(data_key))
     if ready.data_key != data_key:  # another job has stored the same content meanwhile
         run.artifacts.remove(data_folder(data_key))
     if damaged_key is not None:

@@ -269,7 +269,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
-    evaluation = store_evaluation(run, job.measures, ranked, "the model")
+    evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
     _report_of_test(run, trained, [*told, *evaluation.beside_baselines])
     return _Judged(evaluation, store_ranking(run, ranked))
 

@@ -1,5 +1,9 @@
 """Validate jobs before they are queued, so that workers start none that must fail."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
 from app.jobs.requests import JobBatchRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
@@ -16,6 +20,19 @@ from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
+
+
+# The check of each kind of request, which returns the resolved specification of its job.
+_CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
+    {
+        TrainRequest: training,
+        EvaluateRequest: evaluation,
+        RankDatasetRequest: ranking,
+        CompareRequest: comparison,
+        InspectRequest: inspection,
+        DriftRequest: drift,
+    }
+)
 
 
 def submit(
@@ -63,17 +80,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
 
 
 def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
-    if isinstance(request, TrainRequest):
-        return training(tx, request)
-    if isinstance(request, EvaluateRequest):
-        return evaluation(tx, request)
-    if isinstance(request, CompareRequest):
-        return comparison(tx, request)
-    if isinstance(request, InspectRequest):
-        return inspection(tx, request)
-    if isinstance(request, DriftRequest):
-        return drift(tx, request)
-    return ranking(tx, request)
+    return _CHECKS[type(request)](tx, request)
 
 
 __all__ = ["submit", "submit_all"]

@@ -7,7 +7,7 @@ from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest
 from app.jobs.requests.training import TrainRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
-from core.store.repositories.tags import MAX_TAGS
+from core.store.repositories.projects import MAX_TAGS
 
 _SEEDS = 2**31
 

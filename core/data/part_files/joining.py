@@ -33,7 +33,7 @@ def join_parts(
     limits: Limits,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Reading:
-    """Make one dataset of parts; it is the one of a single file that has the rows of all in this order.
+    """Join parts to one dataset, equal to that of a single file with all rows in this order.
 
     Features that a part of LETOR text lacks are 0. Documents without an id are numbered in the joined query.
 
@@ -41,7 +41,7 @@ def join_parts(
         parts: In the order of their rows.
         options: How they were read.
         limits: How large the dataset may become.
-        on_progress: Told the documents done and to do; may raise to stop.
+        on_progress: Called with the documents done and to do; may raise to stop.
 
     Raises:
         DatasetError: The parts do not fit together, or are too large together.
@@ -69,7 +69,7 @@ def join_parts(
 
 
 def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
-    """Gather the queries of all parts; return also which of them do not stand together in the files.
+    """Gather the queries of all parts; return also which of them are not contiguous in the files.
 
     The rows of a part are by query already, so that its runs of rows are fewer than those of its file.
     """
@@ -116,7 +116,7 @@ def _scattered(
         before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
         part, name = parts[place], grouping.query_ids[query]
         detail = (
-            f"expected the rows of query {name!r} to stand together, but they stopped in {parts[before].file}"
+            f"expected the rows of query {name!r} to be contiguous, but they stopped in {parts[before].file}"
         )
         line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name))
@@ -147,7 +147,7 @@ class _Join:
         self._query_values = QueryValues(len(grouping.query_ids))
 
     def take(self, place: int) -> None:
-        """Put the rows of a part where they belong."""
+        """Copy the rows of a part to their positions."""
         part = self._parts[place]
         dataset = read_parquet(pa.BufferReader(pa.py_buffer(part.rows)))  # type: ignore[arg-type]
         first, last = self._first_rows[place : place + 2]
@@ -226,7 +226,7 @@ class _Join:
         return Texts(pc.if_else(pa.array(named), ids.array, numbers.array))
 
     def _columns(self) -> Mapping[str, Texts]:
-        """Put the columns of documents together; where a part lacks one, its texts are empty."""
+        """Join the columns of documents; where a part lacks one, its texts are empty."""
         names = dict.fromkeys(name for columns in self._document_columns for name in columns)
         found = {
             name: self._ordered(

@@ -64,7 +64,7 @@ class Part:
 
     @property
     def has_scattered_queries(self) -> bool:
-        """Whether the rows of a query do not stand together within the file."""
+        """Whether the rows of a query are not contiguous within the file."""
         return bool(np.any(np.diff(self.run_queries) < 0))
 
 
@@ -87,7 +87,7 @@ def read_part(
         options: How to read all of them.
         limits: How large each may become.
         threads: Threads to use.
-        on_progress: Told the bytes done and to do; may raise to stop.
+        on_progress: Called with the bytes done and to do; may raise to stop.
 
     Raises:
         DatasetError: As `read_file`; also when the columns are not those of the first file.

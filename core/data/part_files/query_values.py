@@ -1,4 +1,4 @@
-"""What the files of a dataset say of each query, which may be in several of them."""
+"""Weights and columns of queries, which may be in several files of a dataset."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -42,7 +42,7 @@ class QueryValues:
         return MappingProxyType({name: tuple(values) for name, values in self._values.items()})
 
     def take(self, part: Part, dataset: RankingDataset, queries: Int64Array) -> None:
-        """Take the values of a part.
+        """Add the values of a part.
 
         Args:
             part: The file.
@@ -60,7 +60,7 @@ class QueryValues:
         self._first_part[queries[is_new]] = len(self._parts) - 1
 
     def fail(self) -> None:
-        """Raise what was found.
+        """Raise the problems that were found.
 
         Raises:
             DatasetError: A query has several values of a column.

@@ -1,4 +1,4 @@
-"""The rows of parts on the disk, until all are there."""
+"""Spool the rows of parts on the disk until all are read."""
 
 import errno
 import mmap
@@ -34,7 +34,7 @@ class PartSpool:
         self._file.close()
 
     def add(self, place: int, part: Part) -> None:
-        """Keep a part.
+        """Store a part.
 
         Args:
             place: Its number among all parts, from 0.

@@ -1,4 +1,4 @@
-"""From a table to a dataset: labels, queries, features and what else its columns hold."""
+"""Build a dataset from a table: labels, queries, features and other columns."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
-_SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to tell that there are more
+_SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to know that there are more
 _HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
 
 
@@ -53,7 +53,7 @@ def read_table(
         limits: How large the matrix may become.
         query_sizes: (n_queries,) documents of each query, where no column tells the query.
         labelled: Whether a label is required; without one, all labels are 0.
-        on_progress: Told the bytes or rows done and to do; may raise to stop.
+        on_progress: Called with the bytes or rows done and to do; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 cells that cannot be used, or what is wrong with the columns.
@@ -99,7 +99,7 @@ def read_table(
 
 @dataclass(frozen=True)
 class _Columns:
-    """Positions of columns by what they are.
+    """Positions of columns by role.
 
     Attributes:
         roles: As they were given and found.
@@ -278,23 +278,23 @@ class _Rows:
         return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
-        """Raise for the rows in which queries come back."""
+        """Raise for the rows in which queries reappear."""
         for query, stop, row in grouping.returns:
             name = grouping.query_ids[query]
             before = self._table.lines([stop - 1])[0]
             detail = (
-                f"expected the rows of query {shortened(name)!r} to stand together, but they stopped on line"
+                f"expected the rows of query {shortened(name)!r} to be contiguous, but they stopped on line"
             )
             record = self._table.record(row)
             self._problems.add("scattered_query", record, 0, None, f"{detail} {before}", shortened(name))
         self._problems.fail(self._table.file, self._table.lines)
 
     def sized(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
-        """Build the dataset whose queries are told by their sizes."""
+        """Build the dataset with the given query sizes."""
         return self._dataset(names, boundaries, tuple(self.query_ids), None)
 
     def grouped(self, names: tuple[str, ...], grouping: Grouping) -> RankingDataset:
-        """Build the dataset whose queries are told by a column."""
+        """Build the dataset with the queries of a column."""
         if grouping.order is not None:
             permute_rows(self.features, grouping.order)
         return self._dataset(names, grouping.query_boundaries, grouping.query_ids, grouping.order)
@@ -533,7 +533,7 @@ class _Rows:
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
-        """Keep the one value that a column has in each query."""
+        """Store the single value of a column in each query."""
         kept = self._of_queries[position]
         queries = self.queries[first:last]
         encoded: Any = pc.dictionary_encode(values)

@@ -27,7 +27,7 @@ class CategoryCodes:
 
 
 class CategoryColumn:
-    """Gives values codes in the order in which they first appear."""
+    """Assigns codes to values in the order of first appearance."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -54,5 +54,5 @@ class CategoryColumn:
         if not value:
             return np.nan
         if len(value) > MAX_CHARACTERS:
-            return np.inf  # refused by whoever reads the column
+            return np.inf  # refused by the reader of the column
         return self._codes.setdefault(value, len(self._codes))

@@ -45,7 +45,7 @@ def _missing_texts() -> Any:
 
 
 def kind_of(type: Any) -> Kind:
-    """Tell what the cells of an Arrow type can be used as."""
+    """Return the kind of cells of an Arrow type."""
     if types.is_dictionary(type):
         kind = kind_of(type.value_type)
         return "neither" if kind == "list" else kind
@@ -63,7 +63,7 @@ def kind_of(type: Any) -> Kind:
 
 
 def kind_of_texts(column: Any) -> Kind:
-    """Tell numbers from texts by the cells of delimited text: most decide."""
+    """Classify cells of delimited text as numbers or texts, by the majority."""
     trimmed = pc.utf8_trim_whitespace(column)
     filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _missing_texts()), True)))
     # A decimal comma is a number too, one that is refused with its reason.
@@ -115,7 +115,7 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
 
 
 def _codes(column: Any) -> Int64Array:
-    """Return the places of cells in their dictionary, -1 where they are null."""
+    """Return the indices of cells in their dictionary, -1 where they are null."""
     # Cast, as there is no -1 where they are written without a sign.
     return cast("Int64Array", pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy())
 
@@ -138,13 +138,13 @@ def texts(column: Any) -> Any:
 
 
 def cell_text(column: Any, position: int) -> str:
-    """Write a cell as a message shows it."""
+    """Format a cell for a message."""
     value = column[position].as_py()
     return "" if value is None else str(value)
 
 
 def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
-    """Tell the cells that are numbers written with a comma instead of a point."""
+    """Return which cells are numbers with a decimal comma."""
     trimmed = pc.utf8_trim_whitespace(plain_texts(column))
     found: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
         zero_copy_only=False

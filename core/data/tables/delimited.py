@@ -66,7 +66,7 @@ class DelimitedTable:
             raise self._error(f"{limit}, perhaps after a stray quote", longest_row)
 
     def kinds(self) -> Sequence[Kind]:
-        """Tell numbers from texts by the first thousand rows."""
+        """Classify columns as numbers or texts by the first thousand rows."""
         problems = Problems()
         for columns in self._batches(range(len(self.names)), problems, None):
             return [kind_of_texts(column[:_SAMPLE_ROWS]) for column in columns]

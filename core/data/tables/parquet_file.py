@@ -1,4 +1,4 @@
-"""Parquet tables of anybody's, read a row group at a time."""
+"""Parquet tables of users, read a row group at a time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -65,7 +65,7 @@ class ParquetTable:
         )
 
     def kinds(self) -> Sequence[Kind]:
-        """Tell numbers, texts and lists of numbers by the types of the columns."""
+        """Classify numbers, texts and lists of numbers by the types of the columns."""
         kinds = [kind_of(field.type) for field in self.schema]
         return [
             "neither" if kind == "list" and not width else kind
@@ -84,7 +84,7 @@ class ParquetTable:
         return [self._list_width(field) if field.name in lists else 1 for field in self.schema]
 
     def _repeated_values(self) -> int:
-        """Count the numbers within lists, as the metadata give them: a few bytes may stand for many."""
+        """Count the numbers within lists by the metadata: a few bytes may encode many."""
         metadata = self._parquet.metadata
         columns = range(metadata.num_columns)
         repeated = [column for column in columns if metadata.schema.column(column).max_repetition_level]
@@ -135,7 +135,7 @@ class ParquetTable:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Raise what Arrow cannot read in the block as a `DatasetError`."""
+        """Convert Arrow's errors in the block to `DatasetError`."""
         try:
             yield
         except (pa.ArrowException, OSError) as error:
@@ -161,7 +161,7 @@ def _is_string(type: Any) -> bool:
 
 
 def _text_bytes(column: Any) -> int:
-    """Return the bytes of a column of texts once each stands in its row, 0 for other columns."""
+    """Return the bytes of a column of texts without its dictionary, 0 for other columns."""
     if not (types.is_dictionary(column.type) and _is_string(column.type.value_type)):
         return 0
     lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())

@@ -1,4 +1,4 @@
-"""Collecting what is wrong with a table: all of it by cause, examples up to a bound."""
+"""Collect the problems of a table: all counted by cause, with some examples."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "long_category": "Text too long for a category",
         "many_categories": "Too many different values for a category",
         "number_of_cells": "Another number of cells than the header",
-        "scattered_query": "Rows of a query that stand apart",
+        "scattered_query": "Rows of a query that are not contiguous",
         "nested_values": "Neither numbers nor text",
         "list_length": "List of another length",
         "row_numbers": "Row numbers without a name",
@@ -46,7 +46,7 @@ class _Found:
 
 
 class Problems:
-    """What is wrong in which row (from 0) and column; their order is the file's when they are raised."""
+    """Problems by row (from 0) and column; raised in the order of the file."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str | None]] = Counter()
@@ -58,15 +58,15 @@ class Problems:
         return bool(self._found)
 
     def enough(self, cause: str, column: str | None = None) -> bool:
-        """Return whether there are more of a cause than will be shown."""
+        """Return whether a cause has more problems than are shown."""
         return self._counts[cause, column] > MAX_PROBLEMS
 
     def cut_off(self) -> None:
-        """Note that reading stopped early, so that there may be more problems."""
+        """Record that reading stopped early, so that there may be more problems."""
         self._is_cut_off = True
 
     def may_ignore(self, column: str) -> None:
-        """Note that the file may be read without a column."""
+        """Record that the file may be read without a column."""
         self._ignorable.add(column)
 
     def add(
@@ -136,7 +136,7 @@ def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, 
 
 
 def shortened(text: str) -> str:
-    """Cut a text to what a message can show."""
+    """Shorten a text for a message."""
     return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
 
 

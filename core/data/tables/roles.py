@@ -1,4 +1,4 @@
-"""Which column of a table plays which part."""
+"""Column roles of a table."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +38,7 @@ _INDEX = re.compile(r"|Unnamed: \d+")  # what pandas makes of an index that is w
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of columns by what they are.
+    """Positions of columns by role.
 
     Attributes:
         parts: Position by role (`label`, `query`, ...); those that the table lacks are left out.
@@ -120,7 +120,7 @@ def find_roles(
 
 
 def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
-    """Assign every column of documents that are to be ranked: query, document, feature or ignored.
+    """Assign every column of documents to rank: query, document, feature or ignored.
 
     Args:
         table: The columns, and their place for messages.
@@ -226,12 +226,12 @@ def _unknown(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
 def _doubtful(role: str, candidates: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
         f"expected one column for {_WORDS[role]}, but found {' and '.join(map(repr, candidates))};"
-        f" tell which one it is in columns.{role}"
+        f" set columns.{role}"
     )
 
 
 def _missing(role: str, names: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
         f"expected a column for {_WORDS[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
-        f" or told in columns.{role}, but found only {listed(names)}"
+        f" or set in columns.{role}, but found only {listed(names)}"
     )

@@ -1,4 +1,4 @@
-"""What the two kinds of tables have in common."""
+"""The interface of tables."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
@@ -28,7 +28,7 @@ class Table(Protocol):
     size_bytes: int
 
     def kinds(self) -> Sequence[Kind]:
-        """Tell what the cells of each column can be used as."""
+        """Return the kind of each column's cells."""
         ...
 
     def widths(self) -> Sequence[int]:

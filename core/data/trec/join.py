@@ -1,4 +1,4 @@
-"""What a run retrieved, beside what was judged."""
+"""Join the documents of a run with the judged ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     """Join by the ids of queries and documents; blanks in those of the dataset are percent-encoded in files.
 
     Raises:
-        InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that it
-            cannot be told which one a run means; at `/ranking_id` when they share no query, or no document:
-            every metric would be 0.
+        InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that a
+            run is ambiguous; at `/ranking_id` when they share no query, or no document: every metric would be
+            0.
     """
     written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
     queries = pc.index_in(*written_queries).fill_null(-1)

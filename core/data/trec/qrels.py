@@ -11,8 +11,7 @@ from core.data.labels import label_text
 from core.data.options import Limits
 from core.data.packing import Bytes
 from core.data.result import MAX_EXAMPLES, Reading
-from core.data.trec.columns import WordColumns
-from core.data.trec.grouping import group_queries
+from core.data.trec.columns import WordColumns, group_queries
 from core.data.trec.run import word
 from rankery.identifiers import Spellings
 

@@ -17,8 +17,7 @@ from core.data.content import binary_kind
 from core.data.options import Limits
 from core.data.packing import mapped_bytes
 from core.data.texts import Texts
-from core.data.trec.columns import WordColumns
-from core.data.trec.grouping import Queries, group_queries
+from core.data.trec.columns import Queries, WordColumns, group_queries
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
 

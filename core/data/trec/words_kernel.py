@@ -1,4 +1,4 @@
-"""Where the words of each line are."""
+"""Find the words of each line."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from core.types import Int64Array
 
 @exact_bare
 def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
-    """Tell a comment from a judgment, at the first word of a line: a query may be called "#7"."""
+    """Return whether a line is a comment, not a judgment: a query id may be "#7"."""
     if text[at] != HASH:
         return False
     one = np.uint64(1)
@@ -56,7 +56,7 @@ def find_words(
     counts: Int64Array,
     numbers: Int64Array,
 ) -> None:
-    """Note the first words of each line that holds any, and how many it holds.
+    """Store the first words of each line that has any, and their number.
 
     Args:
         text: (n_bytes,) text.
@@ -64,7 +64,7 @@ def find_words(
         comments: Whether a line that begins with # and is no judgment is left out.
         starts: (n_columns, n_lines) receives the first byte of each word.
         stops: (n_columns, n_lines) receives the byte behind it.
-        counts: (n_lines,) receives the number of words; the end of the line stands for those that miss.
+        counts: (n_lines,) receives the number of words; missing ones are at the end of the line.
         numbers: (n_lines,) receives the line's number in the file, which counts blank lines, too.
     """
     size, at = np.uint64(len(text)), np.uint64(start)

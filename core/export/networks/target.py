@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.export import Export
-from core.export.target import Source, Target
+from core.export.target import Export, Source, Target
 from core.scorers import Network
 from core.types import Float32Array, Float64Array
 
@@ -19,7 +18,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSource(Source):
-    """A linear scorer or a network on its way out.
+    """A linear scorer or a network to export.
 
     Attributes:
         network: The model.

@@ -31,11 +31,6 @@ class Inventory:
     unverified: list[str] = field(default_factory=list)
     orphaned: list[str] = field(default_factory=list)
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether no artifact is damaged or missing."""
-        return not self.damaged and not self.missing
-
 
 def take_inventory(store: Store) -> Inventory:
     """Verify all artifacts and find orphaned ones.
@@ -47,7 +42,7 @@ def take_inventory(store: Store) -> Inventory:
         StoreUnavailable: The database or the storage cannot be reached.
     """
     with store.read() as tx:
-        keys, folders = tx.needed.artifacts(), tx.needed.folders()
+        keys, folders = tx.artifacts.referenced(), tx.artifacts.referenced_folders()
     found = Inventory(artifacts=len(keys))
     for key in sorted(keys):
         _examine(store, key, found)
@@ -61,7 +56,7 @@ def _examine(store: Store, key: str, found: Inventory) -> None:
             found.unverified.append(key)
     except (ArtifactDamaged, NotFound):
         with store.read() as tx:
-            deleted = key not in tx.needed.artifacts()
+            deleted = key not in tx.artifacts.referenced()
         if not deleted:
             (found.damaged if store.artifacts.exists(key) else found.missing).append(key)
 

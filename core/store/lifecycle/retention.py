@@ -91,7 +91,7 @@ def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
     before, after = policy.before(name, utc_now()), ""
     while True:
         with store.read() as tx:
-            page = tx.expired.page(KINDS[name], before, after, CHUNK)
+            page = tx.trash.outdated(KINDS[name], before, after, CHUNK)
         yield from page
         if len(page) < CHUNK:
             return

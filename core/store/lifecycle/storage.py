@@ -107,7 +107,7 @@ def measure_storage(store: Store, policy: RetentionPolicy) -> Storage:
     measured_at, sizes = utc_now(), FolderSizes(store.artifacts)
     by_top = sizes.everything()
     with store.read() as tx:
-        objects = tx.usage.by_kind()
+        objects = tx.statistics.by_kind()
         trashed = {name: tx.trash.ids(kind) for name, kind in BY_PLURAL.items()}
         contents = tx.trash.contents()
     expired = {

@@ -1,4 +1,4 @@
-"""Aliases of models and their history."""
+"""Aliases of models, their history and their promotion gates."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,8 @@ from core.store.repositories import ids
 from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, Span
-from core.store.repositories.rows import added
-from core.store.tables import AliasMove, Model, ModelAlias
+from core.store.repositories.repository import added
+from core.store.tables import AliasGate, AliasMove, Dataset, Model, ModelAlias
 
 MOVED = "moved"
 PROMOTED = "promoted"
@@ -22,11 +22,6 @@ ROLLED_BACK = "rolled_back"
 REMOVED = "removed"
 
 _LOCKS = 0x414C4941  # namespace of advisory locks: "ALIA"
-
-
-def lock_alias(session: Session, name: str, alias: str) -> None:
-    """Take the advisory lock of an alias and its gate."""
-    advisory_lock(session, _LOCKS, f"{name}@{alias}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class Promotion:
 
 
 class Aliases:
-    """Aliases within one transaction.
+    """Aliases and their promotion gates within one transaction; one lock serializes changes of both.
 
     An alias refers to the move that the next rollback undoes, and each move to the one before it, so that
     rollbacks follow the order of the moves and not that of clocks.
@@ -71,7 +66,7 @@ class Aliases:
 
     def find_locked(self, name: str, alias: str) -> ModelAlias | None:
         """Return an alias locked until the transaction ends."""
-        lock_alias(self._session, name, alias)
+        self._lock(name, alias)
         return self.find(name, alias)
 
     def get(self, name: str, alias: str) -> ModelAlias:
@@ -185,6 +180,61 @@ class Aliases:
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
         self._session.delete(row)
         self._session.flush()
+
+    def find_gate(self, name: str, alias: str) -> AliasGate | None:
+        """Return the promotion gate of an alias, or None."""
+        return self._session.get(AliasGate, (name, alias), populate_existing=True)
+
+    def gated_aliases(self, name: str) -> set[str]:
+        """Return the aliases of a name that have a gate."""
+        return set(self._session.scalars(select(AliasGate.alias).where(AliasGate.name == name)))
+
+    def gated_names(self, alias: str) -> set[str]:
+        """Return the names of models whose alias of this name has a gate."""
+        return set(self._session.scalars(select(AliasGate.name).where(AliasGate.alias == alias)))
+
+    def gate(self, name: str, alias: str) -> AliasGate:
+        """Return the gate of an alias.
+
+        Raises:
+            NotFound: It has none.
+        """
+        gate = self.find_gate(name, alias)
+        if gate is None:
+            raise NotFound("gate of", f"{name}@{alias}")
+        return gate
+
+    def set_gate(
+        self, name: str, alias: str, *, dataset_id: str, rule: dict[str, Any], key_id: str | None = None
+    ) -> AliasGate:
+        """Set the promotion gate of an alias.
+
+        Raises:
+            InvalidInput: The alias is not allowed.
+            NotFound: There is no such dataset.
+        """
+        check_name(alias, "/alias")
+        self._lock(name, alias)
+        # Locked against deletion before the commit.
+        if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
+            raise NotFound("dataset", dataset_id)
+        gate = self.find_gate(name, alias) or AliasGate(name=name, alias=alias)
+        gate.dataset_id, gate.rule, gate.key_id = dataset_id, rule, key_id
+        return added(self._session, gate)
+
+    def delete_gate(self, name: str, alias: str) -> None:
+        """Delete the promotion gate of an alias.
+
+        Raises:
+            NotFound: It has no gate.
+        """
+        self._lock(name, alias)
+        self._session.delete(self.gate(name, alias))
+        self._session.flush()
+
+    def _lock(self, name: str, alias: str) -> None:
+        """Take the advisory lock of an alias and its gate."""
+        advisory_lock(self._session, _LOCKS, f"{name}@{alias}")
 
     def _target(self, reference: str) -> Model:
         """Return a version that is not deleted before the transaction ends."""

@@ -1,4 +1,4 @@
-"""Stored API keys, with hashed secrets."""
+"""Stored API keys and browser sessions, with hashed secrets."""
 
 import hashlib
 import hmac
@@ -7,14 +7,12 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, or_, select, update
-from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span
 from core.store.repositories.projects import PROJECT_RULE, is_project_name
-from core.store.repositories.rows import found
+from core.store.repositories.repository import Repository, added
 from core.store.tables import ApiKey, BrowserSession
 
 ADMIN = "admin"
@@ -26,15 +24,16 @@ _SECRET_BYTES = 32  # 43 characters of url-safe base64
 _HINT_CHARACTERS = len(SECRET_PREFIX) + 5
 
 
-class ApiKeys:
-    """API keys within one transaction.
+class ApiKeys(Repository[ApiKey]):
+    """API keys and the browser sessions that use them, within one transaction.
 
     Revoked keys stay on record for the audit log. SHA-256 without salt or stretching is enough for secrets
-    of 256 random bits.
+    of 256 random bits; tokens of sessions are stored like secrets.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    table = ApiKey
+    kind = "key"
+    id_prefix = ids.API_KEY
 
     def create(
         self,
@@ -68,8 +67,7 @@ class ApiKeys:
         _check(scopes, expires_at)
         _check_projects(scopes, projects)
         secret = SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
-        key = ApiKey(
-            id=ids.new_id(ids.API_KEY),
+        key = self._insert(
             name=name,
             secret_sha256=secret_sha256(secret),
             hint=secret[:_HINT_CHARACTERS],
@@ -80,25 +78,7 @@ class ApiKeys:
             max_stored_bytes=max_stored_bytes,
             projects=None if projects is None else sorted(set(projects)),
         )
-        self._session.add(key)
-        self._session.flush()
         return key, secret
-
-    def get(self, id: str) -> ApiKey:
-        """Return one key, in any state.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, ApiKey, "key", id)
-
-    def page(self, cursor: str | None, limit: int) -> Page[ApiKey]:
-        """List keys, newest first, with revoked and expired ones.
-
-        Raises:
-            InvalidInput: The cursor is not of this list.
-        """
-        return Span(cursor, limit).take(self._session, select(ApiKey), ApiKey.id, ids.API_KEY)
 
     def any_exists(self) -> bool:
         """Return whether a key was ever created."""
@@ -128,6 +108,30 @@ class ApiKeys:
         now = utc_now()
         seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - USE_NOTED_EVERY)
         self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))
+
+    def begin_session(self, key_id: str, lifetime: timedelta) -> str:
+        """Create a browser session of a key and return its token; delete expired sessions."""
+        now = utc_now()
+        self._session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now))
+        token = secrets.token_urlsafe(_SECRET_BYTES)
+        expires_at = now + lifetime
+        added(
+            self._session,
+            BrowserSession(token_sha256=secret_sha256(token), key_id=key_id, expires_at=expires_at),
+        )
+        return token
+
+    def of_session(self, token_sha256: str) -> ApiKey | None:
+        """Return the key of an active browser session, or None."""
+        session, now = self._session.get(BrowserSession, token_sha256), utc_now()
+        if session is None or session.expires_at <= now:
+            return None
+        key = self._session.get(ApiKey, session.key_id)
+        return key if key is not None and is_active(key, now) else None
+
+    def end_session(self, token_sha256: str) -> None:
+        """End a browser session, if it exists."""
+        self._session.execute(delete(BrowserSession).where(BrowserSession.token_sha256 == token_sha256))
 
 
 def secret_sha256(secret: str) -> str:

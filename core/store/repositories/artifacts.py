@@ -33,8 +33,8 @@ from core.store.tables import (
 from core.store.visibility import with_trash
 
 
-class ArtifactDigests:
-    """Checksums of artifacts within one transaction."""
+class ArtifactRecords:
+    """Checksums of artifacts, and the artifacts that rows refer to, within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -72,19 +72,12 @@ class ArtifactDigests:
         inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
         self._session.execute(delete(ArtifactDigest).where(inside))
 
-
-class NeededArtifacts:
-    """The artifacts referenced by database rows, those in the trash included."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def artifacts(self) -> set[str]:
-        """Return the keys of all referenced artifacts."""
+    def referenced(self) -> set[str]:
+        """Return the keys of the artifacts that rows refer to, those in the trash included."""
         with with_trash(self._session):
-            return self._artifacts()
+            return self._referenced()
 
-    def _artifacts(self) -> set[str]:
+    def _referenced(self) -> set[str]:
         keys = set(self._session.scalars(select(ArtifactDigest.key)))
         keys |= set(self._session.scalars(select(Dataset.data_key).where(Dataset.data_key.is_not(None))))
         for ids, key_of in (
@@ -97,12 +90,12 @@ class NeededArtifacts:
             keys |= set(map(key_of, self._session.scalars(ids)))
         return keys
 
-    def folders(self) -> set[str]:
+    def referenced_folders(self) -> set[str]:
         """Return the folders of datasets, active jobs and uploads, and of pending deletions."""
         with with_trash(self._session):
-            return self._folders()
+            return self._referenced_folders()
 
-    def _folders(self) -> set[str]:
+    def _referenced_folders(self) -> set[str]:
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):

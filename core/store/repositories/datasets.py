@@ -11,10 +11,9 @@ from core.errors import NotFound, WrongState
 from core.store.artifacts.keys import data_folder
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
-from core.store.repositories.artifacts import ArtifactDigests
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.projects import Projects
-from core.store.repositories.rows import added, found
+from core.store.repositories.repository import Repository
 from core.store.tables import Dataset, Job, JobDataset
 from core.store.visibility import with_trash
 
@@ -26,18 +25,7 @@ def name_of_dataset(dataset_id: InstrumentedAttribute[str]) -> ColumnElement[Any
     return select(func.lower(Dataset.name, type_=String)).where(Dataset.id == dataset_id).scalar_subquery()
 
 
-COLUMNS: Columns = MappingProxyType(
-    {
-        "created": None,
-        "name": func.lower(Dataset.name, type_=String),
-        "status": Dataset.status.expression,
-        "size": Dataset.size_bytes.expression,
-        **{name: Dataset.statistics[name].as_integer() for name in ("queries", "documents", "features")},
-    }
-)
-
-
-class Datasets:
+class Datasets(Repository[Dataset]):
     """Datasets within one transaction.
 
     Datasets of one digest share one stored content, also those in the trash. Every transaction that shares
@@ -45,8 +33,19 @@ class Datasets:
     just taken over, and of two concurrent purges one deletes it.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    table = Dataset
+    kind = "dataset"
+    id_prefix = ids.DATASET
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Dataset.name, type_=String),
+            "status": Dataset.status.expression,
+            "size": Dataset.size_bytes.expression,
+            **{name: Dataset.statistics[name].as_integer() for name in ("queries", "documents", "features")},
+        }
+    )
+    searched = (Dataset.name.expression,)
 
     def add(
         self,
@@ -75,8 +74,8 @@ class Datasets:
         Raises:
             InvalidInput: The caller is limited to other projects, or must name one.
         """
-        dataset = Dataset(
-            id=id or ids.new_id(ids.DATASET),
+        return self._insert(
+            id=id,
             name=name,
             source=source,
             size_bytes=size_bytes,
@@ -85,47 +84,6 @@ class Datasets:
             key_id=key_id,
             project=Projects(self._session).of_new(project),
         )
-        return added(self._session, dataset)
-
-    def get(self, id: str) -> Dataset:
-        """Return one dataset.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Dataset, "dataset", id)
-
-    def page(
-        self,
-        cursor: str | None,
-        limit: int,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        sha256: str | None = None,
-        project: str | None = None,
-        prefix: str | None = None,
-        sort: str = "created",
-        direction: Direction | None = None,
-    ) -> Page[Dataset]:
-        """List datasets, newest first by default, filtered by status, name or checksum.
-
-        Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
-            status: Only datasets with this status.
-            name: Only those of this name.
-            sha256: Only those whose bytes as sent have this checksum.
-            project: Only those of this project.
-            prefix: Only those whose name or id begins with it, ignoring case.
-            sort: One of `COLUMNS`.
-            direction: Sort direction.
-        """
-        rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256, project=project)
-        if prefix is not None:
-            rows = rows.where(begins_with(prefix, Dataset.name.expression, Dataset.id.expression))
-        order = order_of(COLUMNS, sort, direction)
-        return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET, order)
 
     def exists(self, id: str) -> bool:
         """Return whether there is a dataset of this id."""
@@ -273,9 +231,7 @@ class Datasets:
             NotFound: It does not exist.
             WrongState: It is not invalid.
         """
-        dataset = self._session.get(Dataset, id, with_for_update=True, populate_existing=True)
-        if dataset is None:
-            raise NotFound("dataset", id)
+        dataset = self.locked(id)
         if dataset.status != "invalid":
             raise WrongState("dataset", id, dataset.status, "only an invalid dataset can be read again")
         dataset.status, dataset.problem = "pending", None
@@ -304,7 +260,7 @@ class Datasets:
         advisory_lock(self._session, _DIGEST_LOCKS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
-        ArtifactDigests(self._session).forget(data_folder(damaged_key))
+        ArtifactRecords(self._session).forget(data_folder(damaged_key))
 
 
 def shared_contents(

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, exists, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import aliased
 
 from core.errors import NotFound, WrongState
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.repository import Repository
 from core.store.tables import Event, Webhook, WebhookDelivery
 
 WAITING, DELIVERED, DEAD = "waiting", "delivered", "dead"
@@ -54,16 +55,17 @@ class Ending:
     disabled_reason: str | None = None
 
 
-class Deliveries:
-    """Deliveries within one transaction.
+class Deliveries(Repository[Webhook]):
+    """Webhooks with their deliveries within one transaction.
 
     A webhook is locked before its deliveries, so that transactions do not deadlock.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    table = Webhook
+    kind = "webhook"
+    id_prefix = ids.WEBHOOK
 
-    def get(self, webhook_id: str, id: str) -> WebhookDelivery:
+    def delivery(self, webhook_id: str, id: str) -> WebhookDelivery:
         """Return one delivery of a webhook.
 
         Raises:
@@ -74,7 +76,7 @@ class Deliveries:
             raise NotFound("delivery", id)
         return delivery
 
-    def page(
+    def deliveries(
         self, webhook_id: str, cursor: str | None, limit: int, state: str | None = None
     ) -> tuple[Page[WebhookDelivery], Mapping[int, Event]]:
         """List the deliveries of a webhook, newest first, with their events by id.
@@ -174,7 +176,7 @@ class Deliveries:
             NotFound: The webhook has no such delivery.
             WrongState: The webhook is disabled.
         """
-        delivery = self.get(webhook.id, id)
+        delivery = self.delivery(webhook.id, id)
         if not webhook.enabled:
             raise WrongState("webhook", webhook.id, "disabled", "enable it first")
         delivery.state, delivery.attempts = WAITING, 0

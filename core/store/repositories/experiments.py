@@ -14,9 +14,8 @@ from core.jobs.status import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
-from core.store.repositories.rows import added, found, locked
+from core.store.repositories.repository import Repository, added
 from core.store.tables import Experiment, ExperimentTraining, Job
 
 
@@ -32,14 +31,6 @@ class ExperimentStatus(StrEnum):
 
 
 ACTIVE_EXPERIMENTS = (ExperimentStatus.PREPARING, ExperimentStatus.RUNNING, ExperimentStatus.REPORTING)
-COLUMNS: Columns = MappingProxyType(
-    {
-        "created": None,
-        "paper": Experiment.paper.expression,
-        "status": Experiment.status.expression,
-        "finished": Experiment.finished_at.expression,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -75,71 +66,30 @@ class TrainingState:
         return "running" if self.evaluation is None else self.evaluation.status
 
 
-class Experiments:
+class Experiments(Repository[Experiment]):
     """Experiments within one transaction."""
 
+    table = Experiment
+    kind = "experiment"
+    id_prefix = ids.EXPERIMENT
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "paper": Experiment.paper.expression,
+            "status": Experiment.status.expression,
+            "finished": Experiment.finished_at.expression,
+        }
+    )
+    searched = (Experiment.paper.expression,)
+
     def __init__(self, session: Session, jobs: Jobs) -> None:
-        self._session = session
+        super().__init__(session)
         self._jobs = jobs
 
     def add(self, id: str | None = None, project: str | None = None, **values: Any) -> Experiment:
         """Record an experiment whose datasets are pending; the values are the columns of its row."""
-        experiment = Experiment(
-            id=id or ids.new_id(ids.EXPERIMENT),
-            status=ExperimentStatus.PREPARING,
-            project=Projects(self._session).of_new(project),
-            **values,
-        )
-        return added(self._session, experiment)
-
-    def get(self, id: str) -> Experiment:
-        """Return one experiment.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Experiment, "experiment", id)
-
-    def locked(self, id: str) -> Experiment:
-        """Return one experiment, locked until the transaction ends.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return locked(self._session, Experiment, "experiment", id)
-
-    def page(
-        self,
-        cursor: str | None,
-        limit: int,
-        *,
-        status: str | None = None,
-        paper: str | None = None,
-        project: str | None = None,
-        prefix: str | None = None,
-        sort: str = "created",
-        direction: Direction | None = None,
-    ) -> Page[Experiment]:
-        """List experiments, newest first by default.
-
-        Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
-            status: Only those in it.
-            paper: Only those of this paper.
-            project: Only those of this project.
-            prefix: Only those whose paper or id begins with it, ignoring case.
-            sort: One of `COLUMNS`.
-            direction: Sort direction.
-
-        Raises:
-            InvalidInput: The cursor is not of this list.
-        """
-        rows = narrowed(select(Experiment), status=status, paper=paper, project=project)
-        if prefix is not None:
-            rows = rows.where(begins_with(prefix, Experiment.paper.expression, Experiment.id.expression))
-        order = order_of(COLUMNS, sort, direction)
-        return Span(cursor, limit).take(self._session, rows, Experiment.id, ids.EXPERIMENT, order)
+        project = Projects(self._session).of_new(project)
+        return self._insert(id=id, status=ExperimentStatus.PREPARING, project=project, **values)
 
     def active(self) -> list[str]:
         """List the ids of the experiments that have not ended, oldest first."""

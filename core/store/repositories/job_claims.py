@@ -14,14 +14,13 @@ from core.errors import LeaseLost
 from core.jobs import main_metric_of
 from core.jobs.status import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.clock import utc_now
-from core.store.repositories.job_iterations import JobIterations
-from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH
+from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH, JobRows
 from core.store.tables import Job
 
 HANDED_BACK = "handed_back"
 
 
-class JobClaims(JobIterations):
+class JobClaims(JobRows):
     """Claims of jobs within one transaction."""
 
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
@@ -67,7 +66,7 @@ class JobClaims(JobIterations):
         resumed_from = job.checkpoint["iteration"] if job.checkpoint else None
         if job.token > 1:
             self._drop_iterations(id, after=resumed_from or 0)
-        self._attempts.begin(job, now, resumed_from)
+        self._begin_attempt(job, now, resumed_from)
         return job
 
     def stop_requested(self, id: str, token: int) -> bool:
@@ -130,7 +129,7 @@ class JobClaims(JobIterations):
         if iterations:
             self._replace_iterations(id, dict(iterations), milliseconds)
         if phases is not None:
-            self._attempts.keep_phases(id, token, phases)
+            self._write_attempt(id, token, phases=phases)
         return job.cancel_requested
 
     def keep_checkpoint(self, id: str, token: int, checkpoint: dict[str, Any]) -> None:
@@ -206,7 +205,7 @@ class JobClaims(JobIterations):
         job = self._move(id, RUNNING, target, Job.token == token, **values)
         if job is None:
             raise LeaseLost(id)
-        self._attempts.end(job, ending, detail)
+        self._end_attempt(job, ending, detail)
         return job
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:

@@ -61,7 +61,7 @@ class JobRecovery(JobRows):
             moved = self._move(job.id, RUNNING, target, *silent, problem=problem)
             if moved is None:
                 continue
-            self._attempts.end(moved, LOST, f"The worker {worker} stopped answering.")
+            self._end_attempt(moved, LOST, f"The worker {worker} stopped answering.")
             settled.by_process.setdefault(worker or "", []).append(job.id)
             if target == QUEUED:
                 settled.requeued.append(job.id)

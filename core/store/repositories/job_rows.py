@@ -1,43 +1,75 @@
-"""Rows of jobs, and the one statement that changes a status."""
+"""Rows of jobs with their attempts and iterations, and the one statement that changes a status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.jobs import specification_of
 from core.jobs.status import QUEUED, RUNNING, TERMINAL, allows
 from core.store.clock import utc_now
-from core.store.repositories.attempts import Attempts
-from core.store.repositories.rows import found
-from core.store.tables import Dataset, Job, JobDataset
+from core.store.repositories import ids
+from core.store.repositories.counters import Counters, count_attempt, count_job
+from core.store.repositories.repository import Repository, added
+from core.store.tables import Dataset, Job, JobAttempt, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 # Options of an UPDATE that returns its rows: refresh the rows of the session.
 FRESH = MappingProxyType({"populate_existing": True, "synchronize_session": False})
 
 
-class JobRows:
-    """Rows of jobs within one transaction."""
+class JobRows(Repository[Job]):
+    """Jobs with their attempts and iterations, the points of learning curves, within one transaction."""
 
-    def __init__(self, session: Session, attempts: Attempts) -> None:
-        self._session = session
-        self._attempts = attempts
+    table = Job
+    kind = "job"
+    id_prefix = ids.JOB
+
+    def __init__(self, session: Session, counters: Counters) -> None:
+        super().__init__(session)
+        self._counters = counters
         self._ending: list[Callable[[Job], None]] = []
 
     def on_ending(self, record_outcome: Callable[[Job], None]) -> None:
         """Call a function with every job that ends, within the transaction that ends it."""
         self._ending.append(record_outcome)
 
-    def get(self, id: str) -> Job:
-        """Return one job.
+    def attempts(self, id: str) -> list[JobAttempt]:
+        """Return the attempts of a job in order: each claim is one."""
+        rows = select(JobAttempt).where(JobAttempt.job_id == id).order_by(JobAttempt.token)
+        return list(self._session.scalars(rows))
+
+    def iterations(self, id: str, after: int = 0) -> list[JobIteration]:
+        """List the recorded iterations of a job above `after`, in order.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: There is no such job.
         """
-        return found(self._session, Job, "job", id)
+        self.get(id)
+        rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
+        return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
+
+    def values_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
+        """Return the recorded values of several jobs in one statement, without their times.
+
+        Args:
+            after: Ids of jobs, each with the iteration above which to return its values.
+
+        Returns:
+            By job and iteration, both in order; a job without such values has an empty entry.
+        """
+        return self._by_iteration(JobIteration.values, after)
+
+    def milliseconds_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
+        """Return the recorded times of several jobs in one statement, as `values_by_iteration`.
+
+        An iteration without recorded times has an empty entry.
+        """
+        found = self._by_iteration(JobIteration.milliseconds, after)
+        return {job_id: {at: times or {} for at, times in rows.items()} for job_id, rows in found.items()}
 
     def _move(
         self, id: str, source: str, target: str, *guards: ColumnElement[bool], **values: Any
@@ -68,3 +100,70 @@ class JobRows:
         for dataset in self._session.scalars(pending):
             dataset.status, dataset.problem = "invalid", job.problem
         self._session.flush()
+
+    def _begin_attempt(self, job: Job, started_at: datetime, resumed_from: int | None) -> None:
+        """Record a new attempt of a job.
+
+        Args:
+            job: The job after its claim.
+            started_at: Time of the claim.
+            resumed_from: Iteration of the checkpoint that it resumes from, None without a checkpoint.
+        """
+        attempt = JobAttempt(
+            job_id=job.id,
+            token=job.token,
+            attempt=job.attempt,
+            worker=job.worker,
+            started_at=started_at,
+            resumed_from=resumed_from,
+        )
+        added(self._session, attempt)
+
+    def _end_attempt(self, job: Job, ending: str, detail: str | None) -> None:
+        """Record and count the outcome of the latest attempt, and of the job if it ended."""
+        # An attempt that a worker of an earlier release began has no row.
+        self._write_attempt(job.id, job.token, ended_at=utc_now(), ending=ending, detail=detail)
+        count_attempt(self._counters, job.kind, ending)
+        if job.finished_at is not None:
+            first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
+            started_at = self._session.scalar(first) or job.started_at or job.finished_at
+            # A clock that was set back would make it negative.
+            job.took_seconds = max(0.0, (job.finished_at - started_at).total_seconds())
+            count_job(self._counters, job.kind, job.status, job.took_seconds)
+
+    def _write_attempt(self, id: str, token: int, **values: Any) -> None:
+        mine = (JobAttempt.job_id == id, JobAttempt.token == token)
+        written = update(JobAttempt).where(*mine).values(values)
+        self._session.execute(written, execution_options={"synchronize_session": False})
+
+    def _by_iteration(
+        self, column: InstrumentedAttribute[Any], after: Mapping[str, int]
+    ) -> dict[str, dict[int, Any]]:
+        found: dict[str, dict[int, Any]] = {job_id: {} for job_id in after}
+        wanted = [
+            and_(JobIteration.job_id == job_id, JobIteration.iteration > iteration)
+            for job_id, iteration in after.items()
+        ]
+        rows = select(JobIteration.job_id, JobIteration.iteration, column).where(or_(*wanted))
+        for job_id, iteration, recorded in self._session.execute(
+            rows.order_by(JobIteration.job_id, JobIteration.iteration)
+        ):
+            found[job_id][iteration] = recorded
+        return found
+
+    def _replace_iterations(
+        self, id: str, values: dict[int, dict[str, Any]], milliseconds: Mapping[int, dict[str, Any]]
+    ) -> None:
+        self._session.execute(
+            delete(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration.in_(values)),
+            execution_options={"synchronize_session": False},
+        )
+        rows = [
+            {"job_id": id, "iteration": number, "values": value, "milliseconds": milliseconds.get(number)}
+            for number, value in values.items()
+        ]
+        self._session.execute(insert(JobIteration), rows)
+
+    def _drop_iterations(self, id: str, after: int) -> None:
+        dropped = delete(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
+        self._session.execute(dropped)

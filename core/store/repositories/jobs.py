@@ -1,31 +1,60 @@
-"""Stored jobs: queued, labelled and cancelled by their users."""
+"""Stored jobs: queued, listed, labelled and cancelled by their users."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import String, and_, func, or_, select
 
 from core.errors import NotFound, WrongState
 from core.jobs import title_of
 from core.jobs.status import CANCELLED, QUEUED, RUNNING
 from core.jobs.systems import named_systems
-from core.store.repositories import ids
 from core.store.repositories.job_claims import JobClaims
-from core.store.repositories.job_lists import JobLists
 from core.store.repositories.job_recovery import JobRecovery
 from core.store.repositories.job_rows import CANCELLED_PROBLEM
-from core.store.repositories.projects import NO_LABELS, Labels, Projects
-from core.store.repositories.rows import locked
-from core.store.repositories.tags import changed_tags
+from core.store.repositories.pages import (
+    NEWEST_FIRST,
+    Direction,
+    Order,
+    Page,
+    WantedTags,
+    order_of,
+    with_tags,
+)
+from core.store.repositories.projects import NO_LABELS, Labels, Projects, changed_tags
 from core.store.tables import Dataset, Job, JobDataset, Model, Ranking
 from core.telemetry import current_trace_context
 
+# Sort orders of releases before lists were sorted by column.
+ORDERS: Mapping[str, Order] = MappingProxyType(
+    {
+        "newest": NEWEST_FIRST,
+        "oldest": Order(ascending=True),
+        "longest": Order(Job.took_seconds.expression),
+    }
+)
 
-class Jobs(JobLists, JobClaims, JobRecovery):
+
+class Jobs(JobClaims, JobRecovery):
     """Jobs within one transaction.
 
     Users queue, label, list and cancel them; workers claim them; the sweeper recovers those of lost workers.
     """
+
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Job.title, type_=String),
+            "kind": Job.kind.expression,
+            "status": Job.status.expression,
+            "started": Job.started_at.expression,
+            "finished": Job.finished_at.expression,
+            "duration": Job.took_seconds.expression,
+            "metric": Job.main_metric.expression,
+        }
+    )
+    searched = (Job.title.expression,)
 
     def add(
         self,
@@ -53,8 +82,8 @@ class Jobs(JobLists, JobClaims, JobRecovery):
             NotFound: One of the datasets does not exist.
             InvalidInput: The caller is limited to other projects, or must name one.
         """
-        job = Job(
-            id=id or ids.new_id(ids.JOB),
+        job = self._insert(
+            id=id,
             kind=kind,
             status=QUEUED,
             spec=spec,
@@ -66,8 +95,6 @@ class Jobs(JobLists, JobClaims, JobRecovery):
             project=Projects(self._session).of_new(labels.project),
             trace_context=current_trace_context(),
         )
-        self._session.add(job)
-        self._session.flush()
         # Locked against deletion before the commit; in one order everywhere, so that transactions do not
         # deadlock.
         for dataset_id in sorted(set(dataset_ids)):
@@ -77,6 +104,50 @@ class Jobs(JobLists, JobClaims, JobRecovery):
         self._session.flush()
         self._lock_systems(spec)
         return job
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
+        dataset_id: str | None = None,
+        tags: WantedTags = (),
+        text: str | None = None,
+        job_ids: Collection[str] | None = None,
+        **wanted: Any,
+    ) -> Page[Job]:
+        """List jobs as `Repository.page` does.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            prefix: Only jobs whose name or id begins with it, ignoring case.
+            sort: One of `columns` or of `ORDERS`.
+            direction: Sort direction.
+            dataset_id: Only jobs that read or make this dataset.
+            tags: Names of tags with their required value, None for any value.
+            text: Only jobs with this in their name, ignoring case, or of this id.
+            job_ids: Only these.
+            wanted: Only rows with these values, by column.
+        """
+        rows = with_tags(self._selected(prefix, **wanted), Job.tags, tags)
+        if dataset_id is not None:
+            using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
+            rows = rows.where(Job.id.in_(using))
+        if text is not None:
+            rows = rows.where(or_(Job.title.icontains(text, autoescape=True), Job.id == text))
+        if job_ids is not None:
+            rows = rows.where(Job.id.in_(job_ids))
+        order = ORDERS.get(sort) or order_of(self.columns, sort, direction)
+        return self._take(rows, cursor, limit, order)
+
+    def several(self, job_ids: Collection[str]) -> list[Job]:
+        """Return the jobs of some ids in the order of the ids, without those that do not exist."""
+        found = {job.id: job for job in self._session.scalars(select(Job).where(Job.id.in_(job_ids)))}
+        return [found[job_id] for job_id in dict.fromkeys(job_ids) if job_id in found]
 
     def label(self, id: str, changes: Mapping[str, str | None], tags: Mapping[str, str | None]) -> Job:
         """Change the labels of a job.
@@ -90,8 +161,7 @@ class Jobs(JobLists, JobClaims, JobRecovery):
             NotFound: There is no such job.
             InvalidInput: It would have too many tags, or the caller is limited to other projects.
         """
-        # Locked, so that concurrent changes do not overwrite each other.
-        job = locked(self._session, Job, "job", id)
+        job = self.locked(id)  # so that concurrent changes do not overwrite each other
         if "name" in changes:
             job.title = changes["name"] or title_of(job.kind, job.spec)
         if "notes" in changes:
@@ -110,7 +180,7 @@ class Jobs(JobLists, JobClaims, JobRecovery):
             NotFound: There is no such job.
             WrongState: It has already ended.
         """
-        job = locked(self._session, Job, "job", id)
+        job = self.locked(id)
         if job.status == QUEUED:
             self._move(id, QUEUED, CANCELLED, problem=CANCELLED_PROBLEM, cancel_requested=True)
         elif job.status == RUNNING:

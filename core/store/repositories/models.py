@@ -6,28 +6,19 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, cast, exists, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import aliased
 
 from core.errors import InvalidInput, NotFound
 from core.store.artifacts.keys import model_key
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
-from core.store.repositories.artifacts import ArtifactDigests
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found, locked
-from core.store.repositories.tags import WantedTags, changed_tags, with_tags
+from core.store.repositories.artifacts import ArtifactRecords
+from core.store.repositories.pages import NEWEST_FIRST, Direction, Page, WantedTags, order_of, with_tags
+from core.store.repositories.projects import changed_tags
+from core.store.repositories.repository import Repository, added
 from core.store.tables import Job, Model, ModelAlias, ModelName
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
-
-COLUMNS: Columns = MappingProxyType(
-    {
-        "created": None,
-        "name": func.lower(Model.name, type_=String),
-        "trees": Model.best_iteration.expression,
-        "size": Model.size_bytes.expression,
-    }
-)
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _VERSION_LOCKS = 0x4D4F444C  # namespace of advisory locks: "MODL"
@@ -48,12 +39,21 @@ def check_name(name: str, pointer: str) -> None:
         raise InvalidInput.at(pointer, f"must not start with {ids.MODEL}, which begins an id")
 
 
-class Models:
+class Models(Repository[Model]):
     """Models within one transaction."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._digests = ArtifactDigests(session)
+    table = Model
+    kind = "model"
+    id_prefix = ids.MODEL
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Model.name, type_=String),
+            "trees": Model.best_iteration.expression,
+            "size": Model.size_bytes.expression,
+        }
+    )
+    searched = (Model.name + ":" + cast(Model.version, String),)
 
     def add(
         self,
@@ -94,14 +94,6 @@ class Models:
             **known,
         )
         return self._insert_as_next_version(model)
-
-    def get(self, id: str) -> Model:
-        """Return a model by id.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Model, "model", id)
 
     def several(self, model_ids: Iterable[str]) -> dict[str, Model]:
         """Return the models of some ids by id, without those that do not exist."""
@@ -144,45 +136,38 @@ class Models:
         self,
         cursor: str | None,
         limit: int,
-        name: str | None = None,
-        tags: WantedTags = (),
         *,
-        project: str | None = None,
         prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
+        tags: WantedTags = (),
         kind: str | None = None,
         latest: bool = False,
-        sort: str = "created",
         metric: str = "",
-        direction: Direction | None = None,
+        **wanted: Any,
     ) -> Page[Model]:
-        """List models, newest first by default, filtered by name and tags.
+        """List models as `Repository.page` does, also by `metric`, the value of the metric given.
 
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
-            name: Only versions of this name.
-            tags: Names of tags with their required value, None for any value.
-            project: Only those of this project.
             prefix: Only those whose reference or id begins with it, ignoring case.
+            sort: One of `columns`, or `metric`.
+            direction: Sort direction.
+            tags: Names of tags with their required value, None for any value.
             kind: Only those of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
-            sort: One of `COLUMNS`, or `metric`.
             metric: Spelling of the metric to sort by.
-            direction: Sort direction.
+            wanted: Only rows with these values, by column.
         """
-        rows = narrowed(select(Model), name=name, project=project)
+        rows = with_tags(self._selected(prefix, **wanted), Model.tags, tags)
         if latest:
             rows = rows.where(_is_latest())
-        if prefix is not None:
-            reference = Model.name + ":" + cast(Model.version, String)
-            rows = rows.where(begins_with(prefix, reference, Model.id.expression))
         if kind is not None:
             stored = Model.scorer["kind"].as_string()
             rows = rows.where(stored.is_(None) if kind == "trees" else stored == kind)
-        columns = {**COLUMNS, "metric": Model.metrics[metric].as_float()}
-        order = order_of(columns, sort, direction)
-        rows = with_tags(rows, Model.tags, tags)
-        return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL, order)
+        columns = {**self.columns, "metric": Model.metrics[metric].as_float()}
+        return self._take(rows, cursor, limit, order_of(columns, sort, direction))
 
     def page_of_names(
         self,
@@ -202,10 +187,10 @@ class Models:
             tags: Tags of the latest version, as for `page`.
             project: Only those of this project.
         """
-        rows = with_tags(narrowed(select(Model).where(_is_latest()), project=project), Model.tags, tags)
+        rows = with_tags(self._selected(project=project).where(_is_latest()), Model.tags, tags)
         if containing is not None:
             rows = rows.where(Model.name.contains(containing, autoescape=True))
-        return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
+        return self._take(rows, cursor, limit, NEWEST_FIRST)
 
     def describe(self, id: str, **texts: str | None) -> Model:
         """Set or clear the given ones of title and description of a model.
@@ -213,7 +198,7 @@ class Models:
         Raises:
             NotFound: There is no such model.
         """
-        model = self._locked(id)
+        model = self.locked(id)  # so that concurrent changes do not overwrite each other
         for column, text in texts.items():
             setattr(model, column, text)
         self._session.flush()
@@ -226,7 +211,7 @@ class Models:
             NotFound: There is no such model.
             InvalidInput: The model would have too many tags.
         """
-        model = self._locked(id)
+        model = self.locked(id)  # so that concurrent changes do not overwrite each other
         model.tags = changed_tags(model.tags, tags)
         self._session.flush()
         return model
@@ -248,10 +233,6 @@ class Models:
         ):
             found[name][alias] = version
         return found
-
-    def _locked(self, id: str) -> Model:
-        # Locked, so that concurrent changes do not overwrite each other.
-        return locked(self._session, Model, "model", id)
 
     def _find(self, ref: str) -> Model | None:
         if ref.startswith(ids.MODEL):
@@ -283,7 +264,7 @@ class Models:
         name.last_version = model.version = name.last_version + 1
         model.project = name.project
         self._session.add(model)
-        self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
+        ArtifactRecords(self._session).keep(model_key(model.id), model.sha256, model.size_bytes)
         return model
 
 

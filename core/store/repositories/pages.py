@@ -1,6 +1,6 @@
 """Cursor pagination, newest first by default."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -41,6 +41,8 @@ class Order:
 
 
 Columns = Mapping[str, ColumnElement[Any] | None]
+# Names of tags with their required value, None for any value.
+WantedTags = Sequence[tuple[str, str | None]]
 Direction = Literal["asc", "desc"]
 
 NEWEST_FIRST = Order()
@@ -70,6 +72,16 @@ def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
     if values.get("project") == NO_PROJECT:
         values["project"] = None
     return rows.filter_by(**values)
+
+
+def with_tags(
+    rows: Select[T], column: InstrumentedAttribute[dict[str, str] | None], wanted: WantedTags
+) -> Select[T]:
+    """Filter rows by tags, which must all match."""
+    for tag, value in wanted:
+        found = column[tag].as_string()
+        rows = rows.where(found.is_not(None) if value is None else found == value)
+    return rows
 
 
 @dataclass(frozen=True)

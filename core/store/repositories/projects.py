@@ -1,4 +1,4 @@
-"""Project assignment of new rows, moves between projects, and owners of model names."""
+"""Tags and projects: assignment of new rows, moves between projects, and owners of model names."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from core.jobs.import_model import ImportModelJob
 from core.jobs.status import ACTIVE
 from core.jobs.train import TrainJob
 from core.store.engines import advisory_lock
-from core.store.repositories.rows import added
+from core.store.repositories.repository import added
 from core.store.tables import (
     Comparison,
     Dataset,
@@ -31,6 +31,7 @@ from core.store.tables import (
 )
 from core.store.visibility import limited_to, projects, with_trash
 
+MAX_TAGS = 64
 PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
@@ -202,6 +203,19 @@ class Projects:
             if dataset is not None and dataset.project is not None:
                 return dataset.project
         return None
+
+
+def changed_tags(tags: Mapping[str, str] | None, changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return tags with changes; None removes a tag.
+
+    Raises:
+        InvalidInput: There would be too many tags.
+    """
+    merged = {**(tags or {}), **changes}
+    kept = {tag: value for tag, value in merged.items() if value is not None}
+    if len(kept) > MAX_TAGS:
+        raise InvalidInput.at("/tags", f"would make {len(kept)} tags; there are at most {MAX_TAGS}")
+    return kept
 
 
 def is_project_name(name: str) -> bool:

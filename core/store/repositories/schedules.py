@@ -4,16 +4,14 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
 from sqlalchemy import String, func, select
-from sqlalchemy.orm import Session
 
 from core.errors import WrongState
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
-from core.store.repositories.rows import added, found, locked
+from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.repository import SimpleRepository, added
 from core.store.tables import Schedule, ScheduleRun
 
 
@@ -40,78 +38,22 @@ class Trigger(StrEnum):
 
 
 ACTIVE_RUNS = (RunStatus.QUEUED, RunStatus.TRAINING, RunStatus.RUNNING, RunStatus.PROMOTING)
-COLUMNS: Columns = MappingProxyType(
-    {
-        "created": None,
-        "name": func.lower(Schedule.name, type_=String),
-        "next": Schedule.next_run_at.expression,
-    }
-)
 
 
-class Schedules:
-    """Schedules within one transaction."""
+class Schedules(SimpleRepository[Schedule]):
+    """Schedules and their runs within one transaction; runs are deleted with their schedule, jobs stay."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def add(self, **values: Any) -> Schedule:
-        """Record a schedule; the values are the columns of its row."""
-        return added(self._session, Schedule(id=ids.new_id(ids.SCHEDULE), **values))
-
-    def get(self, id: str) -> Schedule:
-        """Return one schedule.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Schedule, "schedule", id)
-
-    def locked(self, id: str) -> Schedule:
-        """Return one schedule, locked until the transaction ends.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return locked(self._session, Schedule, "schedule", id)
-
-    def page(
-        self,
-        cursor: str | None,
-        limit: int,
-        *,
-        enabled: bool | None = None,
-        prefix: str | None = None,
-        sort: str = "created",
-        direction: Direction | None = None,
-    ) -> Page[Schedule]:
-        """List schedules, newest first by default.
-
-        Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
-            enabled: Only enabled ones, or only disabled ones.
-            prefix: Only those whose name or id begins with it, ignoring case.
-            sort: One of `COLUMNS`.
-            direction: Sort direction.
-
-        Raises:
-            InvalidInput: The cursor is not of this list.
-        """
-        rows = narrowed(select(Schedule), enabled=enabled)
-        if prefix is not None:
-            rows = rows.where(begins_with(prefix, Schedule.name.expression, Schedule.id.expression))
-        order = order_of(COLUMNS, sort, direction)
-        return Span(cursor, limit).take(self._session, rows, Schedule.id, ids.SCHEDULE, order)
-
-    def delete(self, id: str) -> None:
-        """Delete a schedule and its runs; their jobs stay.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        self._session.delete(self.locked(id))
-        self._session.flush()
+    table = Schedule
+    kind = "schedule"
+    id_prefix = ids.SCHEDULE
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Schedule.name, type_=String),
+            "next": Schedule.next_run_at.expression,
+        }
+    )
+    searched = (Schedule.name.expression,)
 
     def due(self, now: datetime) -> list[str]:
         """List the ids of the schedules that are due, the longest due first."""

@@ -116,13 +116,6 @@ class Statistics:
         ).one()
         return Stored("", number, int(size_bytes or 0))
 
-
-class StorageUsage:
-    """Numbers of stored objects within one transaction."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
     def by_kind(self) -> dict[str, int]:
         """Count the objects outside the trash by the kinds of `core.store.lifecycle.storage`."""
         counted = {

@@ -15,9 +15,8 @@ from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
-from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.projects import Projects
-from core.store.repositories.rows import added, found, locked
+from core.store.repositories.repository import Repository
 from core.store.repositories.study_progress import (
     ACTIVE_TRIALS,
     CANCELLED,
@@ -32,16 +31,6 @@ from core.store.repositories.study_progress import (
 )
 from core.store.tables import Dataset, Job, Study, Trial
 from core.studies import Budget
-
-COLUMNS: Columns = MappingProxyType(
-    {
-        "created": None,
-        "name": func.lower(Study.name, type_=String),
-        "status": Study.status.expression,
-        "best": Study.best_value.expression,
-        "finished": Study.finished_at.expression,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -65,11 +54,25 @@ class TrialResult:
     best_iteration: int | None
 
 
-class Studies:
+class Studies(Repository[Study]):
     """Studies within one transaction; `StudyProgress` queues their jobs."""
 
+    table = Study
+    kind = "study"
+    id_prefix = ids.STUDY
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Study.name, type_=String),
+            "status": Study.status.expression,
+            "best": Study.best_value.expression,
+            "finished": Study.finished_at.expression,
+        }
+    )
+    searched = (Study.name.expression,)
+
     def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
-        self._session = session
+        super().__init__(session)
         self._progress = StudyProgress(session, jobs, events)
 
     def add(
@@ -95,8 +98,9 @@ class Studies:
         """
         dataset = self._session.get(Dataset, spec["dataset_id"])
         of_dataset = None if dataset is None else dataset.project
-        study = Study(
-            id=(study_id := ids.new_id(ids.STUDY)),
+        study_id = ids.new_id(ids.STUDY)
+        study = self._insert(
+            id=study_id,
             name=spec["name"],
             model_name=spec["model_name"],
             dataset_id=spec["dataset_id"],
@@ -109,49 +113,8 @@ class Studies:
             key_id=key_id,
             project=Projects(self._session).claim_name(spec["model_name"], project, of_dataset),
         )
-        added(self._session, study)
         self._progress.advance(study)
         return study
-
-    def get(self, id: str) -> Study:
-        """Return one study.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Study, "study", id)
-
-    def locked(self, id: str) -> Study:
-        """Return one study, locked until the transaction ends.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return locked(self._session, Study, "study", id)
-
-    def page(
-        self,
-        cursor: str | None,
-        limit: int,
-        *,
-        status: str | None = None,
-        dataset_id: str | None = None,
-        project: str | None = None,
-        prefix: str | None = None,
-        sort: str = "created",
-        direction: Direction | None = None,
-    ) -> Page[Study]:
-        """List studies, newest first by default.
-
-        Raises:
-            InvalidInput: The cursor is not of this list.
-        """
-        rows = narrowed(select(Study), status=status, dataset_id=dataset_id, project=project)
-        if prefix is not None:
-            rows = rows.where(begins_with(prefix, Study.name.expression, Study.id.expression))
-        return Span(cursor, limit).take(
-            self._session, rows, Study.id, ids.STUDY, order_of(COLUMNS, sort, direction)
-        )
 
     def counts(self, study_ids: Collection[str]) -> dict[str, Counter[str]]:
         """Return the number of trials by study and status."""

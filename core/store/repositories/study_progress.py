@@ -16,7 +16,7 @@ from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Labels
-from core.store.repositories.rows import added
+from core.store.repositories.repository import added
 from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, wanted
@@ -221,7 +221,7 @@ def _of_study(study: Study) -> dict[str, Any]:
         "study_name": study.name,
         "dataset_id": study.dataset_id,
         "test_dataset_id": study.spec.get("test_dataset_id"),
-        "metric": study.spec["objective"]["metric"],
+        "metrics": (study.spec["objective"]["metric"],),
         "priority": study.spec.get("priority") or "normal",
     }
 

@@ -10,7 +10,7 @@ from core.errors import NotFound, UploadTakenOver, WrongState
 from core.store.artifacts.keys import resumable_folder
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.rows import added
+from core.store.repositories.repository import added
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
 # More parts than the largest upload needs at 16 MiB each; limits uploads of a few bytes at a time.

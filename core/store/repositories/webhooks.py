@@ -9,21 +9,19 @@ from sqlalchemy.orm import Session
 
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.deliveries import WAITING
+from core.store.repositories.deliveries import WAITING, Deliveries
 from core.store.repositories.events import Events
-from core.store.repositories.pages import Page, Span
-from core.store.repositories.rows import added, found, locked
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
 _DISPATCHED_AT_ONCE = 500
 
 
-class Webhooks:
-    """Webhooks within one transaction."""
+class Webhooks(Deliveries):
+    """Webhooks within one transaction, with their deliveries."""
 
     def __init__(self, session: Session, events: Events) -> None:
-        self._session = session
+        super().__init__(session)
         self._events = events
 
     def add(
@@ -48,8 +46,7 @@ class Webhooks:
             enabled: Whether to send events.
             key_id: The API key that creates it.
         """
-        webhook = Webhook(
-            id=ids.new_id(ids.WEBHOOK),
+        return self._insert(
             url=url,
             events=list(events),
             description=description,
@@ -59,25 +56,8 @@ class Webhooks:
             dispatched_id=self._events.latest_id(),
             created_by=key_id,
         )
-        return added(self._session, webhook)
 
-    def get(self, id: str) -> Webhook:
-        """Return one webhook.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        return found(self._session, Webhook, "webhook", id)
-
-    def page(self, cursor: str | None, limit: int) -> Page[Webhook]:
-        """List webhooks, newest first.
-
-        Raises:
-            InvalidInput: The cursor is not of this list.
-        """
-        return Span(cursor, limit).take(self._session, select(Webhook), Webhook.id, ids.WEBHOOK)
-
-    def locked(self) -> Sequence[Webhook]:
+    def all_locked(self) -> Sequence[Webhook]:
         """Return all webhooks, locked; their changes are stored with the transaction."""
         return self._session.scalars(select(Webhook).order_by(Webhook.id).with_for_update()).all()
 
@@ -98,7 +78,7 @@ class Webhooks:
         Raises:
             NotFound: It does not exist.
         """
-        webhook = self._locked(id)
+        webhook = self.locked(id)
         if values.get("enabled") and not webhook.enabled:
             webhook.disabled_reason = webhook.failing_since = None
             webhook.dispatched_id = self._events.latest_id()
@@ -119,7 +99,7 @@ class Webhooks:
         Raises:
             NotFound: It does not exist.
         """
-        webhook = self._locked(id)
+        webhook = self.locked(id)
         now = utc_now()
         webhook.former_secret, webhook.secret = webhook.secret, secret
         webhook.former_until, webhook.updated_at = now + timedelta(hours=FORMER_SECRET_HOURS), now
@@ -132,7 +112,7 @@ class Webhooks:
         Raises:
             NotFound: It does not exist.
         """
-        self._locked(id)
+        self.locked(id)
         self._session.execute(delete(Webhook).where(Webhook.id == id))
 
     def any_enabled(self) -> bool:
@@ -179,6 +159,3 @@ class Webhooks:
         if rows:
             self._session.execute(insert(WebhookDelivery), rows)
         webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_AT_ONCE else latest
-
-    def _locked(self, id: str) -> Webhook:
-        return locked(self._session, Webhook, "webhook", id)

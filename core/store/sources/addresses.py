@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 from core.errors import InvalidInput
 from core.names import is_visible
-from core.outbound.urls import checked_url
+from core.outbound.guard import checked_url
 
 SETTING = "RANKERY_SOURCES"
 MAX_ADDRESS_LENGTH = 2_000

@@ -19,7 +19,7 @@ class ExpiredObjects:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def page(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+    def outdated(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
         """List ids of objects from before a moment that no `keep` tag holds, the oldest first.
 
         Args:

@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import and_, bindparam, delete, exists, insert, or_, select, update
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import Holder, InvalidInput
 from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
-from core.store.repositories.artifacts import ArtifactDigests
+from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.datasets import shared_contents
 from core.store.repositories.pages import Page
 from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
 from core.store.trash.dependency_graph import DependencyGraph, Node
+from core.store.trash.expired import ExpiredObjects
 from core.store.trash.holders import ActiveJobs, foreign, holders_of, without_foreign_names
 from core.store.trash.kinds import (
     COMPARISON,
@@ -117,11 +118,8 @@ def folders_of(nodes: Iterable[Node], shared: Collection[str] = ()) -> list[str]
     return list(found)
 
 
-class Trash:
+class Trash(ExpiredObjects):
     """The trash within one transaction."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     def plan(
         self,
@@ -256,7 +254,7 @@ class Trash:
         # Keys that no id gives: of reports by their jobs, of trials by their numbers, of shared contents.
         named = [node for node in plan.nodes.values() if node.kind.name in (EXPERIMENT, STUDY, DATASET)]
         for folder in folders_of(named, plan.shared):
-            ArtifactDigests(self._session).forget(folder)
+            ArtifactRecords(self._session).forget(folder)
         folders = plan.folders
         if folders:
             now = utc_now()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.training.checkpoint import CheckpointError, without_times
-from core.training.report import IterationReport
+from core.training.models import IterationReport
 
 _FORMAT = 1
 _LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute otherwise
@@ -31,7 +31,7 @@ class NetworkCheckpoint:
         best_value: Value of the selection metric there, the greater the better.
         learning_rate: Of the next epoch.
         costs: Training cost of each epoch since the weights were drawn.
-        restarts: How often they were drawn anew.
+        restarts: Number of times that they were drawn again.
         history: One report an epoch.
     """
 

@@ -19,7 +19,7 @@ class Schedule:
         scorer: What is asked for.
         learning_rate: Of the next epoch.
         costs: Training cost of each epoch since the weights were drawn.
-        restarts: How often they were drawn anew.
+        restarts: Number of times that they were drawn again.
 
     Example:
         >>> from core.scorers import Linear

@@ -16,12 +16,12 @@ from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
 from core.training.measure import Measure
+from core.training.models import IterationReport
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
 from core.training.networks.initialization import drawn_weights, trainable_weights, varying_inputs
 from core.training.networks.linear import LinearDescent
 from core.training.networks.schedule import Schedule
-from core.training.report import IterationReport
 from core.training.sampling import derived_seed
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
@@ -263,7 +263,7 @@ class _NetworkTraining:
 
     @cached_property
     def _whole(self) -> Objective:
-        """The loss on all documents at once, for diagnostics alone."""
+        """The loss on all documents together, for diagnostics alone."""
         dataset = self._dataset
         return self._spec.loss.prepare(
             dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights

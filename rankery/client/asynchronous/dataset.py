@@ -94,10 +94,10 @@ class AsyncDataset(DatasetView, AsyncResource):
         *,
         progress: bool | None = None,
     ) -> Path:
-        """Write all of it into a file; uploaded again, it is the same dataset.
+        """Download it into a file; uploaded again, it is the same dataset.
 
-        A download of Parquet that breaks off goes on where it was, by this call or by the next one into the
-        same file; one of LETOR, or of categories, begins anew.
+        An interrupted download of Parquet resumes, by this call or by the next one into the
+        same file; one of LETOR, or of categories, restarts.
 
         Args:
             path: The file; it appears when it is complete. Until then a hidden file is beside it.
@@ -122,7 +122,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         """Move it to the trash, from which `client.restore` brings it back; what was trained on it stays.
 
         Args:
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Raises:
             RankeryApiError: A job or a gate uses it; the problem lists which.
@@ -158,7 +158,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         return read(FeatureProfiles, await self._transport.get(f"{self._path}/features"))
 
     async def corpus(self) -> Corpus:
-        """Return which public corpus it is, by the counts that papers print.
+        """Return the public corpus that it is, by the counts that papers print.
 
         Raises:
             RankeryApiError: It has not been read yet.

@@ -82,7 +82,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         return id_of(data, _WANTED)
 
     async def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
-        """Return what is held out, a dataset by its id."""
+        """Return the hold-out, with a dataset by its id."""
         if held is None or isinstance(held, Mapping | int | float):
             return held
         return await self._dataset_id(held, columns, name)
@@ -105,13 +105,13 @@ class AsyncDatasetReferences(AsyncUploadCalls):
             return (await (await self._upload(Upload({"file": path}, fields), None)).wait()).id
 
     async def _read_before(self, sha256: str, columns: Columns | None) -> str | None:
-        """Return the id of a dataset of the same bytes that was read in the same way, None where none was."""
+        """Return the id of a dataset of the same bytes and reading options, or None."""
         page = await self.transport.get("/v1/datasets", status="ready", sha256=sha256)
         asked = {"columns": dict(columns)} if columns else {}
         return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == asked), None)
 
 
 def _options(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a file was to be read, without what holds anyway."""
+    """Return the reading options of a file without defaults."""
     options = source.get("options") or {}
     return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

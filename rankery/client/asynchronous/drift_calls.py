@@ -64,7 +64,7 @@ class AsyncDriftCalls(AsyncJobCalls):
         )
 
     async def drift_report(self, report_id: str) -> DriftReportView:
-        """Return what a drift job found, feature by feature.
+        """Return a drift report, feature by feature.
 
         Raises:
             RankeryApiError: There is none of this id.

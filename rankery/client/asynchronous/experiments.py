@@ -99,7 +99,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         return await self._post("cancel")
 
     async def resume(self) -> Self:
-        """Let the experiment go on; trainings that failed or were cancelled are queued again.
+        """Resume the experiment; trainings that failed or were cancelled are queued again.
 
         Returns:
             This experiment.
@@ -115,7 +115,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         Its trainings have the tag `grid` with its id, by which `client.delete("jobs", where=…)` finds them.
 
         Args:
-            permanently: Free the bytes of its reports at once instead.
+            permanently: Free the bytes of its reports immediately instead.
 
         Raises:
             RankeryApiError: It has not ended.

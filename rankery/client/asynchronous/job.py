@@ -1,4 +1,4 @@
-"""Jobs, and the models that they make."""
+"""Jobs and models."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +104,7 @@ class AsyncJob(JobView, AsyncDeletable):
                 interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     async def cancel(self) -> Self:
-        """Ask the job to stop; a queued one stops at once, a running one within a second or so.
+        """Cancel the job; a queued one stops immediately, a running one within a second or so.
 
         Returns:
             This job.
@@ -124,7 +124,7 @@ class AsyncJob(JobView, AsyncDeletable):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
     ) -> Self:
-        """Change how people find it; omitted fields stay.
+        """Change its labels; omitted fields stay.
 
         Args:
             name: What it is called; the usual title again if None.
@@ -188,7 +188,7 @@ class AsyncJob(JobView, AsyncDeletable):
         return read(Inspection, await self._made("inspection_id", "inspections"))
 
     async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch what the job made, by the field of its result that has the id."""
+        """Fetch the result of the job, by the field that has its id."""
         if not self.has_ended:
             await self.refresh()
         return await self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)
@@ -262,7 +262,7 @@ class AsyncModel(ModelView, AsyncDeletable):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
     ) -> Self:
-        """Change what people read of it; omitted fields stay.
+        """Change its description and tags; omitted fields stay.
 
         Args:
             title: Display name of this version; none if None.

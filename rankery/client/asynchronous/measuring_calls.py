@@ -1,4 +1,4 @@
-"""Calls that measure models and rankings, and show what was found."""
+"""Calls that measure models and rankings, and return results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack

@@ -42,7 +42,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{address_of(reference)}"))
 
     async def reproduce(self, reference: str | HasId) -> AsyncJob:
-        """Train a model again; the job's result says whether the same bytes came out.
+        """Train a model again; the job's result has whether the bytes are equal.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
@@ -75,7 +75,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         return self._bound(AsyncModel, document)
 
     async def roll_back(self, name: str, alias: str) -> AsyncModel:
-        """Undo the last move of an alias that is not undone yet, past its gate.
+        """Undo the last move of an alias that is not undone yet, without its gate.
 
         Returns:
             The model that it points at then.

@@ -48,7 +48,7 @@ class AsyncDeletable(AsyncResource):
 
         Args:
             with_results: Delete what it made as well.
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Returns:
             What was deleted.

@@ -23,7 +23,7 @@ from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
 
 class AsyncResumableUpload:
-    """The upload of one file, which goes on where it was cut short: by this process or by an earlier one.
+    """The upload of one file, which resumes where this process or an earlier one stopped.
 
     Args:
         transport: Sends its requests.
@@ -44,7 +44,7 @@ class AsyncResumableUpload:
         self._id = self._remembered.find()
 
     async def send(self) -> str:
-        """Send what the service does not have yet.
+        """Send the remaining bytes.
 
         Returns:
             What a form names the upload by, instead of the file.
@@ -75,12 +75,12 @@ class AsyncResumableUpload:
             await asyncio.sleep(pause)
 
     def forget(self) -> None:
-        """Forget the upload: it has become something, or is gone."""
+        """Forget the upload: it was used or has expired."""
         self._remembered.forget()
         self._id = None
 
     async def _offset(self) -> int:
-        """Ask how much the service has; begin the upload where it has none."""
+        """Return the offset of the service; create the upload where there is none."""
         if self._id is None:
             created = await self._transport.request(
                 "POST",
@@ -125,7 +125,7 @@ class AsyncResumableUpload:
             yield block
 
     def _arrived(self, offset: int) -> int:
-        """Note where the service is; more than ever before renews the patience."""
+        """Record the offset of the service; progress renews the patience."""
         if offset > self._most_bytes:
             self._most_bytes = offset
             self._patience.renew()

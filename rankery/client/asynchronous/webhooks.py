@@ -33,7 +33,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
 
     async def test(self) -> WebhookTestView:
-        """Send it an event of kind `webhook.test` now, and return how it answered."""
+        """Send it an event of kind `webhook.test` now, and return its response."""
         response = await self._transport.request("POST", f"{self._path}/test", repeatable=False)
         return read(WebhookTestView, response.json())
 
@@ -49,7 +49,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
     def deliveries(
         self, state: Literal["waiting", "delivered", "dead"] | None = None
     ) -> AsyncPages[DeliveryView]:
-        """List what was and is to be delivered, newest first.
+        """List its deliveries, newest first.
 
         Args:
             state: Only those `waiting`, `delivered` or `dead`.

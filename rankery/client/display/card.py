@@ -59,7 +59,7 @@ class Card:
     Attributes:
         title: What it is.
         facts: Description, by name; empty texts are left out.
-        sentence: What may be said of it in words.
+        sentence: Conclusion.
         tables: Its numbers.
     """
 
@@ -126,7 +126,7 @@ class Shown(ABC):
 
 
 def _text(value: str) -> str:
-    """Return text for rich that is neither markup nor steers the terminal."""
+    """Return text for rich without markup and control characters."""
     return escape(visible(value))
 
 

@@ -87,7 +87,7 @@ def importance(found: answers.ModelImportance, top: int) -> Any:
 
 
 def permutations(found: answers.Inspection, top: int) -> Any:
-    """Draw what a metric loses when each feature is shuffled, the greatest loss on top."""
+    """Draw the drop of a metric when each feature is shuffled, the greatest on top."""
     items = sorted(found.importance, key=lambda one: one.mean or 0.0)[-top:]
     error = _error(items, horizontal=True)
     values = [one.mean for one in items]
@@ -97,7 +97,7 @@ def permutations(found: answers.Inspection, top: int) -> Any:
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:
     figure = _figure(title, "", "")
     figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
-    # Names of digits are no numbers, and each is told.
+    # Names of digits are categories, not numbers; label each.
     figure.update_yaxes(automargin=True, type="category", dtick=1)
     figure.update_layout(height=_AROUND + _BAR * len(names))
     return figure

@@ -1,4 +1,4 @@
-"""Progress bars on standard error, or in a notebook; nothing where neither is looked at."""
+"""Progress bars on a terminal's standard error, or in a notebook; nothing elsewhere."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Tell whether a bar is drawn: as asked for, else where standard error is a terminal or a notebook."""
+    """Return whether to draw a bar: as requested, else where standard error is a terminal or notebook."""
     if is_quiet():
         return False
     console = Console(stderr=True)
@@ -32,7 +32,7 @@ def is_wanted(progress: bool | None) -> bool:
 
 @contextmanager
 def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
-    """Draw a bar for each job: the block gets a function to call with one of them now and then.
+    """Draw a bar for each job: the block gets a function that updates the bar of a job.
 
     An interrupted block leaves the jobs running, and says so.
     """
@@ -58,7 +58,7 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
 
 @contextmanager
 def counted(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None, str], None]]:
-    """Draw a bar of things done: the block gets a function to call with done, total and a text."""
+    """Draw a bar of steps: the block gets a function to call with done, total and a text."""
     if not is_wanted(progress):
         yield _nothing
         return

@@ -1,4 +1,4 @@
-"""Numbers and times as people read them."""
+"""Format numbers and times."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ def p_value(value: float | None) -> str:
 
 
 def count(value: Any) -> str:
-    """Return a whole number, empty where it is not known."""
+    """Return a whole number, empty where it is unknown."""
     return "" if value is None else f"{value:,}"
 
 
@@ -49,7 +49,7 @@ def steps(job: answers.Job) -> str:
 
 
 def counts_share(job: answers.Job) -> bool:
-    """Tell whether the steps of the phase that a job is in are only good for their share of the total."""
+    """Return whether to show the steps of a job's phase only as a share of the total."""
     return job.kind == "ingest" or (job.progress is not None and job.progress.phase in _SHARED_PHASES)
 
 
@@ -65,7 +65,7 @@ def ranks(job: answers.Job) -> str:
 
 
 def milliseconds(parts: Mapping[str, float]) -> str:
-    """Return times by what they were spent on: "tree 92 ms, objective 8.1 ms"."""
+    """Return times by part: "tree 92 ms, objective 8.1 ms"."""
     return ", ".join(
         f"{part} {time:,.0f} ms" if time >= 10 else f"{part} {time:.1f} ms" for part, time in parts.items()
     )
@@ -80,7 +80,7 @@ def seconds(value: float) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """Return a time in the reader's own zone, empty where there is none."""
+    """Return a time in the local time zone, empty where there is none."""
     return "" if value is None else value.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
@@ -97,7 +97,7 @@ def size(n_bytes: int | None) -> str:
 
 
 def loss(spec: dict[str, Any] | None) -> str:
-    """Return a loss by its name and what of it was chosen, not left at None."""
+    """Return the name of a loss with its hyperparameters that are not None."""
     if not spec:
         return ""
     chosen = [f"{name}={value}" for name, value in spec.items() if name != "name" and value is not None]

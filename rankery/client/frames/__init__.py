@@ -1,1 +1,1 @@
-"""Data frames in and out, by way of Arrow; pandas and polars are imported where they are asked for."""
+"""Conversion of data frames through Arrow; pandas and polars are imported on demand."""

@@ -1,4 +1,4 @@
-"""pyarrow, which frames and arrays need and the rest of the client does without.
+"""Import pyarrow, which only frames and arrays need.
 
 Import it inside functions: without pyarrow, the import of this module raises `PackageMissing`.
 """

@@ -1,4 +1,4 @@
-"""Prepare a frame of candidates for scoring, and put the answer into the order that was asked for."""
+"""Prepare a frame of candidates for scoring, and order the response as requested."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Candidates:
     """A table of candidates as scoring requests take it.
 
     Attributes:
-        table: `query_id`, `document_id` and the features; the rows of a query stand together.
+        table: `query_id`, `document_id` and the features; the rows of a query are contiguous.
         rows: (n_documents,) the row of the frame that each row of the table is; None where they are the same.
     """
 
@@ -57,7 +57,7 @@ class Candidates:
 
 
 def check_order(order: object) -> None:
-    """Refuse an unknown order of an answer, which would put scores beside the wrong rows.
+    """Refuse an unknown order of a response, which would assign scores to the wrong rows.
 
     Raises:
         InvalidArgument: It is unknown.
@@ -79,7 +79,7 @@ def prepared(
     Args:
         frame: A row a document.
         features: Those of the model.
-        columns: Where the `query` and the `document` stand, and columns to `ignore`.
+        columns: Columns of the `query` and the `document`, and columns to `ignore`.
         model: The model's name and version, for messages.
         allow_absent_features: Whether features without a column are missing values.
 
@@ -162,7 +162,7 @@ def _refuse_absent(
 
 
 def _gathered(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | None":
-    """Return the rows by query, by first appearance; None where they stand together already."""
+    """Return the rows by query, by first appearance; None where they are contiguous already."""
     from rankery.client.frames.arrow import np
 
     codes = query_codes(query)
@@ -173,7 +173,7 @@ def cuts(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, 
     """Cut a table of candidates between queries into parts that a scoring request takes.
 
     Args:
-        table: The rows of a query stand together.
+        table: The rows of a query are contiguous.
         most_rows: Rows of a part, but where a single query has more.
         most_bytes: Bytes of a part, about.
 
@@ -183,13 +183,13 @@ def cuts(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, 
     from rankery.client.frames.arrow import np
 
     rows = len(table)
-    at_once = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
-    if rows <= at_once or QUERY not in table.column_names:
+    rows_per_part = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
+    if rows <= rows_per_part or QUERY not in table.column_names:
         return [(0, rows)]
     ends = [*(np.flatnonzero(np.diff(query_codes(table.column(QUERY)))) + 1).tolist(), rows]
     parts, first, end = [], 0, 0
     for next_end in ends:
-        if next_end - first > at_once and end > first:
+        if next_end - first > rows_per_part and end > first:
             parts.append((first, end))
             first = end
         end = next_end

@@ -1,4 +1,4 @@
-"""Name cells of data frames, and find those that hold something else than expected."""
+"""Name cells of data frames, and find those with an unexpected type."""
 
 import sys
 import warnings
@@ -63,14 +63,14 @@ def suggestion(name: str, known: Any) -> str:
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Tell whether a column holds texts."""
+    """Return whether a column holds texts."""
     from rankery.client.frames.arrow import pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_whole_number(kind: "pa.DataType") -> bool:
-    """Tell whether a column holds whole numbers."""
+    """Return whether a column holds whole numbers."""
     from rankery.client.frames.arrow import pa
 
     return bool(pa.types.is_integer(kind))

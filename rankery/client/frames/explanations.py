@@ -1,4 +1,4 @@
-"""Explanations of the scores of a frame, a request's worth at a time."""
+"""Explain the scores of a frame, in one or more requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ _LIMIT_POINTERS = ("/explain", "/queries")
 
 
 class Explanations:
-    """What each feature contributes to the scores of some rows.
+    """Feature contributions to the scores of some rows.
 
     Args:
         table: Candidates as they were sent.
@@ -40,11 +40,11 @@ class Explanations:
         """Whether all rows are explained."""
         return self._done == len(self._rows)
 
-    def next_query(self, at_once: int) -> dict[str, Any]:
+    def next_query(self, n_rows: int) -> dict[str, Any]:
         """Return the next rows as one query of a scoring request."""
         from rankery.client.frames.arrow import pa
 
-        rows = self._rows[self._done : self._done + at_once]
+        rows = self._rows[self._done : self._done + n_rows]
         self._asked = len(rows)
         documents = self._table.take(pa.array(rows)).to_pylist()
         return {
@@ -56,12 +56,12 @@ class Explanations:
         }
 
     def is_too_many(self, error: RankeryApiError) -> bool:
-        """Tell whether the service refused so many explanations at once."""
+        """Return whether the service refused so many explanations in one request."""
         errors = error.problem.get("errors") or ()
         return error.status == 413 or any(one.get("pointer") in _LIMIT_POINTERS for one in errors)
 
     def take(self, answer: Mapping[str, Any]) -> None:
-        """Keep the explanations of the rows that were asked for last."""
+        """Store the explanations of the last requested rows."""
         for document in answer["queries"][0]["ranking"]:
             place = self._done + int(document["id"])
             explanation = document["explanation"]

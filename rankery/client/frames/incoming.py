@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Frame(Protocol):
-    """A data frame of pandas, polars, Arrow, DuckDB or anything else that speaks Arrow's C interface."""
+    """A data frame of pandas, polars, Arrow, DuckDB or any library with Arrow's C interface."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand out the columns."""
 
 
 class LazyFrame(Protocol):
-    """A frame of polars that is computed when it is asked for."""
+    """A lazy frame of polars."""
 
     def collect(self) -> Any:
         """Compute it."""
 
 
 def is_frame(value: Any) -> TypeGuard[Frame]:
-    """Tell whether a value is a data frame; a column, such as a Series of pandas, is none."""
+    """Return whether a value is a data frame; a column, such as a Series of pandas, is not."""
     shape = getattr(value, "shape", None)
     is_column = len(shape) != 2 if isinstance(shape, tuple) else not hasattr(value, "columns")
     return isinstance(value, Frame) and (not is_column or hasattr(value, "schema"))
@@ -95,7 +95,7 @@ def as_arrays(
     Args:
         features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
         labels: (n_documents,), or None.
-        query_ids: (n_documents,); the documents of a query stand together.
+        query_ids: (n_documents,); the documents of a query are contiguous.
         query_sizes: (n_queries,) documents of each query instead, in order.
         document_ids: (n_documents,), or None.
         feature_names: Names by column, `f1`, `f2`, … when left out.
@@ -160,7 +160,7 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
 
 
 def grouped(group: Any, n_documents: int) -> dict[str, Any]:
-    """Return a group as `query_sizes` or `query_ids`, whichever it is.
+    """Return a group as `query_sizes` or `query_ids`.
 
     Args:
         group: (n_queries,) documents of each query, or (n_documents,) the query of each document.
@@ -206,7 +206,7 @@ def as_stream(table: "pa.Table") -> bytes:
 
 @contextmanager
 def written(table: "pa.Table") -> Iterator[Path]:
-    """Write a table as Parquet into a file that is gone after the block."""
+    """Write a table as Parquet into a temporary file that the block removes."""
     from rankery.client.frames.arrow import pq
 
     with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
@@ -224,7 +224,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 
 def _plain(column: Any) -> Any:
-    """Return a column as numbers or texts, whatever they were packed in."""
+    """Return a column as numbers or texts, decoded."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
@@ -235,7 +235,7 @@ def _plain(column: Any) -> Any:
     if types.is_string_view(column.type):
         return column.cast(pa.large_string())
     if types.is_null(column.type):
-        # A column without any value has no type of its own; numbers may be missing.
+        # A column without any value has no type; numbers may be missing.
         return column.cast(pa.float64())
     if types.is_decimal(column.type):
         return column.cast(pa.float64())

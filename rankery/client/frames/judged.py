@@ -187,7 +187,7 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
         runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
         scattered = int((np.bincount(runs) > 1).sum())
         warn(
-            f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} do not stand together,"
+            f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} are not contiguous,"
             f" first {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which"
             " queries first appear"
         )

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _BLANK = re.compile(r"\s+")
 _SCORES = ("score", "scores", "prediction", "predictions", "pred")
 _ROLES = ("query", "document", "score")
-_ROWS_AT_ONCE = 100_000
+_BATCH_ROWS = 100_000
 
 
 def judged_rows(qrels: str) -> tuple[list[str], list[str]]:
-    """Return the query and the document of each row of a dataset, as words, from its qrels."""
+    """Return the query and the document id of each row of a dataset, from its qrels."""
     lines = [line.split() for line in qrels.splitlines()]
     return [line[0] for line in lines], [line[2] for line in lines]
 
@@ -54,8 +54,8 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
         raise InvalidArgument(f"scores must be numbers, not of type {scores.dtype}")
     if np.isinf(scores).any():
         raise InvalidArgument(f"row {int(np.argmax(np.isinf(scores)))}: the score is infinite")
-    for first in range(0, len(scores), _ROWS_AT_ONCE):
-        part = slice(first, first + _ROWS_AT_ONCE)
+    for first in range(0, len(scores), _BATCH_ROWS):
+        part = slice(first, first + _BATCH_ROWS)
         yield "".join(
             _line(query, document, score)
             for query, document, score in zip(
@@ -131,8 +131,8 @@ def _score_column(names: Sequence[str]) -> str | None:
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:
     """Return the lines of a run from `query`, `document` and `score`."""
-    for first in range(0, len(run), _ROWS_AT_ONCE):
-        part = run.slice(first, _ROWS_AT_ONCE)
+    for first in range(0, len(run), _BATCH_ROWS):
+        part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
         yield "".join(
             _line(_word(query), _word(document), score)

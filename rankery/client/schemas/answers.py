@@ -63,7 +63,7 @@ class AliasHistory(Answer):
 
 
 class Budget(Answer):
-    """How much a study may take."""
+    """Budget of a study."""
 
     trials: int
     seconds: float | None = None
@@ -265,7 +265,7 @@ class DataParity(Answer):
     """Of them, those that the engine ranks the other way round"""
 
     tied_pairs: int
-    """Of them, those that the engine cannot tell apart"""
+    """Of them, those with equal scores in the engine"""
 
     ndcg_at_10: float | None = None
     """The model's NDCG@10, null where no query has a relevant document"""
@@ -294,7 +294,7 @@ class DatasetFit(Answer):
 
 
 class DeletedDataset(Answer):
-    """What a request to delete did to one dataset."""
+    """Outcome of the deletion of one dataset."""
 
     id: str
     outcome: Literal["deleted", "in_use", "missing"]
@@ -305,7 +305,7 @@ class DeletedDataset(Answer):
 
 
 class DeletedDatasets(Answer):
-    """What a request to delete did to each of several datasets."""
+    """Outcomes of the deletion of several datasets."""
 
     items: list[DeletedDataset]
     """In the order in which they were named"""
@@ -431,7 +431,7 @@ class DriftProfile(Answer):
 
 
 class DriftColumn(Answer):
-    """How a feature, or the scores, differ from before."""
+    """Drift of a feature or of the scores."""
 
     name: str
     kind: Literal["number", "category"]
@@ -456,7 +456,7 @@ class DriftColumn(Answer):
 
 
 class DriftReference(Answer):
-    """What samples are compared with."""
+    """Reference that samples are compared with."""
 
     dataset_id: str | None = None
     """What features are compared with"""
@@ -488,7 +488,7 @@ class DriftComparison(Answer):
 
 
 class DriftThresholds(Answer):
-    """What counts as drift."""
+    """Thresholds of drift."""
 
     p: float
     psi: float
@@ -596,7 +596,7 @@ class EdgeParity(Answer):
 
 
 class EventObject(Answer):
-    """What an event is about."""
+    """Object of an event."""
 
     kind: str
     """`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"""
@@ -709,7 +709,7 @@ class ExportFormatCatalogue(Answer):
 
 
 class ExportedModel(Answer):
-    """Which model was exported."""
+    """The exported model."""
 
     id: str
     name: str
@@ -867,7 +867,7 @@ class Conclusion(Answer):
     """The answer of a study."""
 
     sentence: str
-    """What may be said"""
+    """Conclusion"""
 
     verdict: Literal["better", "worse", "no-evidence"]
     """Of the winner against the default on the held-out queries, at 0.05"""
@@ -903,7 +903,7 @@ class Histogram(Answer):
 
 
 class Holder(Answer):
-    """Something that needs an object, which therefore stays."""
+    """A dependent of an object, which prevents its deletion."""
 
     kind: str
     """Kind of what needs it"""
@@ -964,7 +964,7 @@ class Interval(Answer):
 
 
 class Baseline(Answer):
-    """A ranking that needs no training, on the same data."""
+    """A baseline without training, on the same data."""
 
     name: str
     detail: str
@@ -1175,7 +1175,7 @@ class LineageDataset(Answer):
 
 
 class LineageModel(Answer):
-    """The model that a training went on from."""
+    """The model that a training continued."""
 
     id: str
     model: str
@@ -1595,12 +1595,12 @@ class NewWebhook(Answer):
 
 
 class Pair(Answer):
-    """System B against system A, both by their place in `systems`, from 0."""
+    """System B against system A, both by index in `systems`."""
 
     a: int
     b: int
     sentence: str
-    """What may be said"""
+    """Conclusion"""
 
     verdict: Literal["better", "worse", "no evidence"]
     """Of B against A by the first metric"""
@@ -1622,7 +1622,7 @@ class Comparison(Answer):
     job_id: str
     dataset_id: str
     sentence: str
-    """What may be said of all systems"""
+    """Conclusion about all systems"""
 
     metrics: list[str]
     """Spellings; the first one decides"""
@@ -1637,7 +1637,7 @@ class Comparison(Answer):
     """Of the p-values for their number"""
 
     pool_folds: bool = False
-    """Whether models stand for the models of their cross-validations' folds"""
+    """Whether a model represents the fold models of its cross-validation"""
 
     systems: list[ComparedSystem]
     pairs: list[Pair]
@@ -1648,7 +1648,7 @@ class Comparison(Answer):
 
 
 class PaperClaim(Answer):
-    """What a paper says of its numbers."""
+    """A claim of a paper about its numbers."""
 
     name: str
     statement: str
@@ -1933,7 +1933,7 @@ class DatasetPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, wherever it stands in the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on, on any page of the list; null where there is none, or where they do not fit it"""
 
 
 class Experiment(Answer):
@@ -2083,7 +2083,7 @@ class Project(Answer):
 
 
 class ProjectCounts(Answer):
-    """How much there is of everything."""
+    """Number of objects by kind."""
 
     jobs: int = 0
     models: int = 0
@@ -2156,7 +2156,7 @@ class QuerySegment(Answer):
 
 
 class QuerySummary(Answer):
-    """What the selected queries have in common."""
+    """Statistics of the selected queries."""
 
     total: int
     """Queries selected, over all pages"""
@@ -2461,7 +2461,7 @@ class RankedTraining(Answer):
     """Two-sided p-value of the paired t-test against the best one, adjusted for the number of trainings (Holm); null for the best one and where `difference` is null"""
 
     tied: bool | None = None
-    """Whether the test does not tell it from the best one (p >= 0.05); null where it was not tested"""
+    """Whether it is not significantly worse than the best one (p >= 0.05); null if untested"""
 
 
 class RankingEntry(Answer):
@@ -2538,7 +2538,7 @@ class RankingPage(Answer):
 
 
 class RefusedObject(Answer):
-    """An object that is not deleted, with what needs it."""
+    """An object that is not deleted, with its dependents."""
 
     kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
     id: str
@@ -2548,7 +2548,7 @@ class RefusedObject(Answer):
 
 
 class Deletion(Answer):
-    """What was deleted, or would be."""
+    """Objects deleted, or to delete in a dry run."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -2560,7 +2560,7 @@ class Deletion(Answer):
     """Bytes of their artifacts"""
 
     purge_at: AwareDatetime | None = None
-    """When these bytes are freed; null where at once"""
+    """When these bytes are freed; null for immediately"""
 
     missing: list[str]
     """Ids that do not exist"""
@@ -2576,7 +2576,7 @@ class Deletion(Answer):
 
 
 class Restored(Answer):
-    """What was restored."""
+    """Restored objects."""
 
     restored: dict[str, int]
     """Number of objects by kind, with those that went along or are needed"""
@@ -2610,7 +2610,7 @@ class ScheduleRun(Answer):
     """When it was due, or asked for"""
 
     missed_since: AwareDatetime | None = None
-    """The first of the due times before it that were missed and that it stands for"""
+    """The first missed due time that this run replaces"""
 
     trigger: Literal["clock", "request"]
     status: Literal["queued", "training", "running", "promoting", "promoted", "refused", "trained", "succeeded", "skipped", "failed"]
@@ -2657,7 +2657,7 @@ class Schedule(Answer):
 
     project: str | None = None
     key_id: str | None = None
-    """The key of whoever set it last, which its jobs are queued for"""
+    """The key that set it last and owns its jobs"""
 
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -2730,7 +2730,7 @@ class ScorerCatalogue(Answer):
 
 
 class SearchHit(Answer):
-    """An object that a search found."""
+    """A search result."""
 
     kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str
@@ -2747,7 +2747,7 @@ class SearchHit(Answer):
 
 
 class SearchHits(Answer):
-    """What a search found, by kind."""
+    """Search results by kind."""
 
     items: list[SearchHit]
 
@@ -2760,7 +2760,7 @@ class SelectedDatasets(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, wherever it stands in the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on, on any page of the list; null where there is none, or where they do not fit it"""
 
 
 class SelectedFields(Answer):
@@ -2797,7 +2797,7 @@ class Settings(Answer):
 
 
 class SlackResidue(Answer):
-    """Thresholds that Solr cannot be brought to, as it adds 1e-6 in float32 to each."""
+    """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int
     """How many: thresholds under about 1e-6, and some powers of two below 0"""
@@ -2892,7 +2892,7 @@ class Evaluation(Answer):
     metrics: dict[str, MetricSummary]
     baselines: list[Baseline] | None = None
     slices: list[Slice] | None = None
-    """Segments of at least 5 queries; all of one kind stand together, in order"""
+    """Segments of at least 5 queries, grouped by kind, in order"""
 
     diagnostics: LossDiagnostics | None = None
     findings: list[Finding] | None = None
@@ -2930,7 +2930,7 @@ class StorageKind(Answer):
 
 
 class Storage(Answer):
-    """What is stored, by kind."""
+    """Storage usage by kind."""
 
     measured_at: AwareDatetime
     total_bytes: int
@@ -3038,7 +3038,7 @@ class TreeLeaf(Answer):
     """What it adds to a score"""
 
     documents: int | None = None
-    """Training documents that ended here; null where not told"""
+    """Training documents that ended here; null where unknown"""
 
     linear: LinearLeaf | None = None
     """What it adds instead; null for a constant leaf"""
@@ -3056,7 +3056,7 @@ class TreeSplit(Answer):
     """Goes left what is `<=` threshold or `in` categories"""
 
     threshold: float | None = None
-    """Null for categories, and where it is infinite: only missing values are told from others"""
+    """Null for categories, and where infinite: it separates missing values from all others"""
 
     categories: list[int | str] | None = None
     """Those that go left, by text where the model has it; null where there is a threshold"""
@@ -3071,7 +3071,7 @@ class TreeSplit(Answer):
     """By how much it reduced the training loss"""
 
     documents: int | None = None
-    """Training documents that came through; null where not told"""
+    """Training documents that came through; null where unknown"""
 
     leaves: int
     """Leaves below"""
@@ -3239,7 +3239,7 @@ class UnlabelledObject(Answer):
 
 
 class Labelled(Answer):
-    """What was labelled, or would be."""
+    """Objects labelled, or to label in a dry run."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -3540,7 +3540,7 @@ class WebhookPage(Answer):
 
 
 class WebhookTest(Answer):
-    """What came of a test."""
+    """Outcome of a test."""
 
     delivered: bool
     status: int | None = None
@@ -3564,10 +3564,10 @@ class WorkerAtWork(Answer):
     """`training`, or the jobs that take little time"""
 
     processes: int
-    """How many jobs it carries out at the same time"""
+    """Number of jobs that it runs concurrently"""
 
     compiling: str | None = None
-    """How far the compilation of its kernels is; null once it carries out jobs"""
+    """Progress of the compilation of its kernels; null once it runs jobs"""
 
     started_at: AwareDatetime
     seen_at: AwareDatetime

@@ -17,7 +17,7 @@ class AddressDatasetRequest(TypedDict):
     """Address of a file: `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…` or `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset. Or `upload:` and the id of a finished resumable upload"""
 
     parts: NotRequired[dict[str, str | list[str]] | None]
-    """Instead of `source`: the addresses of each part, a dataset of its own"""
+    """Instead of `source`: addresses of each part, which becomes a dataset"""
 
     files: NotRequired[str | None]
     """Pattern of the names of up to 1,000 files of the folder, which become one dataset; of buckets and repositories only"""
@@ -26,10 +26,10 @@ class AddressDatasetRequest(TypedDict):
     """For people; the address, or the name of the uploaded file, when left out, and with parts followed by theirs"""
 
     format: NotRequired[Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]]
-    """`auto` tells it by the content"""
+    """`auto` detects it"""
 
     non_contiguous_queries: NotRequired[Literal["regroup", "error"] | None]
-    """Whether a query whose rows do not stand together is gathered or refused"""
+    """Gather or refuse queries with non-contiguous rows"""
 
     repeated_features: NotRequired[Literal["last", "reject"] | None]
     """Whether a feature that comes twice in a LETOR row counts with its last value"""
@@ -135,7 +135,7 @@ class ArpLoss2Request(TypedDict):
 
 
 class BudgetRequest(TypedDict):
-    """How much a study may take; the first bound that is reached ends it."""
+    """Budget of a study; the first bound that is reached ends it."""
 
     trials: NotRequired[int]
     """Trials at most, the default among them"""
@@ -237,13 +237,13 @@ class DatasetChanges(TypedDict):
 
 
 class DatasetSelection(TypedDict):
-    """The datasets that a request is about."""
+    """A selection of datasets."""
 
     ids: list[str]
     """Ids of datasets"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
 
 class DeleteRequestComparisonFilter(TypedDict):
@@ -257,7 +257,7 @@ class DeleteRequestComparisonFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -297,7 +297,7 @@ class EarlyStoppingRequest(TypedDict):
 
 
 class EmptyTrashRequest(TypedDict):
-    """What to delete from the trash: exactly one of ids, all or an age."""
+    """A selection to delete from the trash: exactly one of ids, all or an age."""
 
     ids: NotRequired[list[str] | None]
     """Ids of objects in the trash"""
@@ -351,7 +351,7 @@ class DeleteRequestEvaluationFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -433,7 +433,7 @@ class DeleteRequestExperimentFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -500,10 +500,10 @@ class FolderDatasetRequest(TypedDict):
     """Pattern of the names of up to 1,000 files that become one dataset, in natural order: LETOR text, or tables of the same columns. A query may have rows in several files"""
 
     format: NotRequired[Literal["auto", "letor", "csv", "parquet"] | None]
-    """Format of `files`; told by the content when left out"""
+    """Format of `files`; detected by default"""
 
     non_contiguous_queries: NotRequired[Literal["regroup", "error"] | None]
-    """Whether a query of `files` whose rows do not stand together is gathered or refused"""
+    """Gather or refuse queries with non-contiguous rows in `files`"""
 
     repeated_features: NotRequired[Literal["last", "reject"] | None]
     """Whether a feature that comes twice in a LETOR row counts with its last value"""
@@ -780,7 +780,7 @@ class DeleteRequestInspectionFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -866,7 +866,7 @@ class DeleteRequestJobFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -876,7 +876,7 @@ JsonValue: TypeAlias = Any
 
 
 class ChoiceParameter(TypedDict):
-    """One of some values: numbers, texts, or whole losses."""
+    """A choice of values: numbers, texts, or whole losses."""
 
     type: Literal["choice"]
     choices: list[JsonValue]
@@ -1252,7 +1252,7 @@ class DeleteRequestModelFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -1530,7 +1530,7 @@ class InspectRequest(TypedDict):
 
 
 class PromoteRequest(TypedDict):
-    """What to do with the model of each run."""
+    """Promotion of the model of each run."""
 
     alias: str
     """The alias to move to the new version if its gate lets that pass; it needs a gate"""
@@ -1544,7 +1544,7 @@ class RandomFolds(TypedDict):
 
 
 class ObjectiveRequest(TypedDict):
-    """What a trial is judged by."""
+    """Objective of a study."""
 
     metric: NotRequired[str]
     """Its mean over queries; its direction is known"""
@@ -1750,7 +1750,7 @@ class DeleteRequestRankingFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
@@ -1912,7 +1912,7 @@ class DeleteRequestStudyFilter(TypedDict):
     """Whether what was made by or of them goes as well"""
 
     permanently: NotRequired[bool]
-    """Whether the bytes are freed at once, past the trash"""
+    """Whether to free the bytes immediately, without the trash"""
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""

@@ -18,12 +18,12 @@ class ExperimentView(Shown, answers.Experiment):
 
     @property
     def done(self) -> int:
-        """How many of its trainings have ended, well or not."""
+        """Number of its trainings that have ended."""
         return sum(getattr(self.counts, status) for status in _ENDED_TRAININGS)
 
     @property
     def total(self) -> int:
-        """How many trainings it needs; 0 before its datasets are ready."""
+        """Number of trainings that it needs; 0 before its datasets are ready."""
         return self.done + self.counts.planned + self.counts.queued + self.counts.running
 
     def summary(self) -> dict[str, str]:

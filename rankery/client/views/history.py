@@ -28,7 +28,7 @@ class History(Shown, answers.JobHistory, Tabular):
 
     @property
     def times(self) -> str:
-        """What an iteration takes, such as "tree 92 ms, objective 8.1 ms (medians)"; may be empty."""
+        """Time of an iteration by part, such as "tree 92 ms, objective 8.1 ms (medians)"; may be empty."""
         medians = self.median_milliseconds
         return f"{milliseconds(medians)} (medians)" if medians else ""
 

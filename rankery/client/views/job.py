@@ -14,16 +14,16 @@ class JobView(Shown, answers.Job):
     """A job, as last fetched from the service."""
 
     attempts: list[answers.Attempt] = Field(default_factory=list)
-    """Who has worked on it, oldest first; empty in lists"""
+    """Its attempts, oldest first; empty in lists"""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it succeeded, failed, was cancelled or refused what it was asked for."""
+        """Whether it succeeded, failed, was cancelled or refused its request."""
         return self.status in ENDED
 
     @property
     def iteration(self) -> int:
-        """Steps done of the phase that it is in; 0 before it starts."""
+        """Completed steps of its phase; 0 before it starts."""
         return (self.progress and self.progress.iteration) or 0
 
     @property
@@ -33,7 +33,7 @@ class JobView(Shown, answers.Job):
 
     @property
     def steps(self) -> str:
-        """The phase that it is in and how far that is, such as "training 120 of 500" or "binning 37%"."""
+        """Its phase with the progress, such as "training 120 of 500" or "binning 37%"."""
         return steps(self)
 
     def made(self, name: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class DeletionView(Shown, answers.Deletion):
-    """What was deleted, or would be."""
+    """Objects deleted, or to delete in a dry run."""
 
     def plus(self, other: "DeletionView") -> "DeletionView":
         """Return both together, where a deletion took several requests."""
@@ -31,7 +31,7 @@ class DeletionView(Shown, answers.Deletion):
         }
 
     def card(self) -> Card:
-        """Return the card of the deletion, with what holds each object that was left."""
+        """Return the card of the deletion, with the dependents of each object that stays."""
         held = [
             [one.kind, one.name, one.id, "; ".join(f"{by.kind} {by.name}: {by.reason}" for by in one.holders)]
             for one in self.refused
@@ -42,7 +42,7 @@ class DeletionView(Shown, answers.Deletion):
 
 
 class LabelledView(Shown, answers.Labelled):
-    """What was labelled, or would be."""
+    """Objects labelled, or to label in a dry run."""
 
     def plus(self, other: "LabelledView") -> "LabelledView":
         """Return both together, where it took several requests."""
@@ -60,14 +60,14 @@ class LabelledView(Shown, answers.Labelled):
         }
 
     def card(self) -> Card:
-        """Return the card of the labelling, with what keeps its labels."""
+        """Return the card of the labelling, with the objects that keep their labels."""
         kept = [[one.id, one.reason] for one in self.refused]
         tables = [CardTable(["id", "keeps its labels"], kept, "left")] if kept else []
         return Card("dry run of a labelling" if self.dry_run else "labelling", self.summary(), tables=tables)
 
 
 class RestoredView(Shown, answers.Restored):
-    """What came back from the trash."""
+    """Objects restored from the trash."""
 
     def summary(self) -> dict[str, str]:
         """Return its row in a list, by column."""
@@ -133,7 +133,7 @@ class StorageView(Shown, answers.Storage, Tabular):
 
 
 class RetentionView(StorageView):
-    """How long a service keeps objects of each kind, and what retention would move to the trash now."""
+    """Retention times by kind, and the objects that retention would move to the trash now."""
 
     @property
     def rules(self) -> list[answers.StorageKind]:

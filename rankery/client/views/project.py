@@ -1,4 +1,4 @@
-"""Projects, the labels by which jobs, models and data are told apart."""
+"""Projects, which label jobs, models and data."""
 
 from rankery.client.display.card import Card, Shown
 from rankery.client.display.texts import count
@@ -6,7 +6,7 @@ from rankery.client.schemas import answers
 
 
 class ProjectView(Shown, answers.Project):
-    """A project and how much it has."""
+    """A project with its number of objects."""
 
     def summary(self) -> dict[str, str]:
         """Return its row in a list, by column."""

@@ -18,7 +18,7 @@ class RankingView(Shown, Answer):
 
     id: str
     system: str
-    """What ranks"""
+    """Model or run"""
 
     model_id: str | None = None
     """None for a run from elsewhere"""

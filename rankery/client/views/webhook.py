@@ -1,4 +1,4 @@
-"""Webhooks and what was delivered to them."""
+"""Webhooks and their deliveries."""
 
 from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, moment, seconds
@@ -6,10 +6,10 @@ from rankery.client.schemas import answers
 
 
 class WebhookView(Shown, answers.Webhook):
-    """An address that the service tells of events."""
+    """An address that receives events."""
 
     secret: str | None = None
-    """What signs the messages, `whsec_…`; only known when it was created or rotated"""
+    """Signing secret, `whsec_…`; only known when it was created or rotated"""
 
     def summary(self) -> dict[str, str]:
         """Return its row in a list, by column."""
@@ -60,7 +60,7 @@ class DeliveryView(Shown, answers.Delivery):
 
 
 class WebhookTestView(Shown, answers.WebhookTest):
-    """How a webhook answered a test."""
+    """Response of a webhook to a test."""
 
     def summary(self) -> dict[str, str]:
         """Return its row in a list, by column."""

@@ -49,7 +49,7 @@ def fill(store: Store) -> Objects:
         ]
         for version in (1, 2):
             tx.aliases.move(SECRET_NAME, "champion", version)
-        tx.gates.put(SECRET_NAME, "champion", dataset_id=dataset.id, rule=_RULE)
+        tx.aliases.set_gate(SECRET_NAME, "champion", dataset_id=dataset.id, rule=_RULE)
         system = System(models[0].reference, models[0].id)
         common: dict[str, Any] = {"job_id": job.id, "dataset_id": dataset.id}
         evaluation = tx.evaluations.add(
@@ -107,7 +107,7 @@ def fill(store: Store) -> Objects:
             key_id=None,
             project=PROJECT,
         )
-        report = tx.drift_reports.add(
+        report = tx.drift.add(
             job_id=job.id,
             model_id=models[0].id,
             model=models[0].reference,

@@ -71,6 +71,7 @@ def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bear
     assert found == [(403, None), (421, None)]
 
 
+@pytest.mark.long
 def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: Secrets) -> None:
     """A stranger who signs out of nothing is recorded no more often than one who is refused."""
     client.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)

@@ -192,6 +192,7 @@ def test_every_operation_is_in_a_table(openapi_document: dict[str, Any]) -> None
     assert not missing, "say in tests/app/auth/test_bound_keys.py what a bound key finds there"
 
 
+@pytest.mark.long
 def test_foreign_objects_are_not_there(
     openapi_document: dict[str, Any],
     client: TestClient,
@@ -416,7 +417,7 @@ def test_a_signed_in_browser_is_bound_as_its_key(client: TestClient, store: Stor
     """The session of a bound key finds no more than the key."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("mine", ["read"], projects=[MINE])
-        token = tx.sessions.begin(key.id, timedelta(hours=1))
+        token = tx.api_keys.begin_session(key.id, timedelta(hours=1))
     client.cookies.set("rankery_session", token)
     assert client.get(f"/v1/jobs/{foreign['job_id']}").status_code == 404
     assert client.get("/v1/jobs").json()["items"] == []

@@ -42,6 +42,7 @@ def test_every_route_is_named_by_a_rule(settings: ApiSettings) -> None:
         assert rule_of(path) is not None, (method, path)
 
 
+@pytest.mark.long
 def test_nothing_but_health_and_sign_in_is_reached_without_a_key(
     application: FastAPI, client: TestClient, bearer: Bearer
 ) -> None:

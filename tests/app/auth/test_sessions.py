@@ -38,7 +38,7 @@ def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
     token = client.cookies["rankery_session"]
     assert len(token) == 43
     with store.read() as tx:
-        session = tx.sessions._session.get(BrowserSession, hashlib.sha256(token.encode()).hexdigest())
+        session = tx.api_keys._session.get(BrowserSession, hashlib.sha256(token.encode()).hexdigest())
     assert session is not None
     assert timedelta(hours=11.9) < session.expires_at - utc_now() <= timedelta(hours=12)
     assert client.get("/v1/jobs").status_code == 200

@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
-from app.http.expensive_reads import ExpensiveReads
+from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.services import registered
 from core.data import RankingDataset, read_dataset, write_parquet
 from core.data.options import Columns

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import ApiSettings
-from app.http.multipart import UploadParser
 from app.http.services import Services, registered
-from app.http.uploads import ENVELOPE_BYTES
+from app.uploads.form import ENVELOPE_BYTES
+from app.uploads.multipart import FormParser
 from core.store import Store
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
 from tests.servers.fixtures import stored_datasets
@@ -101,6 +101,7 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("streamed", [False, True], ids=["declared", "streamed"])
 @pytest.mark.parametrize("case", BAD_UPLOADS)
 def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, streamed: bool) -> None:
@@ -295,7 +296,7 @@ def test_any_cutting_of_the_body_gives_the_same_file(content: bytes, cuts: list[
     """The parser may be fed a body in any pieces, even through the middle of a boundary."""
     body = _part("name", b"n") + _part("file", content, "a") + END
     sink = _Sink()
-    parser = UploadParser(MULTIPART, ("file",), {"name": 10}, sink)
+    parser = FormParser(MULTIPART, ("file",), {"name": 10}, sink)
     edges = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
     for start, stop in itertools.pairwise(edges):
         parser.feed(body[start:stop])

@@ -32,7 +32,7 @@ def add_report(store: Store, model: Model, **changed: Any) -> str:
         "comparisons": [],
     }
     with store.begin() as tx:
-        return tx.drift_reports.add(**{**values, **changed}).id
+        return tx.drift.add(**{**values, **changed}).id
 
 
 def test_reports_are_listed_by_model_and_verdict(

@@ -172,7 +172,7 @@ def test_the_header_precedes_the_address(url: str, store: Store) -> None:
 def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that is further behind than memory reaches reads pages from the database."""
     monkeypatch.setattr(feed, "RECENT", 5)
-    monkeypatch.setattr(feed, "READ_AT_ONCE", 7)
+    monkeypatch.setattr(feed, "READ_BATCH", 7)
     for number in range(40):
         add(store, number)
     with following(url, after=0) as slow, following(url, after=35) as quick:
@@ -217,6 +217,7 @@ def test_a_gap_is_reported(url: str, store: Store) -> None:
         assert reader.ids(1) == [4]
 
 
+@pytest.mark.long
 def test_changes_without_an_event(url: str, store: Store) -> None:
     """Whatever changes is announced, at most once a second, and the last change as well."""
     with following(url) as reader, following(url, changes="false") as quiet:
@@ -235,6 +236,7 @@ def test_changes_without_an_event(url: str, store: Store) -> None:
         assert quiet.messages.empty()
 
 
+@pytest.mark.long
 def test_no_change_is_told_where_nothing_is_shown(
     url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +275,7 @@ def test_the_end_of_the_server_ends_streams(server: uvicorn.Server, url: str) ->
         assert time.monotonic() - started < 2
 
 
+@pytest.mark.long
 def test_a_stream_ends_with_its_key(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream ends when its key is revoked, and one without a key when the first key is made."""
     monkeypatch.setattr(stream, "ADMITTED_SECONDS", 0.1)

@@ -12,6 +12,7 @@ from tests.app.conftest import TestClient
 GZIP, PLAIN = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/openapi.json", "/v1/losses", "/v1/metrics", "/jobs"])
 def test_large_answers_are_compressed(client: TestClient, path: str) -> None:
     """For whoever takes gzip, with the same content; caches are told that they differ."""

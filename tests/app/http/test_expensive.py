@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from app import ApiSettings
-from app.http.expensive_reads import ExpensiveReads
+from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.services import registered
 from app.http.thread_pools import STRANGERS
 from core.jobs import System

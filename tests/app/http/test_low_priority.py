@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.http.low_priority import LowPriorityProcess
+from app.http.admission.low_priority import LowPriorityProcess
 from core.errors import DatasetError, InvalidInput, JobQuotaExceeded, NotFound, RankeryError, WrongState
 from core.store import Store, StoreSettings
 
@@ -115,7 +115,7 @@ def test_a_process_that_dies_is_started_again(process: LowPriorityProcess, setti
 
 STARTS_ONE = """
 import pathlib, sys, time
-from app.http.low_priority import LOW_PRIORITY
+from app.http.admission.low_priority import LOW_PRIORITY
 from core.store import StoreSettings
 from tests.app.http.test_low_priority import priority
 

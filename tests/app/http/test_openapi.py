@@ -31,7 +31,7 @@ from app.models.export_schemas import ExportRequest, ParityRequest
 from app.models.inspection_schemas import Inspection, ModelTree
 from app.models.schemas import ListedModel, Model, ModelChanges
 from app.scoring.schemas import RankRequest
-from app.uploads.schemas import Upload
+from app.uploads.routes import Upload
 from core.losses import LOSSES
 from core.training import training_spec
 from tests.app.conftest import TestClient
@@ -286,6 +286,7 @@ def test_losses_are_a_union_told_apart_by_name(openapi_document: dict[str, Any])
     assert sigma["description"]
 
 
+@pytest.mark.long
 def test_the_compact_document_is_served_and_small(
     client: TestClient, openapi_document: dict[str, Any]
 ) -> None:
@@ -295,6 +296,7 @@ def test_the_compact_document_is_served_and_small(
     assert len(answer.content) <= MAX_BYTES
 
 
+@pytest.mark.long
 def test_the_compact_document_is_valid(openapi_document: dict[str, Any]) -> None:
     """By the JSON schema of OpenAPI 3.1, and with every reference and example in its place."""
     OpenAPIV31SpecValidator(compact(openapi_document)).validate()
@@ -328,6 +330,7 @@ def test_the_compact_document_says_the_same(openapi_document: dict[str, Any]) ->
     assert served["components"]["securitySchemes"] == openapi_document["components"]["securitySchemes"]
 
 
+@pytest.mark.long
 def test_generators_read_the_compact_document(openapi_document: dict[str, Any], tmp_path: Path) -> None:
     """datamodel-code-generator makes models of it; an answer that extends another one is a subclass."""
     source, target = tmp_path / "openapi.json", tmp_path / "models.py"

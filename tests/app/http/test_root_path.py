@@ -90,6 +90,7 @@ def test_a_root_path_that_is_encoded_is_known_and_does_not_reach_the_audit(
     assert [(entry["path"], entry["status"]) for entry in audit] == [("/v1/datasets/ds%201", 404)]
 
 
+@pytest.mark.long
 def test_the_openapi_document_names_the_path(client: TestClient) -> None:
     """Code that is generated from it, and the page that shows it, ask there."""
     assert client.get(f"{ROOT}/openapi.json").json()["servers"] == [{"url": ROOT}]

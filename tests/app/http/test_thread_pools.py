@@ -36,6 +36,7 @@ def all_threads_busy(application: FastAPI, client: TestClient, headers: dict[str
             release.set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("explain", [False, True])
 def test_documents_are_scored_while_all_other_threads_wait(
     application: FastAPI, client: TestClient, store: Store, add_model: Callable[..., Model], explain: bool

@@ -132,6 +132,7 @@ def test_ranks_are_shown_while_they_train(
         assert client.get(f"/v1/jobs/{job_id}").json()["progress"] == progress
 
 
+@pytest.mark.long
 def test_the_schema_has_bounds_and_examples(client: TestClient) -> None:
     """Forms and clients read them."""
     schemas = client.get("/v1/job-schemas").json()["schemas"]

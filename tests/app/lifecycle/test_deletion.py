@@ -112,6 +112,7 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
     assert client.get("/v1/jobs").json()["items"] == []
 
 
+@pytest.mark.long
 def test_only_the_versions_go_that_were_the_latest(client: TestClient, store: Store) -> None:
     """Once they are gone others are the latest; those stay, though the list has several pages."""
     with store.begin() as tx:

@@ -117,7 +117,7 @@ def test_a_job_names_the_baselines_only_where_its_gate_asks_for_them(
     assert client.put(f"{CHAMPION}/gate", json=rule).json()["better_than_baselines"] is asked
     assert ("better_than_baselines" in put(client, 2).json()["spec"]["rule"]) is asked
     with store.read() as tx:
-        assert ("better_than_baselines" in tx.gates.get("web", "champion").rule) is asked
+        assert ("better_than_baselines" in tx.aliases.gate("web", "champion").rule) is asked
 
 
 def test_what_passes_by_a_gate(client: TestClient, web: list[Model], gated: str) -> None:

@@ -168,6 +168,7 @@ def test_an_archive_holds_the_proof(client: TestClient, add_model: AddModel, add
     assert packed.read("model.json") == client.get("/v1/models/web/export?format=solr&score_shift=1").content
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "status", "pointer"),
     [

@@ -71,6 +71,7 @@ REQUESTS: dict[str, Callable[[TestClient], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_scores_never_change_silently(
     client: TestClient, store: Store, add_model: Callable[[str], Model], asked: str
@@ -138,4 +139,4 @@ def test_a_file_that_was_never_verified_and_cannot_be_read(
     response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
     assert damage(response) == key
     with store.read() as tx:
-        assert tx.digests.damaged(9) == [key]
+        assert tx.artifacts.damaged(9) == [key]

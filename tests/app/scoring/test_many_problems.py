@@ -20,6 +20,7 @@ def settings(settings: ApiSettings) -> ApiSettings:
     return settings.model_copy(update={"max_rank_bytes": ApiSettings().max_rank_bytes})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "features",
     [

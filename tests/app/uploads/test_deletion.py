@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 
 from app import ApiSettings
-from app.uploads.reception import BLOCK_BYTES
+from app.uploads.storage import BLOCK_BYTES
 from core.store import Store
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from tests.app.http.conftest import server

@@ -39,6 +39,7 @@ def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
         return [(row.secret, row.former_secret) for row in tx.webhooks.page(None, 10).items]
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path) -> None:
     """The next start encrypts stored secrets; receivers keep theirs, and no answer shows the key."""

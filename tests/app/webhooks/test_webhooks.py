@@ -147,6 +147,7 @@ def test_an_event_is_delivered(
     assert client.get(f"/v1/webhooks/{webhook['id']}").json()["last_delivered_at"] is not None
 
 
+@pytest.mark.long
 def test_failures_are_tried_again(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
@@ -165,6 +166,7 @@ def test_failures_are_tried_again(
     assert client.get(f"/v1/webhooks/{webhook['id']}").json()["failing_since"] is None
 
 
+@pytest.mark.long
 def test_the_last_attempt(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
@@ -207,6 +209,7 @@ def test_what_is_no_success(
     assert len(receiver.received()) == 1
 
 
+@pytest.mark.long
 def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
     """A receiver that does not answer in time has not taken the event."""
     receiver.answer(200, seconds=2 * TIMEOUT_SECONDS)
@@ -216,6 +219,7 @@ def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: 
     assert TIMEOUT_SECONDS <= answer["took_seconds"] < 2 * TIMEOUT_SECONDS
 
 
+@pytest.mark.long
 def test_a_slow_receiver_holds_up_nobody_else(
     client: TestClient, receiver: Receiver, tmp_path: Path, happen: Callable[..., None]
 ) -> None:
@@ -290,6 +294,7 @@ def test_a_receiver_that_is_gone(
     assert [event["object"]["id"] for event in receiver.delivered()] == ["b"]
 
 
+@pytest.mark.long
 def test_secrets_rotate(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:

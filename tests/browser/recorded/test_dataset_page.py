@@ -142,6 +142,7 @@ def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str
     field.fill("none")
     expect(page.locator('[data-view="queries"]')).to_contain_text("No query id begins with “none”.")
     field.fill(LONG_QUERY)
+    expect(rows).to_have_count(1)
     field.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {LONG_QUERY}")
 

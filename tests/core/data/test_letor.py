@@ -289,7 +289,7 @@ def test_scattered_queries_are_counted_or_refused() -> None:
     text = b"0 qid:a 1:1\n0 qid:b 1:1\n0 qid:a 1:1\n0 qid:b 1:1\n0 qid:a 1:1\n0 qid:c 1:1\n"
     reading = _reading(text)
     assert (reading.scattered_queries, reading.scattered_examples) == (2, ("a", "b"))
-    with pytest.raises(DatasetError, match="rows of query 'a' to stand together") as caught:
+    with pytest.raises(DatasetError, match="rows of query 'a' to be contiguous") as caught:
         _reading(text, non_contiguous_queries="error")
     assert [(problem.line, problem.text) for problem in caught.value.problems] == [(3, "a"), (4, "b")]
 

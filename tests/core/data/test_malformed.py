@@ -179,7 +179,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         OK + "1 qid:2 1:1\n1 qid:1 1:1",
         {"non_contiguous_queries": "error"},
         None,
-        "file f, line 3, column 7: expected the rows of query '1' to stand together, but found '1'",
+        "file f, line 3, column 7: expected the rows of query '1' to be contiguous, but found '1'",
     ),
     "letor no feature": (
         "1 qid:1\n",
@@ -263,19 +263,19 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "q,x\n1,2\n",
         {"columns": {"query": "q"}},
         None,
-        "file f, line 1: expected a column for the label, named label, labels, relevance or told in columns.label, but found only q, x",
+        "file f, line 1: expected a column for the label, named label, labels, relevance or set in columns.label, but found only q, x",
     ),
     "table without query": (
         "label,x\n1,2\n",
         {},
         None,
-        "file f, line 1: expected a column for the query, named query_id, queryid, qid or told in columns.query, but found only label, x",
+        "file f, line 1: expected a column for the query, named query_id, queryid, qid or set in columns.query, but found only label, x",
     ),
     "table with two labels": (
         "label,grade,qid,x\n1,1,1,1\n",
         {},
         None,
-        "file f, line 1: expected one column for the label, but found 'label' and 'grade'; tell which one it is in columns.label",
+        "file f, line 1: expected one column for the label, but found 'label' and 'grade'; set columns.label",
     ),
     "table column unknown": (
         "label,qid,x\n1,1,1\n",
@@ -401,7 +401,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "label,qid,x\n1,1,2\n1,2,2\n1,1,2\n",
         {"non_contiguous_queries": "error"},
         None,
-        "file f, line 4: expected the rows of query '1' to stand together, but they stopped on line 2",
+        "file f, line 4: expected the rows of query '1' to be contiguous, but they stopped on line 2",
     ),
     "table several": (
         "label,qid,x\nx,1,2\n1,1\n1,,z\n",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.data.parquet_batches import row_batches
+from core.data.parquet import row_batches
 
 _GROUPS, _GROUP_ROWS = 20, 10_000
 

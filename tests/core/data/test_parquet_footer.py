@@ -34,6 +34,7 @@ def dataset() -> RankingDataset:
     return drawn.with_features(np.array(drawn.features), names, drawn.categories)
 
 
+@pytest.mark.long
 def test_it_is_the_file_that_would_be_written(dataset: RankingDataset, tmp_path: Path) -> None:
     """The same table for Arrow and for polars, which finds columns by the paths; the same dataset again."""
     file = written(dataset.select_queries(np.arange(900)))
@@ -53,6 +54,7 @@ def test_it_is_the_file_that_would_be_written(dataset: RankingDataset, tmp_path:
     assert written(read_dataset(path)).getvalue() == file.getvalue()
 
 
+@pytest.mark.long
 def test_any_range_is_that_of_the_whole(dataset: RankingDataset) -> None:
     """Before, behind and across the place where the footer begins."""
     file = written(dataset)
@@ -71,6 +73,7 @@ def test_any_range_is_that_of_the_whole(dataset: RankingDataset) -> None:
     assert list(named.blocks(file, 5, 5)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", [b"PAR", b"PAR1PAR1", b"PAR1\xff\xff\xff\x7fPAR1", b"\x00\x00\x00\x00PARE"])
 def test_a_file_without_footer_is_refused(end: bytes) -> None:
     """With an error of ours, wherever the length leads."""
@@ -78,6 +81,7 @@ def test_a_file_without_footer_is_refused(end: bytes) -> None:
         read_footer(io.BytesIO(end))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["cut", "unknown type"])
 def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> None:
     """With an error of ours."""
@@ -87,6 +91,7 @@ def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> N
         renamed_footer(damaged, metadata, ["a"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "crafted",
     [

@@ -50,7 +50,7 @@ def assert_equal(whole: Reading, parts: Reading) -> None:
 
 
 def table(seed: int, n_rows: int = 400) -> pa.Table:
-    """Return rows of few queries, most of which stand together, with everything that a table may have."""
+    """Return rows of few queries, most of which are contiguous, with everything that a table may have."""
     random = np.random.default_rng(seed)
     queries = np.sort(random.integers(0, 40, n_rows))
     strays = random.random(n_rows) < 0.03
@@ -151,7 +151,7 @@ def test_features_from_0_and_from_1_are_joined_by_their_ids(tmp_path: Path, orde
 
 
 def test_a_query_that_ends_one_part_and_begins_the_next_is_whole(tmp_path: Path) -> None:
-    """Its rows stand together, so that it is not scattered; its documents are numbered through."""
+    """Its rows are contiguous, so that it is not scattered; its documents are numbered through."""
     paths = parts_of(tmp_path, "1 qid:a 1:1\n0 qid:b 1:2\n", "2 qid:b 1:3\n1 qid:b 1:4\n", "0 qid:b 1:5\n")
     reading = joined(paths, ReadingOptions(non_contiguous_queries="error"))
     assert reading.scattered_queries == 0
@@ -171,7 +171,7 @@ def test_a_scattered_query_is_gathered_or_refused_with_its_place(tmp_path: Path)
     reading = joined(paths)
     assert (reading.scattered_queries, reading.scattered_examples) == (1, ("a",))
     assert reading.dataset.features[:, 0].tolist() == [0.5, 1.5, 1.5, 0.5]
-    with pytest.raises(DatasetError, match="'a' to stand together, but they stopped in part-0") as caught:
+    with pytest.raises(DatasetError, match="'a' to be contiguous, but they stopped in part-0") as caught:
         joined(paths, ReadingOptions(non_contiguous_queries="error"))
     (problem,) = caught.value.problems
     assert (problem.file, problem.line) == ("part-1", 2)
@@ -223,6 +223,7 @@ def sized(**bounds: int) -> Callable[[Sequence[Path]], Reading]:
     return lambda paths: joined(paths, WHOLE, Limits(**bounds))
 
 
+@pytest.mark.long
 def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
     """Each part is small enough alone; padded to the widest of them, they are not."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n" * 30_000, "1 qid:2 90000:1\n")

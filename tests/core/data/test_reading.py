@@ -157,6 +157,7 @@ def test_progress_may_stop_a_reading(tmp_path: Path) -> None:
         read_file(JudgedFile(path, "t.csv"), on_progress=stop)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "sizes", "counts"),
     [

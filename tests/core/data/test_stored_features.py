@@ -129,7 +129,7 @@ def test_rising_rows_are_read_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By slices across the ends of row groups, of the wanted columns alone, however many at a time."""
-    monkeypatch.setattr(stored_features, "_CELLS_AT_ONCE", cells)
+    monkeypatch.setattr(stored_features, "_BATCH_CELLS", cells)
     rows = np.flatnonzero(np.arange(DOCUMENTS) % 300 < 150)
     features = StoredFeatures(path.as_uri(), rows, np.array([2, 4, 5]))
     parts = [features[first : first + 33] for first in range(0, len(rows), 33)]
@@ -144,6 +144,7 @@ def test_what_reads_blocks_of_features_reads_them(path: Path, matrix: Float32Arr
     _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
 
 
+@pytest.mark.long
 def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size of the file, a row group and a block are in memory, and little of Arrow's."""
     n_rows, n_features, n_groups = 20_000, 64, 8
@@ -156,7 +157,7 @@ def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.Monke
         patch.setattr(parquet, "_ROW_GROUP_ROWS", (n_rows, n_rows))
         write_parquet(dataset, opened)
     group_bytes = 4 * n_rows * n_features
-    monkeypatch.setattr(stored_features, "_CELLS_AT_ONCE", 4 * n_rows)
+    monkeypatch.setattr(stored_features, "_BATCH_CELLS", 4 * n_rows)
     found = StoredFeatures(file.as_uri(), np.arange(len(features)), np.arange(n_features))
     before = pa.total_allocated_bytes()
     tracemalloc.start()

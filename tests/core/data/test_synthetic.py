@@ -21,6 +21,7 @@ def test_the_same_seeds_make_the_same_data() -> None:
     assert hashlib.sha256(content).hexdigest()[:16] == "27a942ff14bd5ed1"
 
 
+@pytest.mark.long
 def test_fewer_queries_are_the_first_of_more() -> None:
     """The number of queries, and so the blocks they are drawn in, does not change the data."""
     more = synthetic_dataset(700, seed=1, noise=0.3)

@@ -306,6 +306,7 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
     return True
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::rankery.errors.DataWarning")
 @pytest.mark.parametrize(
     ("seed", "n_tables"),

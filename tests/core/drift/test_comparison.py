@@ -36,6 +36,7 @@ def test_resampled_data_raise_few_alarms() -> None:
     assert by_p <= 11  # the 99% quantile of the binomial distribution
 
 
+@pytest.mark.long
 def test_documents_taken_for_independent_would_raise_many() -> None:
     """The same samples with every document as a query of its own: what the permutation of queries is for."""
 
@@ -47,6 +48,7 @@ def test_documents_taken_for_independent_would_raise_many() -> None:
     assert alarms >= 15
 
 
+@pytest.mark.long
 def test_shifted_data_are_found() -> None:
     """By a standard deviation of the documents, in nine of ten reports; no other column is blamed."""
     shift = math.sqrt(2.0)

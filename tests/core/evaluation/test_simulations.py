@@ -55,6 +55,7 @@ def _power(n_queries: int, n_samples: int) -> float:
     return float(np.mean(randomisation_p_values(draws, 2_000, threads=2) < 0.05))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_queries", [10, 18, 100])
 def test_queries_needed_give_the_power_they_promise(n_queries: int) -> None:
     """The test that decides finds four in five differences whose size asks for so many queries."""

@@ -124,6 +124,7 @@ def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset
         assert ours[spelling] == pytest.approx(expected, abs=1e-9), spelling
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", ["default", "trec_eval"])
 def test_judged_only_is_trec_evals_option(preset: str) -> None:
     """-J, by our spellings and as a convention of its own; at both levels of relevance.
@@ -204,6 +205,7 @@ def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
         assert found == pytest.approx(list(expected.values()), abs=1e-9)
 
 
+@pytest.mark.long
 def test_ir_measures_names_give_its_numbers_under_trec_evals_contract() -> None:
     """Query by query, to 1e-9, as ir_measures computes them by trec_eval."""
     qrels, run = _drawn()

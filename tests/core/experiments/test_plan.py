@@ -28,6 +28,7 @@ PLANS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "scale", "source", "corpus"), PLANS)
 def test_every_specification_is_accepted(name: str, scale: Scale, source: str, corpus: str | None) -> None:
     """A training job takes every specification, and no hyperparameter of its loss is without effect."""

@@ -92,7 +92,10 @@ def test_a_reproduction_takes_the_specification_of_a_training() -> None:
         ("train", {"dataset_id": "ds_1", "loss": {"name": "mse"}}, "/model_name"),
         ("train", {**EARLIER["train"], "validation": {"share": 1}}, "/validation"),
         ("evaluate", {"dataset_id": "ds_1"}, "/system"),
-        ("evaluate", {**EARLIER["evaluate"], "contract": "none"}, ""),
+        ("promote", {**CURRENT["promote"], "rule": {"metric": "map", "later": 1}}, "/rule"),
+        ("drift", {**CURRENT["drift"], "thresholds": {"later": 1}}, "/thresholds"),
+        ("compare", {**CURRENT["compare"], "systems": [{"model": "web"}]}, "/systems/system"),
+        ("evaluate", {**EARLIER["evaluate"], "contract": "none"}, "/contract"),
     ],
 )
 def test_what_cannot_be_parsed_is_named(kind: str, stored: dict[str, Any], pointer: str) -> None:

@@ -190,6 +190,7 @@ def test_the_soft_assignment_averages_the_weights_over_noisy_rankings(name: str)
     assert (abs(gradient - np.mean(drawn, axis=0)) < 5 * error + 1e-9).all()
 
 
+@pytest.mark.long
 def test_plackett_luce_rankings_are_drawn_by_successive_choices() -> None:
     """The next document is always chosen by the softmax of the scores over ε that are left."""
     generator = np.random.default_rng(22)

@@ -80,6 +80,7 @@ def others(loss: Loss, name: str) -> Iterator[Loss]:
             yield make_loss(loss.name, **(values | {name: value}))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), list(combinations()))
 def test_what_changes_nothing_is_named_and_nothing_else(name: str, options: dict[str, Any]) -> None:
     """Change one hyperparameter: terms stay, rounding aside, exactly where the loss calls it idle."""

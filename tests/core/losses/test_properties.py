@@ -8,8 +8,8 @@ import pytest
 from core.errors import InvalidInput
 from core.gains import inverse_discounts
 from core.losses import LOSSES, make_loss
-from core.losses.bins import balanced_bins
 from core.losses.exponential import exponentials
+from core.losses.plan import balanced_bins
 from core.losses.randomness import fill_normal, mix, uniform
 from core.ranges import use_threads
 from tests.core.losses.reference import EXCEPTIONS_TO_ZERO

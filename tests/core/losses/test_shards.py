@@ -87,6 +87,7 @@ def combinations() -> Iterator[Any]:
             yield pytest.param(name, options, weighted, threads, marks=marks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "options", "weighted", "threads"), list(combinations()), indirect=["threads"], ids=str
 )

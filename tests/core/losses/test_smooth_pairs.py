@@ -48,6 +48,7 @@ def prepared(name: str, options: dict[str, Any], spread: float) -> tuple[Pairwis
     return objective, scores
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "options", "spread"), list(combinations()))
 def test_interpolated_sums_are_those_of_the_pairs(name: str, options: dict[str, Any], spread: float) -> None:
     """Gradient, hessian and loss differ by less than 1e-10 of each pair's weight."""

@@ -12,8 +12,7 @@ import structlog.testing
 
 from core.errors import AddressRefused, InvalidInput
 from core.outbound.clients import open_async_client, open_client
-from core.outbound.guard import SsrfGuard, system_resolve
-from core.outbound.urls import checked_url
+from core.outbound.guard import SsrfGuard, checked_url, system_resolve
 from core.store import StoreSettings
 from tests.core.outbound.servers import Resolver, Served, certificate_for, is_loopback6_there, serving
 

@@ -99,7 +99,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
     monkeypatch.setattr(flat_forest, "MOST_SETS_A_TREE", 10_000)
     random = np.random.default_rng(3)
-    text = random_model_text(random, 3000, 40, 3000)
+    text = random_model_text(random, 3000, 8, 3000)
     features = documents_near(random, thresholds_of(text), 70, 3000)
     forest = Forest.parse(text)
     assert (flat_forest.flatten(ModelText.read(text).trees) is None) == (bits == 3)

@@ -28,8 +28,8 @@ def test_entries_are_listed_newest_first_by_pages_and_by_key(store: Store) -> No
     add(store, key_id="key_2")
     add(store, status=401)
     with store.read() as tx:
-        first = tx.audit.page(None, 2, "key_1")
-        rest = tx.audit.page(first.next_cursor, 2, "key_1")
+        first = tx.audit.page(None, 2, key_id="key_1")
+        rest = tx.audit.page(first.next_cursor, 2, key_id="key_1")
         everything = tx.audit.page(None, 10)
     assert [entry.id for entry in (*first.items, *rest.items)] == mine[::-1]
     assert rest.next_cursor is None

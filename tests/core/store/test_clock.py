@@ -17,7 +17,7 @@ EXEMPT = {
     "core/schedules/cron.py",
     "core/store/artifacts/local_cache.py",
     "core/store/sources/scratch.py",
-    "app/scoring/sample_uploads.py",
+    "app/scoring/sample_writer.py",
 }
 
 

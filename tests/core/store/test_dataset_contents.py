@@ -86,6 +86,7 @@ def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int
     assert [folders[1:] for folders in removed] == [[], ["data/d1-a"]]
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_datasets_deleted_at_once(store: Store) -> None:
     """Of datasets that are deleted together exactly one takes the content along."""
@@ -102,6 +103,7 @@ def test_datasets_deleted_at_once(store: Store) -> None:
         assert removed == [f"data/d1-{key}"]
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_a_take_over_during_a_deletion(store: Store) -> None:
     """The content either stays for the new dataset, or is gone and not taken over."""

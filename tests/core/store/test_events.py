@@ -112,6 +112,7 @@ def test_a_transaction_that_fails_reports_nothing(store: Store, job: Job) -> Non
     assert _events(store) == []
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_a_reader_misses_nothing(store: Store) -> None:
     """Whoever has seen an id never meets a smaller one that is new, however many write at the same time."""

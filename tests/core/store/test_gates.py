@@ -20,24 +20,24 @@ def test_a_gate_is_kept_replaced_and_deleted(store: Store) -> None:
     """Of one alias there is one; deleted, there is none."""
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
-        tx.gates.put("web", "champion", dataset_id=first, rule=RULE, key_id="key_1")
+        tx.aliases.set_gate("web", "champion", dataset_id=first, rule=RULE, key_id="key_1")
     with store.begin() as tx:
-        tx.gates.put("web", "champion", dataset_id=second, rule={"metric": "mrr"})
+        tx.aliases.set_gate("web", "champion", dataset_id=second, rule={"metric": "mrr"})
     with store.begin() as tx:
-        gate = tx.gates.get("web", "champion")
+        gate = tx.aliases.gate("web", "champion")
         assert (gate.dataset_id, gate.rule, gate.key_id) == (second, {"metric": "mrr"}, None)
-        assert tx.gates.find("web", "baseline") is None
-        tx.gates.delete("web", "champion")
-        assert tx.gates.find("web", "champion") is None
+        assert tx.aliases.find_gate("web", "baseline") is None
+        tx.aliases.delete_gate("web", "champion")
+        assert tx.aliases.find_gate("web", "champion") is None
         with pytest.raises(NotFound, match="gate of 'web@champion'"):
-            tx.gates.delete("web", "champion")
+            tx.aliases.delete_gate("web", "champion")
 
 
 def test_a_gate_holds_its_dataset(store: Store) -> None:
     """Until it is deleted or compares on another; the refusal names it."""
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
-        tx.gates.put("web", "champion", dataset_id=first, rule=RULE)
+        tx.aliases.set_gate("web", "champion", dataset_id=first, rule=RULE)
     found = delete_objects(
         store, KINDS["dataset"], [first, second], DeletionMode(trash_days=7), Actor(is_audited=False)
     )
@@ -45,9 +45,9 @@ def test_a_gate_holds_its_dataset(store: Store) -> None:
     assert [(each.name, each.reason) for each in refused.holders] == [("web@champion", "compares on it")]
     with store.begin() as tx:
         tx.trash.restore([second])
-        tx.gates.put("web", "champion", dataset_id=second, rule=RULE)
+        tx.aliases.set_gate("web", "champion", dataset_id=second, rule=RULE)
         purge(tx, "dataset", first)
-        tx.gates.delete("web", "champion")
+        tx.aliases.delete_gate("web", "champion")
         purge(tx, "dataset", second)
 
 
@@ -55,6 +55,6 @@ def test_a_gate_needs_a_dataset_and_a_name(store: Store) -> None:
     """Neither one that is gone nor a name that no alias may have."""
     with store.begin() as tx:
         with pytest.raises(NotFound):
-            tx.gates.put("web", "champion", dataset_id="ds_gone", rule=RULE)
+            tx.aliases.set_gate("web", "champion", dataset_id="ds_gone", rule=RULE)
         with pytest.raises(InvalidInput):
-            tx.gates.put("web", "Champion!", dataset_id="ds_gone", rule=RULE)
+            tx.aliases.set_gate("web", "Champion!", dataset_id="ds_gone", rule=RULE)

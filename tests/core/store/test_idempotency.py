@@ -7,7 +7,7 @@ import pytest
 from core.errors import WrongState
 from core.store import Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.idempotency import EXPIRY
+from core.store.repositories.requests import EXPIRY
 
 
 def _remember(tx: Transaction, key: str, endpoint: str = "POST /v1/jobs") -> None:

@@ -469,7 +469,7 @@ def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
         assert again is not None
         tx.jobs.succeed(again.id, again.token, {})
     with store.read() as tx:
-        lost, done = tx.attempts.of(claimed.id)
+        lost, done = tx.jobs.attempts(claimed.id)
     assert (lost.attempt, lost.worker, lost.ending, lost.detail) == (
         *(1, "w1", "lost"),
         "The worker w1 stopped answering.",
@@ -500,7 +500,7 @@ def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job)
         assert again is not None
         assert again.checkpoint == checkpoint
         assert [row.iteration for row in tx.jobs.iterations(claimed.id)] == [1, 2]
-        assert tx.attempts.of(claimed.id)[1].resumed_from == 2
+        assert tx.jobs.attempts(claimed.id)[1].resumed_from == 2
         with pytest.raises(LeaseLost):
             tx.jobs.keep_checkpoint(claimed.id, claimed.token, checkpoint)
         tx.jobs.drop_checkpoint(again.id, again.token)

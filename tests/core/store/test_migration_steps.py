@@ -358,6 +358,7 @@ def _by_id(database: Database) -> list[Row]:
     return sorted(database.rows()["jobs"], key=lambda row: str(row["id"]))
 
 
+@pytest.mark.long
 def test_rows_from_the_first_release_can_be_shown(
     unmigrated_settings: StoreSettings,
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import MODEL_NAME, Model, Store, StoreSettings
-from core.store.repositories.tags import MAX_TAGS
+from core.store.repositories.projects import MAX_TAGS
 
 AddModel = Callable[[str], Model]
 

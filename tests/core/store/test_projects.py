@@ -150,7 +150,7 @@ def test_what_a_limited_context_finds(store: Store) -> None:
         finish(store, job, name)
         with store.begin() as tx:
             tx.aliases.move(name, "champion", 1)
-            tx.gates.put(name, "champion", dataset_id=job.spec["dataset_id"], rule={})
+            tx.aliases.set_gate(name, "champion", dataset_id=job.spec["dataset_id"], rule={})
     for mine, other in (("ads", "search"), ("search", "ads")) * 2:
         with limited_to((mine,)), store.read() as tx:
             assert [job.id for job in tx.jobs.page(None, 10).items] == [jobs[mine].id]
@@ -158,8 +158,8 @@ def test_what_a_limited_context_finds(store: Store) -> None:
             assert {hit.project for hit in tx.search.find("a", 10)} <= {mine}
             assert tx.models.resolve(f"{mine}@champion").name == mine
             assert [row.name for row in tx.aliases.everywhere("champion", 9)] == [mine]
-            assert tx.gates.find(mine, "champion") is not None
-            assert tx.gates.find(other, "champion") is None
+            assert tx.aliases.find_gate(mine, "champion") is not None
+            assert tx.aliases.find_gate(other, "champion") is None
             assert list(tx.projects.counts()) == [mine]
             for reference in (other, f"{other}:1", f"{other}@champion"):
                 with pytest.raises(NotFound):
@@ -181,7 +181,7 @@ def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
         lambda tx: tx.models.describe(model.id, title="mine"),
         lambda tx: tx.models.tag(model.id, {"a": "b"}),
         lambda tx: tx.aliases.move("web", "champion", 1),
-        lambda tx: tx.gates.put("ads", "champion", dataset_id=job.spec["dataset_id"], rule={}),
+        lambda tx: tx.aliases.set_gate("ads", "champion", dataset_id=job.spec["dataset_id"], rule={}),
         lambda tx: tx.studies.cancel("std_none"),
     ]
     for attempt in attempts:

@@ -26,13 +26,13 @@ def key(store: Store) -> ApiKey:
 def begin(store: Store, key: ApiKey, lifetime: timedelta = HOUR) -> str:
     """Sign in."""
     with store.begin() as tx:
-        return tx.sessions.begin(key.id, lifetime)
+        return tx.api_keys.begin_session(key.id, lifetime)
 
 
 def found(store: Store, token: str) -> str | None:
     """Look a token up."""
     with store.read() as tx:
-        key = tx.sessions.find(sha256(token))
+        key = tx.api_keys.of_session(sha256(token))
         return None if key is None else key.id
 
 
@@ -51,7 +51,7 @@ def test_a_session_ends_alone(store: Store, key: ApiKey) -> None:
     one, other = begin(store, key), begin(store, key)
     for _ in range(2):
         with store.begin() as tx:
-            tx.sessions.end(sha256(one))
+            tx.api_keys.end_session(sha256(one))
     assert (found(store, one), found(store, other)) == (None, key.id)
 
 
@@ -82,6 +82,6 @@ def test_a_session_lasts_as_long_as_it_was_given(store: Store, key: ApiKey) -> N
     assert found(store, token) is None
     kept = begin(store, key)
     with store.begin() as tx:
-        session = tx.sessions._session
+        session = tx.api_keys._session
         assert session.get(BrowserSession, sha256(token)) is None
         assert session.get(BrowserSession, sha256(kept)) is not None

@@ -8,8 +8,11 @@ import pytest
 from core.errors import InvalidInput
 from core.jobs import System
 from core.store import Store, Transaction
-from core.store.repositories import comparisons, datasets, evaluations, job_lists, models, rankings
+from core.store.repositories.datasets import Datasets
+from core.store.repositories.jobs import Jobs
+from core.store.repositories.models import Models
 from core.store.repositories.pages import Page
+from core.store.repositories.results import Comparisons, Evaluations, Rankings
 from tests.purging import purge
 
 Turn = Callable[[Transaction, str | None, int], Page[Any]]
@@ -74,16 +77,17 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
         cursor = page.next_cursor
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["asc", "desc", None])
 @pytest.mark.parametrize(
     ("of", "column"),
     [
-        *(("jobs", column) for column in job_lists.COLUMNS),
-        *(("datasets", column) for column in datasets.COLUMNS),
-        *(("models", column) for column in (*models.COLUMNS, "metric")),
-        *(("evaluations", column) for column in (*evaluations.COLUMNS, "metric")),
-        *(("rankings", column) for column in rankings.COLUMNS),
-        *(("comparisons", column) for column in comparisons.COLUMNS),
+        *(("jobs", column) for column in Jobs.columns),
+        *(("datasets", column) for column in Datasets.columns),
+        *(("models", column) for column in (*Models.columns, "metric")),
+        *(("evaluations", column) for column in (*Evaluations.columns, "metric")),
+        *(("rankings", column) for column in Rankings.columns),
+        *(("comparisons", column) for column in Comparisons.columns),
     ],
 )
 def test_every_row_once_by_every_column(filled: Store, of: str, column: str, direction: str | None) -> None:

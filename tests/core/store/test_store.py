@@ -75,6 +75,7 @@ def test_a_reader_sees_one_moment(store: Store) -> None:
         assert len(reading.jobs.page(None, 10).items) == 1
 
 
+@pytest.mark.long
 @pytest.mark.embedded  # on PostgreSQL rows are locked where it matters
 def test_reading_before_writing(store: Store) -> None:
     """Transactions that read first and write then take turns: each writes on what it has read."""
@@ -195,6 +196,7 @@ def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Stor
         driver.execute("SELECT 1")
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_forking(store: Store) -> None:

@@ -51,14 +51,14 @@ def written(store: Store) -> Store:
         checksummed.write(CONTENT[10:])
     assert (checksummed.sha256, checksummed.size_bytes) == (SHA256, len(CONTENT))
     with store.begin() as tx:
-        tx.digests.keep(KEY, checksummed.sha256, checksummed.size_bytes)
+        tx.artifacts.keep(KEY, checksummed.sha256, checksummed.size_bytes)
     return store
 
 
 def damaged(store: Store) -> list[str]:
     """List what is on record as damaged."""
     with store.read() as tx:
-        return tx.digests.damaged(9)
+        return tx.artifacts.damaged(9)
 
 
 @READS
@@ -115,7 +115,7 @@ def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -
     store.artifacts.write_bytes(KEY, CONTENT)
     assert read(store) == CONTENT
     with store.read() as tx:
-        row = tx.digests.find(KEY)
+        row = tx.artifacts.find(KEY)
     assert row is not None
     assert (row.sha256, row.size_bytes) == (SHA256, len(CONTENT))
     store.artifacts.write_bytes(KEY, b"[]")

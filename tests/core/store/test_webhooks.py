@@ -39,18 +39,18 @@ def _claim(
     store: Store, limit: int = 100, lease_seconds: float = 60, **sending: Any
 ) -> list[ClaimedDelivery]:
     with store.begin() as tx:
-        return tx.deliveries.claim(limit, limit, sending, lease_seconds)
+        return tx.webhooks.claim(limit, limit, sending, lease_seconds)
 
 
 def _record(store: Store, claimed: ClaimedDelivery, ending: Ending) -> bool:
     with store.begin() as tx:
-        return tx.deliveries.record(claimed, ending)
+        return tx.webhooks.record(claimed, ending)
 
 
 def _states(store: Store, webhook: Webhook) -> list[tuple[str, str]]:
     """Return the object and the state of each delivery, the oldest event first."""
     with store.read() as tx:
-        page, events = tx.deliveries.page(webhook.id, None, 200)
+        page, events = tx.webhooks.deliveries(webhook.id, None, 200)
     rows = sorted(page.items, key=lambda row: row.event_id)
     return [(events[row.event_id].object_id, row.state) for row in rows]
 
@@ -130,19 +130,19 @@ def test_order_per_object(store: Store, webhook: Webhook, ending: Ending) -> Non
 def test_next_due(store: Store, webhook: Webhook) -> None:
     """The time of the next attempt is known: not that of events that wait for others, or of full webhooks."""
     with store.read() as tx:
-        assert tx.deliveries.next_due() is None
+        assert tx.webhooks.next_due() is None
     _happen(store, "a", "a")
     _dispatch(store)
     with store.read() as tx:
-        assert (tx.deliveries.next_due() or utc_now()) <= utc_now()
-        assert tx.deliveries.next_due(but=[webhook.id]) is None
+        assert (tx.webhooks.next_due() or utc_now()) <= utc_now()
+        assert tx.webhooks.next_due(but=[webhook.id]) is None
     (first,) = _claim(store, lease_seconds=60)
     with store.read() as tx:
-        due = tx.deliveries.next_due()
+        due = tx.webhooks.next_due()
     assert due is not None
     assert timedelta(seconds=50) < due - utc_now() < timedelta(seconds=60)
     with store.begin() as tx:
-        tx.deliveries.give_back([first])
+        tx.webhooks.give_back([first])
     assert [each.event.id for each in _claim(store)] == [first.event.id]
 
 
@@ -153,7 +153,7 @@ def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
     _happen(store, *(f"o{number}" for number in range(5)))
     _dispatch(store)
     with store.begin() as tx:
-        claimed = tx.deliveries.claim(5, 3, {webhook.id: 2}, 60)
+        claimed = tx.webhooks.claim(5, 3, {webhook.id: 2}, 60)
     assert sorted(each.webhook.id for each in claimed) == sorted([webhook.id, *[other.id] * 3])
 
 
@@ -191,7 +191,7 @@ def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
         row = tx.webhooks.get(webhook.id)
         assert (row.enabled, row.disabled_reason) == (False, "The receiver is gone.")
         with pytest.raises(WrongState):
-            tx.deliveries.redeliver(row, claimed.id)
+            tx.webhooks.redeliver(row, claimed.id)
 
 
 def test_redelivery(store: Store, webhook: Webhook) -> None:
@@ -201,15 +201,15 @@ def test_redelivery(store: Store, webhook: Webhook) -> None:
     (claimed,) = _claim(store)
     _record(store, claimed, DEAD)
     with store.begin() as tx:
-        tx.deliveries.redeliver(tx.webhooks.get(webhook.id), claimed.id)
+        tx.webhooks.redeliver(tx.webhooks.get(webhook.id), claimed.id)
     (again,) = _claim(store)
     assert (again.id, again.attempt) == (claimed.id, 1)
     _record(store, again, DELIVERED)
     with store.read() as tx:
-        delivery = tx.deliveries.get(webhook.id, claimed.id)
+        delivery = tx.webhooks.delivery(webhook.id, claimed.id)
         assert delivery.log == [LOG, LOG]
         with pytest.raises(NotFound):
-            tx.deliveries.get("whk_other", claimed.id)
+            tx.webhooks.delivery("whk_other", claimed.id)
 
 
 def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
@@ -223,6 +223,7 @@ def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
     assert timedelta(hours=23) < row.former_until - utc_now() < timedelta(hours=25)
 
 
+@pytest.mark.long
 def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
     """Deliveries go with their webhook and with their event."""
     _happen(store, "a", "b")
@@ -237,6 +238,7 @@ def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
         tx.webhooks.delete(webhook.id)
 
 
+@pytest.mark.long
 @pytest.mark.both_stores
 def test_several_processes(store: Store, webhook: Webhook) -> None:
     """However many dispatch and claim at the same time, each delivery is claimed once and in order."""

@@ -19,7 +19,7 @@ N = 3_000
 @pytest.fixture(autouse=True)
 def _few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(bin_edges, "_SAMPLED_VALUES", 2 * N)
-    monkeypatch.setattr(bin_edges, "_COLUMNS_AT_ONCE", 3)
+    monkeypatch.setattr(bin_edges, "_BATCH_COLUMNS", 3)
     monkeypatch.setattr(bin_edges, "_BATCH_CELLS", 40 * 100)
     return iter([None])
 

@@ -12,8 +12,7 @@ from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.losses import LOSSES
 from core.store.artifacts.local_cache import LocalCache
 from core.training import Hyperparameters, KeptBins, train, training_spec
-from core.training.binning import Binning
-from core.training.feature_names import writable_names
+from core.training.binning import Binning, writable_names
 
 Datasets = tuple[RankingDataset, RankingDataset]
 

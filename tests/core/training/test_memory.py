@@ -94,7 +94,7 @@ def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
 
     dataset = judged(600, 60)
     part, rest = dataset.select_queries(range(400)), dataset.select_queries(range(400, 600))
-    spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {**NETWORKS[kind], "epochs": 2}})
+    spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {**NETWORKS[kind], "epochs": 1}})
     need = memory_need(spec, part, rest)
     with watching() as most:
         train_network(spec, part, rest, threads=2)

@@ -90,6 +90,7 @@ def test_the_largest_fall_is_that_of_a_search_of_all_values() -> None:
     assert 0.3 * compared < fallen < 0.7 * compared
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "cause"),
     [

@@ -17,6 +17,7 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(160, seed=1)
 
 
+@pytest.mark.long
 def test_the_smallest_leaf_is_reported_where_hessians_differ(dataset: RankingDataset) -> None:
     """With the documents that LightGBM itself sends there; of `mse` no leaf is too small."""
     for loss, expected in (("lambdarank", True), ("mse", False)):

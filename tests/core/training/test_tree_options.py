@@ -9,8 +9,7 @@ import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.errors import InvalidInput, ModelError
-from core.export import export_model
-from core.export.tree_export import TreeExport
+from core.export import TreeExport, export_model
 from core.scoring import Forest
 from core.store.artifacts.local_cache import LocalCache
 from core.training import KeptBins, TrainedRanker, train, training_spec

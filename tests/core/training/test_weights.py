@@ -61,6 +61,7 @@ def _gain(shares: Sequence[float], n_queries: int, seed: int) -> Gain:
     return Gain(*(_value(unknown @ np.array(weights), test) - equal for weights in (fitted, best)))
 
 
+@pytest.mark.long
 def test_members_that_are_alike_get_equal_weights() -> None:
     """Six on 30 queries: the best weights there have learnt noise, and lose on others."""
     gains = np.array([_gain(ALIKE, 30, seed) for seed in range(12)])
@@ -70,6 +71,7 @@ def test_members_that_are_alike_get_equal_weights() -> None:
     assert (abs(gains[:, 0]) > 1e-9).sum() <= 1  # p < 0.05 by chance
 
 
+@pytest.mark.long
 def test_noise_is_left_out() -> None:
     """Where the members differ, equal weights lose."""
     gains = [_gain(HALF_NOISE, 30, seed) for seed in range(4)]

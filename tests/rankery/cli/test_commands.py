@@ -300,7 +300,7 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
     assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
     (made,) = rankery(
-        stack, "datasets", "synthetic", "--queries", "5", "--name", "judged.csv", "--json"
+        stack, "datasets", "generate", "--queries", "5", "--name", "judged.csv", "--json"
     ).document
     unclear = rankery(stack, "datasets", "show", "judged.csv")
     assert unclear.code == 1
@@ -363,11 +363,11 @@ def test_models_are_promoted_and_taken_back(
     admitted = rankery(stack, "models", "promote", "web:3", "--json")
     assert admitted.code == 0
     assert admitted.document["sentence"] in admitted.errors
-    assert rankery(stack, "models", "aliases", "web", "--json").document[0]["version"] == 3
+    assert rankery(stack, "aliases", "list", "web", "--json").document[0]["version"] == 3
     assert rankery(stack, "models", "rollback", "web", "--json").document["version"] == 1
     promotions = rankery(stack, "jobs", "list", "--kind", "promote").output
     assert re.findall(r"web:\d for @champion", promotions) == ["web:3 for @champion", "web:2 for @champion"]
-    kinds = [move["kind"] for move in rankery(stack, "models", "history", "web", "--json").document]
+    kinds = [move["kind"] for move in rankery(stack, "aliases", "history", "web", "--json").document]
     assert kinds == ["rolled_back", "promoted", "refused", "moved"]
     assert rankery(stack, "models", "show", "web@champion", "--json").document["version"] == 1
     assert "ndcg-loss2++" in rankery(stack, "models", "show", "web:1").output
@@ -474,7 +474,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         *(
             (
                 (*words, "FOLDER/unread.csv"),
-                "expected a column for the query, named query_id, queryid, qid or told in"
+                "expected a column for the query, named query_id, queryid, qid or set in"
                 """ --columns '{"query": …}', but found only grade, search, f1, f2, f3""",
             )
             for words in (("rank", "web"), ("train",), ("evaluate", "web", "--dataset"))
@@ -515,7 +515,7 @@ def test_what_is_refused_is_one_sentence(
             "--early-stopping watches the --validation data",
         ),
         (("train", "train.txt", "--set", "num_leaves"), "--set wants name=value, not 'num_leaves'"),
-        (("tags", "web:1", "--set", "team"), "--set wants name=value, not 'team'"),
+        (("models", "label", "web:1", "--set", "team"), "--set wants name=value, not 'team'"),
         (("train", "train.txt", "--scorer", "forest"), "--scorer is one of "),
         (
             ("tune", "train.txt", "--space", "mu"),
@@ -523,7 +523,7 @@ def test_what_is_refused_is_one_sentence(
         ),
         (("datasets", "upload", "FOLDER/train.txt", "--columns", "["), "--columns is no JSON"),
         (
-            ("papers", "run", "lambdaloss-2018", "--folds", "one"),
+            ("experiments", "run", "lambdaloss-2018", "--folds", "one"),
             "--folds one: write numbers like",
         ),
     ],

@@ -39,6 +39,14 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
     assert (made.document["alias"], made.document["require"]) == ("champion", "better")
     (listed,) = rankery(stack, "gates", "list", "--name", "ops", "--json").document
     assert listed == rankery(stack, "gates", "show", "ops@champion", "--json").document
+    asked = rankery(
+        stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--better-than-baselines"
+    )
+    assert (
+        "ops@champion moves only to versions that are not worse by ndcg@10, and better than b" in asked.errors
+    )
+    assert "better than baselines" in rankery(stack, "gates", "show", "ops@champion").output
+    assert "not worse, beats baselines" in rankery(stack, "gates", "list", "--name", "ops").output
     assert rankery(stack, "gates", "show", "ops").code == 2
     assert rankery(stack, "gates", "delete", "ops@champion").code == 0
     assert rankery(stack, "gates", "list", "--name", "ops", "--json").document == []
@@ -48,40 +56,46 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
 def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Of a model, a job and a dataset; an empty text removes one."""
     job, dataset = trained["job"]["id"], trained["job"]["spec"]["dataset_id"]
-    tags = rankery(stack, "tags", "ops:1", "--set", "team=search", "--set", "stage=draft", "--json").document
-    assert tags == {"team": "search", "stage": "draft"}
-    assert rankery(stack, "tags", "ops:1", "--remove", "stage", "--json").document == {"team": "search"}
-    assert rankery(stack, "tags", job, "--set", "night=1", "--json").document["night"] == "1"
-    described = rankery(stack, "describe", "ops:1", "--text", "By hand", "--name", "May", "--json").document
+    for change in (("--set", "team=search", "--set", "stage=draft"), ("--remove", "stage")):
+        assert rankery(stack, "models", "label", "ops:1", *change, "--json").document["changed"] == 1
+    assert rankery(stack, "models", "label", "ops:1", "--json").document == {"team": "search"}
+    assert rankery(stack, "jobs", "label", job, "--set", "night=1", "--json").document["changed"] == 1
+    assert rankery(stack, "jobs", "label", job, "--json").document["night"] == "1"
+    described = rankery(
+        stack, "models", "describe", "ops:1", "--text", "By hand", "--name", "May", "--json"
+    ).document
     assert (described["description"], described["title"]) == ("By hand", "May")
-    assert rankery(stack, "describe", "ops:1", "--name", "", "--json").document.get("title") is None
-    assert rankery(stack, "describe", job, "--text", "Notes", "--json").document["notes"] == "Notes"
-    assert rankery(stack, "describe", dataset, "--project", "shop", "--json").document["project"] == "shop"
-    projects = rankery(stack, "projects", "--json").document
+    assert rankery(stack, "models", "describe", "ops:1", "--name", "", "--json").document.get("title") is None
+    assert rankery(stack, "jobs", "describe", job, "--text", "Notes", "--json").document["notes"] == "Notes"
+    assert (
+        rankery(stack, "datasets", "describe", dataset, "--project", "shop", "--json").document["project"]
+        == "shop"
+    )
+    projects = rankery(stack, "projects", "list", "--json").document
     assert ("shop", 1) in [(one["name"], one["datasets"]) for one in projects["items"]]
     for project, is_listed in (("shop", True), ("-", False)):
         listed = rankery(stack, "datasets", "list", "--project", project, "--json").document
         assert (dataset in ids(listed)) == is_listed
-    assert rankery(stack, "describe", dataset, "--text", "x").code == 2
-    assert rankery(stack, "tags", "ops:1", "--set", "a=b", "--remove", "a").code == 2
-    rankery(stack, "describe", "orders.txt", "--dataset", "--project", "")
+    assert rankery(stack, "datasets", "describe", dataset, "--text", "x").code == 2
+    assert rankery(stack, "models", "label", "ops:1", "--set", "a=b", "--remove", "a").code == 2
+    rankery(stack, "datasets", "describe", "orders.txt", "--project", "")
     tried = rankery(
-        stack, "label", "jobs", "--tag", "night:1", "--set", "night=2", "--dry-run", "--json"
+        stack, "jobs", "label", "--tag", "night:1", "--set", "night=2", "--dry-run", "--json"
     ).document
     assert (tried["dry_run"], tried["changed"]) == (True, 1)
-    unasked = rankery(stack, "label", "jobs", "--tag", "night:1", "--set", "night=2")
+    unasked = rankery(stack, "jobs", "label", "--tag", "night:1", "--set", "night=2")
     assert unasked.code == 2
     assert "--yes" in unasked.errors
-    assert rankery(stack, "label", "jobs", "--tag", "night:1", "--remove", "night", "--yes").code == 0
+    assert rankery(stack, "jobs", "label", "--tag", "night:1", "--remove", "night", "--yes").code == 0
     moved = rankery(
-        stack, "label", "models", "ops:1", "--to-project", "shop", "--set", "a=b", "--json"
+        stack, "models", "label", "ops:1", "--to-project", "shop", "--set", "a=b", "--json"
     ).document
     assert (moved["changed"], moved["moved_names"]) == (1, ["ops"])
     assert rankery(stack, "models", "list", "--project", "shop", "--json").document[0]["tags"]["a"] == "b"
-    assert rankery(stack, "label", "models", "ops:1", "--to-project", "", "--remove", "a", "-q").code == 0
-    assert rankery(stack, "label", "models", "ops:99", "--set", "a=b").code == 1
-    for wrong in (("ops:1",), ("--set", "a=b"), ("ops:1", "--all", "--set", "a=b")):
-        assert rankery(stack, "label", "models", *wrong).code == 2
+    assert rankery(stack, "models", "label", "ops:1", "--to-project", "", "--remove", "a", "-q").code == 0
+    assert rankery(stack, "models", "label", "ops:99", "--set", "a=b").code == 1
+    for wrong in (("ops:1", "ops:1"), ("--set", "a=b"), ("ops:1", "--all", "--set", "a=b")):
+        assert rankery(stack, "models", "label", *wrong).code == 2
 
 
 def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
@@ -89,21 +103,21 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
     for name in ("gone", "kept"):
         assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
     rankery(stack, "models", "promote", "kept:1")
-    unasked = rankery(stack, "delete", "models", "gone:1")
+    unasked = rankery(stack, "models", "delete", "gone:1")
     assert unasked.code == 2
     assert "--yes" in unasked.errors
-    plan = rankery(stack, "delete", "models", "gone:1", "--dry-run", "--json").document
+    plan = rankery(stack, "models", "delete", "gone:1", "--dry-run", "--json").document
     assert (plan["dry_run"], plan["deleted"]["models"]) == (True, 1)
     assert rankery(stack, "models", "show", "gone:1").code == 0
-    assert rankery(stack, "delete", "models", "gone:1", "--yes", "--json").document["deleted"]["models"] == 1
+    assert rankery(stack, "models", "delete", "gone:1", "--yes", "--json").document["deleted"]["models"] == 1
     assert rankery(stack, "models", "show", "gone:1").code == 1
     (in_trash,) = rankery(stack, "trash", "list", "--kind", "model", "--json").document
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 0
     assert rankery(stack, "models", "show", "gone:1").code == 0
-    held = rankery(stack, "delete", "models", "--name", "kept", "--yes")
+    held = rankery(stack, "models", "delete", "--name", "kept", "--yes")
     assert held.code == 1
     assert "alias kept@champion" in held.output
-    assert rankery(stack, "delete", "models", "--name", "gone", "--yes", "--permanently").code == 0
+    assert rankery(stack, "models", "delete", "--name", "gone", "--yes", "--permanently").code == 0
     assert rankery(stack, "trash", "list", "--kind", "model", "--json").document == []
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 1
     assert rankery(stack, "datasets", "delete", "orders.txt", "-q").code == 0
@@ -115,39 +129,78 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
         "studies": ("--status", "cancelled", "--dataset", "ds_x"),
     }
     for kind, wanted in filters.items():
-        found = rankery(stack, "delete", kind, *wanted, "--project", "-", "--dry-run", "--json").document
+        found = rankery(stack, kind, "delete", *wanted, "--project", "-", "--dry-run", "--json").document
         assert found["deleted"] == {}
     for wrong in ((), ("ops:1", "--name", "ops"), ("--created-before", "yesterday")):
-        assert rankery(stack, "delete", "models", *wrong).code == 2
+        assert rankery(stack, "models", "delete", *wrong).code == 2
 
 
 def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """The bytes by kind add up; the latest request comes first."""
-    found = rankery(stack, "storage", "--refresh", "--json").document
+    found = rankery(stack, "storage", "show", "--refresh", "--json").document
     assert found["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in found["kinds"])
-    rankery(stack, "tags", "ops:1", "--set", "audited=yes")
-    (latest,) = rankery(stack, "audit", "--limit", "1", "--json").document
-    assert (latest["method"], latest["status"]) == ("PATCH", 200)
+    rankery(stack, "models", "label", "ops:1", "--set", "audited=yes")
+    (latest,) = rankery(stack, "audit", "list", "--limit", "1", "--json").document
+    assert (latest["method"], latest["path"], latest["status"]) == ("POST", "/v1/models/labels", 200)
+
+
+def test_results_are_listed_shown_downloaded_and_deleted(
+    trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    """Each kind of result is a noun with the same verbs."""
+    dataset = trained["job"]["spec"]["dataset_id"]
+    judged = ("--dataset", "orders.txt", "--metric", "ndcg@3")
+    assert rankery(stack, "evaluate", "ops:1", *judged).code == 0
+    run_file = tmp_path / "other.run"
+    rankery(stack, "rank", "ops:1", trained["file"], "--trec", "--output", run_file)
+    assert rankery(stack, "compare", "ops:1", run_file, *judged).code == 0
+    for noun in ("evaluations", "comparisons", "rankings"):
+        (listed, *_) = rankery(stack, noun, "list", "--dataset", dataset, "--json").document
+        assert listed["dataset_id"] == dataset
+        assert listed["id"] in rankery(stack, noun, "list", "--limit", "1").output
+        if noun == "rankings":
+            written = rankery(
+                stack, noun, "download", listed["id"], tmp_path / "again.run", "--json"
+            ).document
+            assert Path(written["path"]).read_text().split()[1] == "Q0"
+        else:
+            assert "ndcg@3" in rankery(stack, noun, "show", listed["id"]).output
+        gone = rankery(stack, noun, "delete", listed["id"], "--with-results", "--yes", "--json").document
+        assert gone["deleted"][noun] == 1
+        assert (
+            rankery(stack, noun, "list", "--dataset", dataset, "--project", "nobodys", "--json").document
+            == []
+        )
+    stored = rankery(stack, "models", "download", "ops:1", tmp_path / "ops.txt", "--json").document
+    assert Path(stored["path"]).read_text().startswith("tree\n")
+    assert rankery(stack, "studies", "list", "--json").document == []
+    assert rankery(stack, "experiments", "list", "--json").document == []
 
 
 def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """The first is of the trees, the second is measured."""
-    gains = rankery(stack, "importance", "ops:1", "--json").document
+    gains = rankery(stack, "models", "inspect", "ops:1", "--json").document
     assert {one["feature"] for one in gains["features"]} == {"f1", "f2", "f3"}
     measured = rankery(
-        stack, "inspect", "ops:1", "--dataset", "orders.txt", "--repeats", "1", "--json"
+        stack, "models", "inspect", "ops:1", "--dataset", "orders.txt", "--repeats", "1", "--json"
     ).document
     assert {one["feature"] for one in measured["importance"]} == {"f1", "f2", "f3"}
-    printed = rankery(stack, "inspect", "ops", "--dataset", "orders.txt").output
+    printed = rankery(stack, "models", "inspect", "ops", "--dataset", "orders.txt").output
     assert "it loses, with the 95% interval" in printed
+    assert rankery(stack, "models", "inspect", "ops:1", "--repeats", "1").code == 2
+    (listed, *_) = rankery(stack, "inspections", "list", "ops:1", "--json").document
+    shown = rankery(stack, "inspections", "show", listed["id"], "--top", "1")
+    assert "it loses, with the 95% interval" in shown.output
 
 
 def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Followed, each is a line of JSON as soon as it happens."""
-    ended = rankery(stack, "events", "--kind", "job.ended", "--limit", "200", "--json").document
+    ended = rankery(stack, "events", "list", "--kind", "job.ended", "--limit", "200", "--json").document
     assert trained["job"]["id"] in {one["object"]["id"] for one in ended}
-    assert "job.ended" in rankery(stack, "events").output
-    follower = started("events", "--follow", "--json", "--after", "0", "-q", "--data-dir", stack.data_dir)
+    assert "job.ended" in rankery(stack, "events", "list").output
+    follower = started(
+        "events", "list", "--follow", "--json", "--after", "0", "-q", "--data-dir", stack.data_dir
+    )
     try:
         assert follower.stdout is not None
         assert json.loads(follower.stdout.readline())["id"] == 1

@@ -29,7 +29,7 @@ STEPS = {
         rankery gates set web@champion --dataset test.csv --metric ndcg@10 --require better
         rankery gates show web@champion
         rankery gates list""",
-    "features": "rankery importance web:1; rankery inspect web:1 --dataset test.csv --repeats 2",
+    "features": "rankery models inspect web:1; rankery models inspect web:1 --dataset test.csv --repeats 2",
     "export": """
         rankery export web@champion --format solr --feature-set shop --archive -o solr.zip
         rankery export web@champion --format vespa --archive -o vespa.zip
@@ -40,14 +40,14 @@ STEPS = {
         bash nightly.sh judged.csv""",
     "a night without training data": "! bash nightly.sh replay.py",
     "tags and storage": """
-        rankery tags web:1 --set team=search
-        rankery describe web:1 --text 'Trained by hand' --json
-        rankery storage
-        rankery events --limit 5""",
+        rankery models label web:1 --set team=search
+        rankery models describe web:1 --text 'Trained by hand' --json
+        rankery storage show
+        rankery events list --limit 5""",
     "delete what is old": """
         rankery train judged.csv --name old --set num_iterations=5 --quiet > old.txt
-        rankery delete models --name old --older-than 0 --with-results --dry-run
-        rankery delete models --name old --older-than 0 --with-results --yes
+        rankery models delete --name old --older-than 0 --with-results --dry-run
+        rankery models delete --name old --older-than 0 --with-results --yes
         rankery trash list
         rankery trash empty --yes""",
     "completion": """

@@ -67,7 +67,7 @@ def test_a_column_that_is_missing_is_asked_for() -> None:
         (FRAME.assign(label=[0, np.nan, 1, 0, np.nan]), r"row 1 \(index 11\), column 'label'.*and 1 more"),
         (
             FRAME.iloc[[0, 3, 1, 2, 4]],
-            r"the rows of 2 queries do not stand together, first row 2 \(index 11\)",
+            r"the rows of 2 queries are not contiguous, first row 2 \(index 11\)",
         ),
         (FRAME.head(3), r"all 3 rows are of one query, 'a'"),
     ],

@@ -32,7 +32,7 @@ def test_numbers_are_those_of_an_evaluation_job(contract: Any, judged: Judged) -
 @pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "arrow", "lists"])
 @pytest.mark.parametrize("ids", ["numbers", "texts"])
 def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judged: Judged) -> None:
-    """Rows of a query need not stand together; numbers and texts name the same queries."""
+    """Rows of a query need not be contiguous; numbers and texts name the same queries."""
     generator = np.random.default_rng(3)
     order = generator.permutation(len(judged.y))
     scores = generator.permutation(len(judged.y)).astype(np.float64)  # no ties, whose order would count

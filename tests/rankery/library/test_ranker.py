@@ -234,7 +234,7 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
         ({"early_stopping_rounds": 5}, {"group": [3]}, "early_stopping_rounds: needs an eval_set"),
         ({"loss": "lambdamart"}, {"group": [3]}, "unknown loss"),
         ({"num_leaves": 1}, {"group": [3]}, "hyperparameters.num_leaves: must be"),
-        ({"hyperparameters": {"num_leaves": 3}}, {"group": [3]}, "num_leaves is an argument of its own"),
+        ({"hyperparameters": {"num_leaves": 3}}, {"group": [3]}, "num_leaves is a separate argument"),
         ({"metric": "ndgc"}, {"group": [3]}, "did you mean ndcg"),
     ],
 )

@@ -4,7 +4,7 @@
  */
 import { datasetApi } from "../page/addresses.js";
 import { Away, get, Problem, request } from "../page/api.js";
-import { openAfterDeletion, trashed, trashWords } from "../lifecycle/undo.js";
+import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { confirmed, h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
@@ -14,7 +14,7 @@ export const PARTS = ["train", "validation", "test"];
 const FORMATS = { letor: "LETOR text", lightgbm: "LightGBM data", csv: "delimited table", parquet: "Parquet" };
 
 /** Return the source of a dataset: "train.txt.gz, 1.2 GB, LETOR text". @param {Schemas["Dataset"]} dataset */
-export function sourceWords({ source: from, size_bytes: bytes }) {
+export function sourceLabel({ source: from, size_bytes: bytes }) {
   if (from?.kind === "synthetic") {
     const kind = from.generator === "sparse" ? "sparse" : "synthetic";
     return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
@@ -29,10 +29,13 @@ export function sourceWords({ source: from, size_bytes: bytes }) {
  * @param {number | null | undefined} minimum
  * @param {number | null | undefined} maximum
  */
-export function rangeWords(minimum, maximum) {
+export function rangeLabel(minimum, maximum) {
   if (minimum === null || minimum === undefined) return "none";
   return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;
 }
+
+/** From the gravest. */
+export const SEVERITIES = ["error", "warning", "info"];
 
 /**
  * Count the findings of each severity, the gravest first, without those that have none.
@@ -43,12 +46,12 @@ export function rangeWords(minimum, maximum) {
 export function severities(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
   /** @type {[string, number][]} */
-  const counts = ["error", "warning", "info"].map((severity) => [severity, count(severity)]);
+  const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
   return counts.filter(([, number]) => number > 0);
 }
 
 /** Return "2 warnings". @param {string} severity @param {number} number */
-export function severityWords(severity, number) {
+export function severityLabel(severity, number) {
   return severity === "info" ? counted(number, "note") : counted(number, severity);
 }
 
@@ -64,7 +67,7 @@ let reading = null;
 export function datasetName(id) {
   const node = h("span", { title: id }, names.get(id) ?? id);
   if (!names.has(id)) {
-    // Away: the id stays, and whoever is drawn next asks again.
+    // API unreachable: the id stays, and the next text asks again.
     find(id).then(
       (name) => setText(node, name ?? id),
       () => {},
@@ -147,7 +150,7 @@ function deleteButton({ id, name }) {
     button.parentElement?.querySelector(".error")?.remove();
     const words = {
       question: `Delete ${name}?`,
-      consequence: `${trashWords()} Models trained on it stay.`,
+      consequence: `${trashLabel()} Models trained on it stay.`,
       yes: "Delete",
       no: "Keep it",
     };

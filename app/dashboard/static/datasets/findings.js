@@ -7,20 +7,26 @@ import { featureView, queryPage } from "../page/addresses.js";
 import { helpLink } from "../page/content.js";
 import { h } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
+import { SEVERITIES } from "./dataset.js";
 
 /** @typedef {Schemas["Finding"]} Finding */
 
 /** @type {Record<string, (datasetId: string, name: string) => string>} */
 const EXAMPLE_PAGES = { query: queryPage, feature: featureView };
+const FEW = 10;
 /** @type {Record<string, string>} */
 const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Documents:" };
 
 /**
+ * Return a panel of findings, the gravest first.
+ *
  * @param {Finding[]} findings
- * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the examples
- * @param {{heading: string, nothing: string}} words nothing: said when all is well
+ * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
+ *   examples
+ * @param {{heading: string, nothing: string}} words nothing: text without findings
  */
 export function findingsPanel(findings, datasetOf, { heading, nothing }) {
+  const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h(
     "section",
     { class: "panel findings", "aria-label": heading },
@@ -32,7 +38,7 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
       severityCounts(findings),
     ),
     findings.length
-      ? h("ul", {}, ...findings.map((finding) => entry(finding, datasetOf(finding))))
+      ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding))))
       : h("p", { class: "hint" }, nothing),
   );
 }
@@ -61,7 +67,9 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
 
 /** @param {{count: number, total: number, unit: string}} amount */
 function share({ count: part, total, unit }) {
-  const words = h("span", {}, h("strong", {}, percent(part, total)), ` of ${unit}`);
+  // Percents of a few baselines are harder to read than the counts.
+  const [figure, whole] = total < FEW ? [count(part), `${total} ${unit}`] : [percent(part, total), unit];
+  const words = h("span", {}, h("strong", {}, figure), ` of ${whole}`);
   return h(
     "div",
     { class: "finding-share", title: `${count(part)} of ${count(total)} ${unit}` },

@@ -2,7 +2,7 @@
  * The list of queries, and the features of single documents.
  * @module
  */
-import { rangeWords } from "./dataset.js";
+import { rangeLabel } from "./dataset.js";
 import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
@@ -122,7 +122,7 @@ function table(queries, address) {
       ),
       h("td", { class: "number" }, count(documents)),
       h("td", { class: "number" }, relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
-      h("td", { class: "number" }, rangeWords(low, high)),
+      h("td", { class: "number" }, rangeLabel(low, high)),
       ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
     );
   return h(

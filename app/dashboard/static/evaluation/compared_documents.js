@@ -1,5 +1,5 @@
 /**
- * One query as two systems rank it, with the reasons for both places of a document.
+ * One query as two systems rank it, with explanations of both ranks of a document.
  * @module
  */
 import { signed } from "./verdict.js";
@@ -14,8 +14,8 @@ import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
 /**
- * Make contributions to scores comparable between models. Scores are comparable within a query alone, and each model has
- * another scale: the mean over the documents is subtracted, and the result divided by the spread of the scores.
+ * Make contributions to scores comparable between models. Scores are comparable within a query alone, and each model
+ * has another scale: the mean over the documents is subtracted, and the result divided by the spread of the scores.
  *
  * @param {import("../models/scored.js").Scored[]} ranking
  * @returns {Map<string, Map<string, number>>} by document, then by feature; those of a document add up to how many
@@ -62,7 +62,7 @@ const FIRST = 8;
 /** @typedef {{feature: string, value: number | null, parts: number[]}} Reason */
 
 /**
- * Explain the places of a document in two systems: what each feature adds to its score by the models among them.
+ * Explain the ranks of a document in two systems: what each feature adds to its score by the models among them.
  *
  * @param {string} datasetId
  * @param {string} queryId
@@ -80,7 +80,7 @@ function reasons(datasetId, queryId, sides) {
   /** @type {Promise<Explained[]> | null} */
   let explaining = null;
 
-  /** Explain all documents in sight at once, as ranks are relative to them. */
+  /** Explain all visible documents together, as ranks are relative to them. */
   async function explain() {
     const wanted = new Set(sides.flatMap(({ ranking }) => ranking.map(({ document_id: id }) => id)));
     const { candidates } = await readCandidates(datasetId, queryId, { wanted });
@@ -124,7 +124,7 @@ function shown(documentId, sides, explained) {
   /** @param {Reason} reason */
   const telling = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
   rows.sort((one, other) => telling(other) - telling(one));
-  const words = `Contributions to the score above the average of the ${count(candidates.length)} documents in sight, in units of the spread of the model's scores over them, so that ${explained.length > 1 ? "two models can be set side by side" : "they say how far it stands out"}.`;
+  const words = `Contributions to the score above the average of the ${count(candidates.length)} documents in sight, in units of the spread of the model's scores over them, so that ${explained.length > 1 ? "two models can be compared" : "they show how far it differs from the others"}.`;
   return [
     h("h4", {}, h("span", { class: "kind" }, "Why "), documentId, h("span", { class: "kind" }, ` is there: ${places}`)),
     table(rows.slice(0, FIRST), explained),
@@ -189,12 +189,12 @@ const WIDTH = 100;
 /** @typedef {Ranking & {name: string}} Side */
 
 /**
- * One query as two systems rank it, side by side: lines lead from a document's place in one to its place in the other.
+ * One query as two systems rank it, side by side: a line connects both ranks of a document.
  *
  * @param {Side} left
  * @param {Side} right
  * @param {{metric: string, largestLabel: number | null | undefined, open?: (documentId: string) => void}} options
- *   open: shows why a document is where it is, where that can be told
+ *   open: explains the rank of a document, where possible
  */
 function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
@@ -293,7 +293,7 @@ function after(document, largestLabel, moved, open) {
 }
 
 /**
- * Show how far a document has moved. One from below the other's top is new here.
+ * Show how far a document has moved; it is new if the other system's top lacks it.
  *
  * @param {Document} document
  * @param {Map<string, number>} placesLeft
@@ -317,7 +317,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
 }
 
 /**
- * Draw a line for each document. Those of relevant documents stand out
+ * Draw a line for each document, stronger for relevant ones.
  *
  * @param {Side} left
  * @param {Side} right

@@ -3,7 +3,7 @@
  * @module
  */
 import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, soft, theme } from "../figures/plotly.js";
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
@@ -220,14 +220,14 @@ function layout(systems, name, cutoffs, colours) {
 
 /** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */
 function summary(systems, name, cutoffs) {
-  const told = systems
+  const parts = systems
     .filter(({ baseline }) => !baseline)
     .map(({ name: system, metrics }) => {
       /** @param {number} cutoff */
       const at = (cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
       return `${system} ${at(cutoffs[0])}, ${at(cutoffs[cutoffs.length - 1])}`;
     });
-  return `${name} against the cutoff: ${told.join("; ")}.`;
+  return `${name} against the cutoff: ${parts.join("; ")}.`;
 }
 
 /** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */
@@ -240,7 +240,7 @@ function table(systems, name, cutoffs) {
       { class: "number" },
       baseline
         ? metric(interval?.mean)
-        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalWords(interval))],
+        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
     );
   };
   const rows = cutoffs.map((cutoff) =>

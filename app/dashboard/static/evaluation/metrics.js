@@ -1,5 +1,5 @@
 /**
- * Metric contracts in words, and the choice of a metric.
+ * Labels of metric contracts, and the selection of a metric.
  * @module
  */
 import { h, setAttribute } from "../page/dom.js";
@@ -17,7 +17,7 @@ const TIES = {
 };
 
 /**
- * Conventions in words, in the order in which they are shown.
+ * Labels of conventions, in display order.
  *
  * @type {Record<string, (value: unknown) => string>}
  */
@@ -43,9 +43,11 @@ const WORDS = {
  *
  * @param {Record<string, unknown> | null | undefined} contract those conventions that matter, or all of them
  */
-export function contractWords(contract) {
-  const said = Object.entries(WORDS).filter(([name]) => contract?.[name] !== undefined && contract[name] !== null);
-  return said
+export function contractLabel(contract) {
+  const conventions = Object.entries(WORDS).filter(
+    ([name]) => contract?.[name] !== undefined && contract[name] !== null,
+  );
+  return conventions
     .map(([name, words]) => words(contract?.[name]))
     .filter(Boolean)
     .join(" · ");
@@ -62,12 +64,12 @@ export const PRESET_WORDS = {
 };
 
 /** Return "preset default", or words for conventions that are no preset. @param {Contract | null | undefined} contract */
-export function presetWords(contract) {
-  return contract?.preset ? `preset ${contract.preset}` : "conventions of its own";
+export function presetLabel(contract) {
+  return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
 }
 
 /**
- * The choice of one metric of several; nothing where there is one only.
+ * Tabs that select one of several metrics; null for a single one.
  *
  * @param {string[]} names
  * @param {(name: string) => void} choose

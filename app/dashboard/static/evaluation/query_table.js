@@ -14,7 +14,7 @@ const FIRST = 20;
 const NEXT = 100;
 const MOST = 200;
 const TYPING_MILLISECONDS = 300;
-/** Between two neighbouring edges of bins lies no value that this takes away. */
+/** Smaller than the distance of neighbouring bin edges. */
 const BELOW = 1e-12;
 
 /**
@@ -112,7 +112,7 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
     read();
   }
 
-  /** Reads the first page, or the next; what an earlier question brings late is dropped. */
+  /** Reads the first page, or the next; late responses to an earlier request are dropped. */
   async function read(cursor = "") {
     const mine = ++turn;
     below.setAttribute("aria-busy", "true");

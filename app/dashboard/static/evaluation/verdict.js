@@ -46,7 +46,8 @@ const HEIGHT = 100;
  *
  * @param {number[]} differences ascending, evenly picked
  * @param {Outcome & {difference: number | null}} found
- * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the one set against it
+ * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the one
+ *   set against it
  */
 export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
@@ -158,7 +159,7 @@ const FIRST = 30;
 /** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
 
 /**
- * The differences of pairs by each metric, with the tests behind what may be said.
+ * The differences of pairs by each metric, with their tests.
  *
  * @param {Schemas["Comparison"]} comparison
  * @param {Pair[]} pairs those to show

@@ -59,7 +59,7 @@ import { counted, fixed } from "../page/format.js";
 
 /** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
 
-/** Check whether an experiment goes on by itself. @param {{status: string}} experiment */
+/** Check whether an experiment is active. @param {{status: string}} experiment */
 export function isMoving({ status }) {
   return status === "preparing" || status === "running" || status === "reporting";
 }
@@ -75,7 +75,7 @@ export function tableName(name) {
 }
 
 /** Return "3 of 16, 1 failed". @param {Schemas["ExperimentCounts"]} counts */
-export function progressWords(counts) {
+export function progressLabel(counts) {
   const all = trainingsOf(counts);
   if (!all) return "–";
   const running = counts.running ? `, ${counted(counts.running, "running", "running")}` : "";
@@ -84,7 +84,7 @@ export function progressWords(counts) {
 }
 
 /** Return where the data comes from. @param {Schemas["ExperimentEntry"]} experiment */
-export function dataWords({ data, corpus, folds }) {
+export function dataLabel({ data, corpus, folds }) {
   return [data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`]
     .filter(Boolean)
     .join(" · ");
@@ -94,17 +94,17 @@ export function dataWords({ data, corpus, folds }) {
 const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
 
 /** Return a number as a table of this unit prints it. @param {number | null} value @param {string} unit */
-export function numberWords(value, unit) {
+export function numberLabel(value, unit) {
   return value === null ? "–" : fixed(value, DIGITS[unit] ?? 3);
 }
 
 /** Return a difference with its sign; what rounds to zero has none. @param {number | null} value @param {string} unit */
-export function signedWords(value, unit) {
-  const words = numberWords(value, unit);
+export function signedLabel(value, unit) {
+  const words = numberLabel(value, unit);
   return Number(words) > 0 ? `+${words}` : words;
 }
 
 /** Return "percent", "ms" or nothing. @param {string} unit */
-export function unitWords(unit) {
+export function unitLabel(unit) {
   return unit === "percent" || unit === "milliseconds" ? unit : "";
 }

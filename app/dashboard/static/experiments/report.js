@@ -5,7 +5,7 @@
 import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
-import { numberWords, signedWords, tableName, unitWords } from "./labels.js";
+import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */
 /** @typedef {import("./labels.js").Table} Table */
@@ -20,7 +20,7 @@ const BESIDE = ["printed", "difference"];
 /** Fewer columns are no series. */
 const LEAST_SERIES = 4;
 
-/** The panels of a report, drawn anew when it changes. */
+/** The panels of a report, drawn again when it changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
   /** @type {(() => void)[]} */
@@ -62,7 +62,7 @@ function tablePanel(table, figure) {
   return h(
     "section",
     { class: "panel experiment-table", "aria-label": title, "data-table": name },
-    h("h2", {}, `${title} `, h("small", {}, [caption, unitWords(unit)].filter(Boolean).join(", "))),
+    h("h2", {}, `${title} `, h("small", {}, [caption, unitLabel(unit)].filter(Boolean).join(", "))),
     figure,
     numbersTable(table, title),
     h(
@@ -148,19 +148,19 @@ function numbersOf(cell, unit, beside) {
     ours === null
       ? ["–", missing && h("small", {}, missing)]
       : [
-          h("strong", {}, numberWords(ours, unit)),
+          h("strong", {}, numberLabel(ours, unit)),
           mark,
-          lower !== null && h("small", {}, `${numberWords(lower, unit)} to ${numberWords(upper, unit)}`),
+          lower !== null && h("small", {}, `${numberLabel(lower, unit)} to ${numberLabel(upper, unit)}`),
         ],
     titleOf(cell),
   );
   const theirs = printed
     ? [
-        numberWords(printed.value, unit) + printed.mark,
-        printed.half_width !== null && h("small", {}, `±${numberWords(printed.half_width, unit)}`),
+        numberLabel(printed.value, unit) + printed.mark,
+        printed.half_width !== null && h("small", {}, `±${numberLabel(printed.half_width, unit)}`),
       ]
     : ["–"];
-  const shown = { printed: number(theirs), difference: number([signedWords(difference, unit)]) };
+  const shown = { printed: number(theirs), difference: number([signedLabel(difference, unit)]) };
   return [own, ...beside.map((what) => shown[what])];
 }
 
@@ -208,7 +208,7 @@ function figureOf(table) {
       const layout = {
         ...baseLayout(colours, 340),
         xaxis: curves.length ? { ...axis, title: { text: "tree", standoff: 8 }, showgrid: false } : axis,
-        yaxis: { ...axis, nticks: 6, ...(unitWords(table.unit) && { title: { text: unitWords(table.unit) } }) },
+        yaxis: { ...axis, nticks: 6, ...(unitLabel(table.unit) && { title: { text: unitLabel(table.unit) } }) },
       };
       await plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
       setAttribute(plot, "data-drawn", true);

@@ -2,8 +2,8 @@
  * Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress.
  * @module
  */
-import { rangeWords, severities, severityWords } from "../datasets/dataset.js";
-import { isCounting, outcomeWords, progressWords } from "../jobs/labels.js";
+import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
+import { doubts, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
 import { h, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
@@ -49,10 +49,10 @@ const GAP = 0.12;
 const MOST_TICKS = 6;
 
 /**
- * A distribution as columns, with the number on hover and the whole in words for those who cannot see it.
+ * A histogram with counts on hover and a summary for screen readers.
  *
  * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the axis; label
- *   stands below, pick is called when the column is pressed
+ *   is below, pick is called when the column is pressed
  * @param {{caption: string, axis: string, summary: string}} words
  */
 export function histogram(columns, { caption, axis, summary }) {
@@ -80,7 +80,7 @@ export function histogram(columns, { caption, axis, summary }) {
 }
 
 /**
- * Draw one column. Its full height answers the pointer, so that a column of one query can be asked too.
+ * Draw one column. Its full height takes pointer events, so that small columns can be hovered, too.
  *
  * @param {{count: number, title: string, pick?: () => void}} column
  * @param {number} index
@@ -98,7 +98,7 @@ function column({ count: number, title, pick }, index, largest) {
 }
 
 /**
- * Return labels below their columns, as many as have room.
+ * Return labels below their columns, as many as fit.
  *
  * @param {{label: string}[]} columns
  */
@@ -127,7 +127,7 @@ export function grade(label, largest) {
 }
 
 /**
- * Return a legend of the colours of grades, or null where there is nothing to tell apart.
+ * Return a legend of the colours of grades, or null for a single grade.
  *
  * @param {Statistics | null} [statistics] of the dataset
  */
@@ -166,13 +166,21 @@ export function featureValue(value) {
 export function severityCounts(findings) {
   const found = severities(findings);
   const chips = found.length
-    ? found.map(([severity, number]) => [severity, severityWords(severity, number)])
+    ? found.map(([severity, number]) => [severity, severityLabel(severity, number)])
     : [["none", "No problems found"]];
   return h(
     "span",
     { class: "severities" },
     ...chips.map(([severity, words]) => h("span", { class: "severity", "data-severity": severity }, words)),
   );
+}
+
+/** Return the status of a job, which names its errors and warnings where it succeeded. @param {import("../jobs/labels.js").Job} job */
+export function jobStatus(job) {
+  const found = severities(doubts(job)).map(([severity, number]) => severityLabel(severity, number));
+  const doubtful = found.length > 0 && "true";
+  const title = found.join(", ") || null;
+  return h("span", { class: "status", "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 
 /** @param {Statistics} statistics */
@@ -213,7 +221,7 @@ function facts({
     ["Documents", count(documents)],
     ["Features", count(features)],
     lengths && ["Documents a query", short(lengths.median), lengthDetail(lengths)],
-    labels && ["Labels", rangeWords(labels.minimum, labels.maximum), labelDetail(labels, documents)],
+    labels && ["Labels", rangeLabel(labels.minimum, labels.maximum), labelDetail(labels, documents)],
     ["No relevant document", count(barren), barren > 0 && `${percent(barren, queries)} of the queries`],
   ];
   return entries.filter((entry) => !!entry);
@@ -246,8 +254,8 @@ export function progressBar() {
     else if (status === "running" && !isCounting(job)) bar.removeAttribute("value");
     else if (progress?.total) setRange(bar, progress.iteration ?? 0, progress.total);
     else setRange(bar, 0, 1);
-    setAttribute(bar, "aria-valuetext", progressWords(job) || status);
-    setText(words, progressWords(job) || outcomeWords(job));
+    setAttribute(bar, "aria-valuetext", progressLabel(job) || status);
+    setText(words, progressLabel(job) || outcomeLabel(job));
   }
   return { node, update };
 }

@@ -66,7 +66,7 @@ export function soft(colour, opacity = 0.18) {
 }
 
 /**
- * Return what all charts have in common.
+ * Return the shared layout of charts.
  *
  * @param {ReturnType<typeof theme>} colours
  * @param {number} height
@@ -86,7 +86,7 @@ export function baseLayout({ surface, line, ink, muted, font }, height) {
 }
 
 /**
- * Return what all axes have in common.
+ * Return the shared options of axes.
  *
  * @param {ReturnType<typeof theme>} colours
  * @returns {Partial<import("plotly.js").LayoutAxis>}
@@ -128,7 +128,7 @@ export function isDashed(index) {
   return index >= HUES;
 }
 
-/** A name as Plotly is to be given it, which would take some tags for what they mean. @param {string} name */
+/** Escape a name for Plotly, which interprets some HTML tags. @param {string} name */
 export function literal(name) {
   return name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -47,7 +47,7 @@ function roundStep(rough) {
   return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
 }
 
-/** Return the decimals that tell one tick from the next. @param {number} step */
+/** Return the decimals that distinguish neighbouring ticks. @param {number} step */
 function digitsOf(step) {
   for (let digits = 0; digits < 6; digits += 1) {
     if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
@@ -58,7 +58,7 @@ function digitsOf(step) {
 /**
  * @typedef {object} Row
  * @property {Node | string} name
- * @property {string} [detail] said below the name
+ * @property {string} [detail] text below the name
  * @property {boolean} [main] what the table is about
  * @property {number} [queries]
  * @property {Interval | null | undefined} interval
@@ -67,13 +67,13 @@ function digitsOf(step) {
 /** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
 
 /**
- * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers beside
- * the numbers.
+ * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers
+ * beside the numbers.
  *
  * @param {string} caption
  * @param {{name?: string, rows: Row[]}[]} groups
  * @param {{reference?: number | null, counted?: boolean}} [options]
- *   reference: a value to be told from, drawn as a line; counted: whether to tell the number of queries
+ *   reference: a value to compare with, drawn as a line; counted: whether to show the number of queries
  */
 export function whiskers(caption, groups, { reference = null, counted = false } = {}) {
   const intervals = groups
@@ -127,12 +127,12 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
     h("th", { scope: "row" }, h("span", { class: "name" }, name), detail && h("small", {}, detail)),
     h("td", { class: "whisker-cell" }, drawing(interval, scale, reference)),
     counted && h("td", { class: "number queries" }, count(queries)),
-    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalWords(interval))),
+    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
   );
 }
 
 /** Return "0.8123 – 0.8422", or nothing where there is no interval. @param {Interval | null | undefined} interval */
-export function intervalWords(interval) {
+export function intervalLabel(interval) {
   return interval?.lower != null && interval.upper != null
     ? `${metric(interval.lower)} – ${metric(interval.upper)}`
     : "";

@@ -2,7 +2,7 @@
  * Choices among datasets, systems, metric contracts and label maps.
  * @module
  */
-import { contractWords, PRESET_WORDS } from "../evaluation/metrics.js";
+import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { find, findAll, h, replace, setText } from "../page/dom.js";
@@ -22,7 +22,7 @@ export function offerContracts(select, words, presets) {
     select,
     ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
   );
-  const show = () => setText(words, contractWords(presets[select.value || "default"]));
+  const show = () => setText(words, contractLabel(presets[select.value || "default"]));
   select.addEventListener("change", show);
   show();
 }
@@ -38,7 +38,7 @@ const MISSING = "nan";
 export function offerLabelMap(place, datasets) {
   const unusable = unusableLabels(datasets);
   const grid = find(place, ".grid");
-  // Fields that stay must not be made anew under the user's hands.
+  // Keep existing fields: the user may be typing in them.
   const state = JSON.stringify([...unusable]);
   if (state === place.dataset.state) return;
   place.dataset.state = state;
@@ -106,7 +106,7 @@ export async function offerReady(selects, asked) {
 }
 
 /**
- * Offer ready datasets with none of them chosen, unless there is only one: the newest is seldom the one that is meant.
+ * Offer ready datasets, with none selected unless there is only one.
  *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} asked id of the one to choose
@@ -185,7 +185,7 @@ export function measuredOn(select, labelMap, wanted = null) {
 
   function show() {
     const dataset = datasets.find(({ id }) => id === select.value);
-    setText(note, dataset ? fitWords(dataset) : "");
+    setText(note, dataset ? fitLabel(dataset) : "");
     if (labelMap) offerLabelMap(labelMap, dataset ? [dataset] : []);
   }
 
@@ -221,23 +221,23 @@ function fitRank({ fit }) {
 
 /** @param {Schemas["Dataset"]} dataset */
 function fitOption({ id, name, statistics, fit }) {
-  const words = [name, fit?.part && PARTS[fit.part], fit?.reason || sizeWords(statistics)].filter(Boolean).join(" · ");
+  const words = [name, fit?.part && PARTS[fit.part], fit?.reason || sizeLabel(statistics)].filter(Boolean).join(" · ");
   return h("option", { value: id, disabled: fit?.fits === false }, words);
 }
 
 /** "90 queries, 1,650 documents, 6 features". @param {Schemas["Dataset"]["statistics"]} statistics */
-function sizeWords(statistics) {
+function sizeLabel(statistics) {
   if (!statistics) return "";
   const { queries, documents, features } = statistics;
   return `${counted(queries, "query", "queries")}, ${counted(documents, "document")}, ${counted(features, "feature")}`;
 }
 
 /** Describe the chosen dataset, as options may be too narrow to read. @param {Schemas["Dataset"]} dataset */
-function fitWords({ statistics, fit }) {
+function fitLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
   return [
-    [fit?.part && PARTS[fit.part], sizeWords(statistics)].filter(Boolean).join(" · "),
+    [fit?.part && PARTS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
     fit?.part === "train" && "A model learnt from these queries: what is measured on them says little.",
     absent.length > 0 && `Lacks ${counted(absent.length, "feature")} (${first}), which count as missing.`,
   ]
@@ -279,9 +279,9 @@ export async function readOffered() {
 /**
  * A field for one system: the newest models and runs are offered, any other is typed.
  *
- * @param {HTMLInputElement} input with a list of its own
+ * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
- *   runs: whether rankings from elsewhere are offered, too; chosen: told what is chosen, each time that it changes
+ *   runs: whether rankings from elsewhere are offered, too; chosen: called with the choice at each change
  * @returns {Promise<() => {model?: string, ranking_id?: string}>} what is chosen
  */
 export async function offerSystems(input, { runs, chosen = () => {} }) {

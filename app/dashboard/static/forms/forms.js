@@ -5,7 +5,7 @@
  */
 import { Away, Problem } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
-import { placeWords } from "../page/format.js";
+import { placeLabel } from "../page/format.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
@@ -34,12 +34,13 @@ function controls(form) {
 }
 
 /**
- * Read a control's value. A number that does not read as one is sent as typed, and the server's answer tells why.
+ * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
  *
  * @param {HTMLElement} control
  * @returns {Json | undefined}
  */
 function controlValue(control) {
+  if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
   const type = control.dataset.type;
   if (type === "checked") return ticked(control);
   if (type === "several") return valuesOf(control)[0];
@@ -127,7 +128,7 @@ function numberOrText(text) {
 }
 
 /**
- * Set the value at a JSON pointer, with the objects that lead there.
+ * Set the value at a JSON pointer, and create the objects on its path.
  *
  * @param {Record<string, Json>} payload
  * @param {string} pointer
@@ -153,7 +154,7 @@ function clearErrors(form) {
 /** @typedef {{pointer: string, detail: string}} FieldProblem */
 
 /**
- * Show what the server did not accept: at the field where its pointer leads, else at the top.
+ * Show each problem of the server at the field of its pointer, else at the top.
  *
  * @param {HTMLFormElement} form
  * @param {unknown} error
@@ -164,7 +165,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push([placeWords(problem.pointer), problem.detail].filter(Boolean).join(": "));
+    else unplaced.push([placeLabel(problem.pointer), problem.detail].filter(Boolean).join(": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -208,7 +209,7 @@ function controlAt(form, pointer) {
 function showAtField(control, { pointer, detail }) {
   const below = pointer.slice((control.dataset.pointer || pointer).length);
   const id = `error${pointer.replace(/[^\w-]/g, "-")}`;
-  const words = below && !/^\/\d+$/.test(below) ? `${placeWords(below)}: ${detail}` : detail;
+  const words = below && !/^\/\d+$/.test(below) ? `${placeLabel(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
   (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));

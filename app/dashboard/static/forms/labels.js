@@ -1,5 +1,5 @@
 /**
- * What people write about a job or a model: its name, notes, tags and project, to read and to edit.
+ * Name, notes, tags and project of a job or a model, to read and to edit.
  * @module
  */
 import { onSubmit } from "./forms.js";
@@ -29,7 +29,7 @@ import { announce, h, replace } from "../page/dom.js";
  * @param {LabelsOptions} options
  */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
-  const body = h("div", { class: "said" });
+  const body = h("div", { class: "labels-text" });
   const edit = h("button", { type: "button", class: "quiet small", click: write }, "Edit");
   const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, heading), edit), body);
 

@@ -35,7 +35,7 @@ const FAR = 1e6;
  * @property {boolean} [single] whether several values of it make no sense
  * @property {string} [label] what it is called, its name unless given
  * @property {string} [placeholder] an example of what is written as JSON
- * @property {string | number} [value] what stands in the field at first
+ * @property {string | number} [value] initial value
  */
 
 /**
@@ -47,7 +47,7 @@ const FAR = 1e6;
 export function parameterField(pointer, parameter) {
   const [control, ...more] = controls(pointer, parameter);
   control.id = `field${pointer.replaceAll("/", "-")}`;
-  const words = [parameter.description.replace(/\.$/, ""), boundWords(parameter)].filter(Boolean).join(" · ");
+  const words = [parameter.description.replace(/\.$/, ""), boundLabel(parameter)].filter(Boolean).join(" · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
   return h(
     "div",
@@ -166,7 +166,7 @@ function standard({ default: value }) {
 }
 
 /** "above 0, at most 10". @param {Parameter} parameter */
-function boundWords({ minimum, exclusive_minimum: above, maximum }) {
+function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
   const low = minimum != null && Math.abs(minimum) < FAR;
   const high = maximum != null && maximum < FAR;
   if (low && high && !above) return `${count(minimum)} to ${count(maximum)}`;

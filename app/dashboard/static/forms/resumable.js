@@ -17,7 +17,7 @@ const PASSING = [408, 409, 423, 429];
 const NO_ROOM = 507;
 
 /**
- * How an upload stands: bytes are being sent, it goes on at an offset, or the connection is lost.
+ * State of an upload: bytes are being sent, it resumes at an offset, or the connection is lost.
  * @typedef {"sending" | "resumed" | "waiting"} UploadState
  */
 
@@ -59,7 +59,7 @@ export function forget(file) {
 }
 
 /**
- * Carry out an action again as long as the API is away, for about two minutes without progress.
+ * Retry an action while the API is unreachable, for about two minutes without progress.
  *
  * @template T
  * @param {() => Promise<T>} action
@@ -86,7 +86,7 @@ export async function persist(action, onWait, signal, progress = () => 0) {
   return null;
 }
 
-/** Wait, at most until the network is back or the signal comes. @param {number} seconds @param {AbortSignal} signal */
+/** Wait, at most until the network is back or the signal aborts. @param {number} seconds @param {AbortSignal} signal */
 async function pause(seconds, signal) {
   const over = new AbortController();
   await new Promise((resolve) => {
@@ -147,7 +147,7 @@ function refusal(status, text) {
 }
 
 /**
- * Send one part by a request that tells its progress, which fetch does not.
+ * Send one part by a request with progress events, which fetch lacks.
  *
  * @param {string} path
  * @param {File} file

@@ -77,7 +77,7 @@ const PLACEHOLDERS = {
 
 /**
  * Fills each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
- * have no field yet. `data-at` is where they belong in the request, `data-start` what stands in them at first.
+ * have no field yet. `data-at` is their path in the request, `data-start` their initial value.
  * @param {HTMLFormElement} form
  * @param {SchemasByName} schemas by name
  */

@@ -13,7 +13,7 @@ import { duration, size } from "../page/format.js";
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
 /**
- * Upload what a form holds with its progress, which fetch does not tell; large files by requests of their own first.
+ * Upload a form with progress, which fetch does not report; large files are sent first, by separate requests.
  *
  * Large files that have arrived are not sent again where the form is refused or the answer to it is lost.
  *
@@ -206,7 +206,7 @@ function placesOf(files) {
 }
 
 /**
- * Return the part that a file's name speaks of.
+ * Return the part that a file's name contains.
  *
  * @param {string} name
  * @param {(part: string) => boolean} [free]

@@ -32,7 +32,7 @@ const FAINT = 0.18;
  * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: History}} Line
  *   title: the whole name; slot: which colour it has; word: what its iterations are called
  * @param {{metric: string | null, smoothing: number}} start
- * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} told
+ * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} callbacks
  */
 export function comparedCurves(start, { chosen, smoothed }) {
   const picker = h("div", {});
@@ -124,7 +124,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
     const colours = theme();
     const found = lines.map((line) => traces(line, name, Number(slider.value), colours));
     drawnTraces = found.flatMap((some, index) => some.map(() => lines[index].id));
-    await plotly.react(plot, found.flat(), layout(axisTitle(lines, name), iterationWords(lines), colours), CONFIG);
+    await plotly.react(plot, found.flat(), layout(axisTitle(lines, name), iterationLabel(lines), colours), CONFIG);
     setAttribute(plot, "aria-label", summary(lines, name));
     setAttribute(plot, "data-lines", lines.length);
   }
@@ -235,7 +235,7 @@ function traces({ name: title, slot, history }, name, share, colours) {
 }
 
 /** Return "iteration", "epoch" or, where there are trees and networks, "iteration or epoch". @param {Line[]} lines */
-export function iterationWords(lines) {
+export function iterationLabel(lines) {
   return [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
 }
 

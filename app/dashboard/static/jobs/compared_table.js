@@ -3,7 +3,8 @@
  * @module
  */
 import { pValue } from "../evaluation/verdict.js";
-import { intervalWords } from "../figures/whiskers.js";
+import { jobStatus } from "../figures/marks.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
@@ -100,7 +101,7 @@ export function names(jobs, differing) {
 }
 
 /**
- * Names without what all begin with, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
+ * Names without their common prefix, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
  *
  * @param {Map<string, string>} names by id
  * @returns {Map<string, string>} by id
@@ -148,14 +149,15 @@ const TRAINING = {
 const STATUS = {
   label: "Status",
   value: ({ job }) => job.status,
-  cell: ({ job }) => h("span", { class: "status", "data-status": job.status }, job.status),
+  cell: ({ job }) => jobStatus(job),
 };
 
 /**
- * Trainings row by row, the best by validation first: what their test says in the end, and where settings differ.
+ * Table of trainings, the best by validation first: metrics, and settings that differ.
  *
  * @param {import("../tables/table.js").Order | null} order
- * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}} told
+ * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
+ *   callbacks
  */
 export function comparedTable(order, { sorted, pointed }) {
   const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
@@ -216,7 +218,7 @@ function rankedColumns({ metric: name }, tested) {
       cell: ({ ranked, isBest }) => [
         h(isBest ? "strong" : "span", { class: isBest && "best" }, metric(ranked.validation?.mean)),
         isBest && h("span", { class: "visually-hidden" }, " (best)"),
-        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (cannot be told from the best)"),
+        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (not significantly worse than the best)"),
         interval(ranked.validation),
       ],
     },
@@ -240,7 +242,7 @@ function testColumn(name) {
   return {
     key: "test",
     label: `test ${name}`,
-    title: "A final look: whoever chooses by it has no test data left",
+    title: "Do not choose by it: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
     cell: ({ ranked }) => h("span", { class: "final-look" }, metric(ranked.test?.mean), interval(ranked.test)),
@@ -249,7 +251,7 @@ function testColumn(name) {
 
 /** @param {Ranked["validation"]} summary */
 function interval(summary) {
-  return typeof summary?.lower === "number" && h("small", {}, " ", intervalWords(summary));
+  return typeof summary?.lower === "number" && h("small", {}, " ", intervalLabel(summary));
 }
 
 /** @param {Setting} setting @returns {Column} */
@@ -292,9 +294,15 @@ function finalMetrics(rows, part) {
 function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [
-    tied > 0 && [h("strong", {}, `${counted(tied, "grey row")} cannot be told from the best one. `)],
+    tied > 0 && [
+      h(
+        "strong",
+        {},
+        `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
+      ),
+    ],
     part && rows.length > 1 && `${ranking.sentence} `,
-    rows.some(({ ranked }) => ranked.test) && "The test is a final look, not what to choose by. ",
+    rows.some(({ ranked }) => ranked.test) && "Choose by the validation, not by the test. ",
     settings.length ? "All other settings are the same." : rows.length > 1 && "Their settings are the same.",
   ].flat();
 }

@@ -40,7 +40,7 @@ export function historyReader(jobId) {
 }
 
 /**
- * The learning curves of several jobs, with one request for what is new of all that have not ended.
+ * The learning curves of several jobs, with one request for the new iterations of all active ones.
  *
  * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
  */
@@ -60,7 +60,7 @@ export function historiesReader() {
       : { items: [] };
     for (const item of items) {
       const before = known.get(item.job_id);
-      // A job that lost its worker may have begun anew: the next request asks for all of it.
+      // A job that lost its worker may have restarted: the next request asks for all of it.
       if (before && before.attempt !== item.attempt) known.delete(item.job_id);
       else
         known.set(item.job_id, {
@@ -86,7 +86,7 @@ function emptyHistory() {
 }
 
 /**
- * Join what is known with what is new. Without anything new the old object comes back.
+ * Append new iterations to a history; return the same object if there are none.
  *
  * @param {History} history
  * @param {History} more
@@ -173,7 +173,7 @@ export function learningCurve() {
       plot.hidden = false;
       const colours = theme();
       await plotly.react(plot, traces(history, name, word, colours), layout(history, name, word, colours), CONFIG);
-      // Whoever chose another metric meanwhile has its description already.
+      // Another metric was selected meanwhile: keep its description.
       if (turn !== drawn) return;
       setAttribute(plot, "aria-label", summary(history, name, word));
       setAttribute(plot, "data-points", history.iterations.length);

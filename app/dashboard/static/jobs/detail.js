@@ -1,12 +1,12 @@
 /**
- * The inside of a job: problem, learning curve, metrics, times and diagnostics.
+ * Details of a job: problem, learning curve, metrics, times and diagnostics.
  * @module
  */
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
-import { foundWords, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
+import { foundLabel, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
@@ -25,7 +25,8 @@ const LEAST = 0.6;
 
 /**
  * @param {string} word of an iteration
- * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are known
+ * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are
+ *   known
  */
 function iterationTimes(word) {
   const bar = svg("svg", { class: "stacked-bar", role: "img" });
@@ -202,12 +203,12 @@ function row(name, parts, metrics, summary, tested) {
 
 /** @param {Schemas["MetricSummary"] | null} summary */
 function interval(summary) {
-  const words = intervalWords(summary);
+  const words = intervalLabel(summary);
   return words && h("small", {}, words);
 }
 
 /** @param {import("./labels.js").Job} job */
-function partsWords(job) {
+function partsLabel(job) {
   return job.result?.cross_validation
     ? "Train of the model on all folds; validation over all queries, each by a model that has not seen it."
     : `Train and validation at the best ${iterationWord(job)}.`;
@@ -218,7 +219,7 @@ function footnote(job, intervals, names) {
   const summary = intervals[names.find((name) => intervals[name]) ?? ""];
   const skipped = summary?.skipped ? `; ${count(summary.skipped)} without a relevant document were skipped` : "";
   const sentences = [
-    job.kind === "train" && job.status === "succeeded" && partsWords(job),
+    job.kind === "train" && job.status === "succeeded" && partsLabel(job),
     summary &&
       `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
   ];
@@ -235,7 +236,7 @@ function trainingLoss(job) {
 }
 
 /**
- * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics, times, diagnostics.
+ * Details of a job, for an opened row and the job page: problem, learning curve, metrics, times, diagnostics.
  *
  * @param {import("./labels.js").Job} first
  * @returns {{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void>}}
@@ -265,7 +266,7 @@ export function jobDetail(first) {
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
     const hint = problemHint(job);
-    const found = foundWords(job);
+    const found = foundLabel(job);
     replace(
       problem,
       job.problem && problemBox(job.problem),

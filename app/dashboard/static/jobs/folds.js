@@ -4,7 +4,7 @@
  */
 import { foldsOf } from "./curves.js";
 import { iterationWord, LOSS } from "./labels.js";
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
@@ -82,7 +82,7 @@ function row({ name, queries, trees, metrics }, names) {
 /** @param {CrossValidation} found @param {string[]} names */
 function together({ metrics, queries, cross_validation: { best_iteration: trees, over_folds: overFolds } }, names) {
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalWords(summary)));
+  const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
   return [
     h(
       "tr",

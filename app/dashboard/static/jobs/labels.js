@@ -17,7 +17,7 @@ export function trains(job) {
   return job.kind === "train" || job.kind === "reproduce";
 }
 
-/** Return what an iteration of a training is called. @param {{spec?: Job["spec"]}} job */
+/** Return "iteration" or "epoch". @param {{spec?: Job["spec"]}} job */
 export function iterationWord({ spec }) {
   return isNetwork(spec?.scorer?.kind) ? "epoch" : "iteration";
 }
@@ -53,7 +53,7 @@ export function resultLink(job) {
 }
 
 /** Describe the result of a job that has no page of results. @param {Job} job @returns {string | null} */
-export function foundWords({ kind, result }) {
+export function foundLabel({ kind, result }) {
   if (!result) return null;
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
@@ -63,9 +63,14 @@ export function foundWords({ kind, result }) {
   return `${words.join("; ")}.`;
 }
 
+/** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
+export function doubts({ status, findings }) {
+  return status === "succeeded" ? (findings ?? []).filter(({ severity }) => severity !== "info") : [];
+}
+
 /** Check whether a job succeeded, but has errors or warnings among its findings. @param {Job} job */
-export function isDoubtful({ status, findings }) {
-  return status === "succeeded" && !!findings?.some(({ severity }) => severity !== "info");
+export function isDoubtful(job) {
+  return doubts(job).length > 0;
 }
 
 /** @param {Job} job */
@@ -89,13 +94,13 @@ function limitsOf(job) {
 }
 
 /** "at most 1 h and 2.0 GB" or nothing. @param {Job} job */
-export function limitWords(job) {
+export function limitLabel(job) {
   const { seconds, memory_bytes: bytes } = limitsOf(job);
   const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
   return words.length > 0 ? `at most ${words.join(" and ")}` : "";
 }
 
-/** The dataset that the job is about. @param {Job} job */
+/** Return the dataset of a job. @param {Job} job */
 export function datasetOf(job) {
   return job.spec?.dataset_id || job.result?.dataset_id || null;
 }
@@ -116,7 +121,7 @@ export function isCounting(job) {
 }
 
 /** "37%", "120 of 500" or "3 of 50 epochs, then 12 of 80 batches". @param {Job} job @param {Schemas["Progress"]} progress */
-function stepsWords(job, { phase, iteration, total, batch, batches }) {
+function stepsLabel(job, { phase, iteration, total, batch, batches }) {
   if (job.kind === "ingest" || SHARED.has(phase)) return percent(iteration ?? 0, total ?? 0);
   const steps = `${count(iteration)} of ${count(total)}`;
   if (iterationWord(job) !== "epoch") return steps;
@@ -124,26 +129,26 @@ function stepsWords(job, { phase, iteration, total, batch, batches }) {
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
-export function progressWords(job) {
-  if (job.status === "queued") return waitingWords(job);
+export function progressLabel(job) {
+  if (job.status === "queued") return waitingLabel(job);
   if (job.status !== "running") return "";
   const progress = job.progress;
   if (!progress) return "starting";
   const words = [progress.phase];
-  if (isCounting(job)) words.push(stepsWords(job, progress));
+  if (isCounting(job)) words.push(stepsLabel(job, progress));
   if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
   return words.join(" · ");
 }
 
 /** @param {Job} job */
-function waitingWords(job) {
+function waitingLabel(job) {
   const { attempt, attempts, resumable_from: from } = job;
   if (from) return `waiting to go on from ${iterationWord(job)} ${count(from)}`;
   return attempt > 0 || attempts?.length ? "waiting to start again" : "waiting for a worker";
 }
 
 /** "stopped early at 112 of 500 · took 41 s", for a job that has ended. @param {Job} job */
-export function outcomeWords(job) {
+export function outcomeLabel(job) {
   const words = [];
   const [iteration, total] = [job.progress?.iteration ?? 0, job.progress?.total ?? 0];
   if (trains(job) && total > 1) {
@@ -159,7 +164,7 @@ export function outcomeWords(job) {
   return words.join(" · ") || "did not start";
 }
 
-/** The training loss stands among the metrics of the training data under this name; it is not a metric. */
+/** Name of the training loss among the metrics of the training data; it is not a metric. */
 export const LOSS = "loss";
 
 /** @type {Record<string, string>} */

@@ -17,7 +17,7 @@ import { get } from "../page/api.js";
 import { helpLink } from "../page/content.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue, milliseconds, percent } from "../page/format.js";
-import { chip, iterationWords } from "./compared_curves.js";
+import { chip, iterationLabel } from "./compared_curves.js";
 
 /** @typedef {import("./compared_curves.js").Line} Line */
 /** @typedef {import("./curves.js").History} History */
@@ -109,7 +109,7 @@ export function overlay(title, { help, find }) {
     await plotly.react(
       plot,
       measured.map((line) => trace(line, quantity, colours)),
-      layout(quantity, iterationWords(measured), colours),
+      layout(quantity, iterationLabel(measured), colours),
       CONFIG,
     );
     setAttribute(plot, "aria-label", summary(measured, quantity));
@@ -214,7 +214,7 @@ export function timesOf(lines) {
     name,
     label: name,
     axis: "milliseconds",
-    words: `${TIME_WORDS[name]} Wall time of an ${iterationWords(lines)}; trainings that ran beside others took longer.`,
+    words: `${TIME_WORDS[name]} Wall time of an ${iterationLabel(lines)}; trainings that ran beside others took longer.`,
     ticks: ",.3~f",
     shown: (value) => (value === undefined ? "–" : milliseconds(value)),
     values: ({ milliseconds: times, iterations }) => times[name] ?? iterations.map(() => null),

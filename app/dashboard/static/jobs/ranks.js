@@ -37,7 +37,7 @@ export function ranksPanel() {
     const state = JSON.stringify([ranks, job.progress?.restarts, job.status]);
     if (node.hidden || state === shown) return;
     shown = state;
-    setText(words, ranksWords(job));
+    setText(words, ranksLabel(job));
     replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
   }
   return { node, update };
@@ -55,7 +55,7 @@ function heading() {
 }
 
 /** "Started again once after a rank was lost. These are the last values before the end." @param {Job} job */
-function ranksWords(job) {
+function ranksLabel(job) {
   const restarts = job.progress?.restarts ?? 0;
   const times = restarts === 1 ? "once" : `${count(restarts)} times`;
   const sentences = [

@@ -2,7 +2,7 @@
  * The specification of a job: to read, and as JSON, shell command or Python that submits it again.
  * @module
  */
-import { contractWords } from "../evaluation/metrics.js";
+import { contractLabel } from "../evaluation/metrics.js";
 import { datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loaded, pythonLiteral, snippet } from "../page/content.js";
@@ -190,7 +190,7 @@ export function plainName(name) {
 }
 
 /**
- * Return a value of a specification as people read it.
+ * Format a value of a specification.
  *
  * @param {string} name as `flatten` gives it
  * @param {unknown} content
@@ -203,7 +203,7 @@ export function shown(name, content, job) {
   }
   if (name === "limits seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));
-  if (name === "contract" && isObject(content)) return contractWords(content);
+  if (name === "contract" && isObject(content)) return contractLabel(content);
   if (name === "systems" && Array.isArray(content)) return content.map(({ system }) => system).join(", ");
   if (name === "interaction_constraints" && Array.isArray(content)) {
     return content.map((group) => `{${group.join(", ")}}`).join(" ");

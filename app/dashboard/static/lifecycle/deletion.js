@@ -28,7 +28,7 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 const MOST_LISTED = 20;
 
 /**
- * Return the button of a page that deletes the object which the page is about, and leads to the list of its kind.
+ * Return the button that deletes the object of a page and opens the list of its kind.
  *
  * @param {Kind} kind
  * @param {string} id
@@ -89,7 +89,7 @@ function openDialog(kind, ids, done, filters) {
           withResults,
           ` With ${kind === "jobs" ? "what they made" : "their evaluations, rankings and inspections"}`,
         ),
-      h("label", { class: "check" }, permanently, " Free the bytes at once, without the trash"),
+      h("label", { class: "check" }, permanently, " Free the bytes immediately, without the trash"),
       outcome,
       h("div", { class: "actions end" }, cancel, confirm),
     ),
@@ -143,7 +143,7 @@ function openDialog(kind, ids, done, filters) {
       for (let more = true; more;) {
         replace(
           outcome,
-          h("p", { role: "status" }, deletion ? `${deletedWords(deletion)} deleted so far…` : "Deleting…"),
+          h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
         );
         const latest = await post(false);
         deletion = deletion ? added(deletion, latest) : latest;
@@ -158,7 +158,7 @@ function openDialog(kind, ids, done, filters) {
     if (!deletion) return;
     const inTrash = deletion.purge_at && Object.keys(deletion.deleted).length > 0;
     const undoable = inTrash ? (scope.isSelected() ? ids : null) : [];
-    done({ words: `${deletedWords(deletion)} deleted.`, ids: undoable });
+    done({ words: `${deletedLabel(deletion)} deleted.`, ids: undoable });
   }
 
   dialog.addEventListener("close", () => dialog.remove());
@@ -177,7 +177,7 @@ function summary(deletion) {
     const until = purge
       ? h("span", {}, "They stay in the trash, and go for good ", timeElement(purge), ".")
       : "They cannot be restored.";
-    nodes.push(h("p", {}, h("strong", {}, deletedWords(deletion)), ` will go, ${size(bytes)}. `, until));
+    nodes.push(h("p", {}, h("strong", {}, deletedLabel(deletion)), ` will go, ${size(bytes)}. `, until));
   }
   if (refusals > 0) {
     nodes.push(
@@ -227,7 +227,7 @@ function added(one, other) {
 }
 
 /** "3 jobs and 5 models" @param {Deletion} deletion */
-export function deletedWords({ deleted }) {
+export function deletedLabel({ deleted }) {
   const words = Object.entries(deleted).map(([kind, number]) => countedKind(kind, number));
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "Nothing");
 }

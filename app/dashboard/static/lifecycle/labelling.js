@@ -20,7 +20,7 @@ const MOST_LISTED = 20;
  *
  * @param {Kind} kind
  * @param {import("../tables/list.js").Ticked} ticked
- * @param {() => void} again shows the list anew
+ * @param {() => void} again reloads the list
  */
 export function labelTicked(kind, ticked, again) {
   return h("button", { type: "button", click: () => openDialog(kind, ticked, again) }, "Label…");

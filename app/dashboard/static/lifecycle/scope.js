@@ -1,5 +1,5 @@
 /**
- * Which objects a dialog of a list is about: those that are selected, or all that match the filters of the list.
+ * Selection of a dialog: the selected rows of a list, or all objects that match its filters.
  * @module
  */
 import { h, setText } from "../page/dom.js";
@@ -37,7 +37,7 @@ export function scopeChoice(kind, ids, filters, changed) {
         h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
         h("label", { class: "check" }, all, matching),
       ),
-    /** Whether it is about the selected objects. */
+    /** Whether it is the selected rows. */
     isSelected: () => !all.checked,
     /** @returns {Scope} */
     asked: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),

@@ -1,5 +1,5 @@
 /**
- * The notice after a deletion, with the button that takes it back.
+ * The notice after a deletion, with the button to undo it.
  * @module
  */
 import { openPage } from "../page/addresses.js";
@@ -9,15 +9,15 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * What was deleted: "3 jobs deleted.", and the ids of what can be restored; none where the trash has nothing of it, null
- * where the page does not know them.
+ * A deletion: "3 jobs deleted.", and the ids of objects to restore; none where the trash has nothing of it,
+ * null where the page does not know them.
  * @typedef {{words: string, ids: string[] | null}} Deleted
  */
 
 const KEY = "rankery-deleted";
 
-/** Return for how long a deletion can be taken back, in a sentence. */
-export function trashWords() {
+/** Return a sentence about how long a deletion can be undone. */
+export function trashLabel() {
   const days = Number(document.body.dataset.trashDays);
   return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be brought back.";
 }
@@ -27,7 +27,7 @@ export function trashed(words, ids) {
   return { words, ids: Number(document.body.dataset.trashDays) ? ids : [] };
 }
 
-/** Tell what was deleted, and offer to take it back. @param {Deleted} deleted */
+/** Announce a deletion, and offer to undo it. @param {Deleted} deleted */
 export function offerUndo({ words, ids }) {
   const notice = elementById("undo");
   const close = h(
@@ -56,14 +56,14 @@ export function offerUndo({ words, ids }) {
   );
 }
 
-/** Restore objects, and tell whether that has succeeded. @param {string[]} ids */
+/** Restore objects, and return whether that succeeded. @param {string[]} ids */
 async function restored(ids) {
   const { body } = await request("/v1/trash/restore", { method: "POST", json: { ids } });
   const some = Object.keys(body.restored).length > 0;
   return h("span", {}, some ? "Restored." : "Nothing was restored: the trash does not hold it any more.");
 }
 
-/** Open a page that tells what was deleted. @param {string} path @param {Deleted} deleted */
+/** Open a page that announces a deletion. @param {string} path @param {Deleted} deleted */
 export function openAfterDeletion(path, deleted) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(deleted));
@@ -73,7 +73,7 @@ export function openAfterDeletion(path, deleted) {
   openPage(path);
 }
 
-/** Tell what was deleted on the page before. */
+/** Announce a deletion on the previous page. */
 export function offerCarriedUndo() {
   let carried = null;
   try {

@@ -143,7 +143,7 @@ function sliceTable(slices) {
 }
 
 /**
- * One alias: where it points, what can be done with it, its gate and its history.
+ * One alias: target, actions, gate and history.
  *
  * @param {Schemas["Model"]} model the version whose page this is
  * @param {Schemas["Alias"]} of
@@ -171,7 +171,7 @@ function aliasCard(model, of, changed) {
     return button;
   };
 
-  /** Promote the version. The reason of a refusal stays in sight; that of a promotion is in the history. */
+  /** Promote the version. The reason of a refusal stays visible; that of a promotion is in the history. */
   async function move() {
     if (await setAlias(model, alias, place)) changed();
     else history.refresh();
@@ -180,7 +180,7 @@ function aliasCard(model, of, changed) {
   async function rollBack() {
     const words = {
       question: `Roll ${name}@${alias} back?`,
-      consequence: `It goes back to the version before its last move, at once and past its gate. Whatever calls it is served by that version from then on.`,
+      consequence: `It goes back to the version before its last move, immediately and without its gate. From then on that version serves all requests to the alias.`,
       yes: "Roll back",
       no: "Leave it",
     };
@@ -242,7 +242,7 @@ export async function aliasesView(model) {
   await refresh();
   return [list, newAlias(model, refresh)];
 
-  /** Draws all of them anew: one that moves may have been another's. */
+  /** Draw all of them again: the alias that moves may have been at another version. */
   async function refresh() {
     const { items } = await get(modelApi(model.name, "/aliases"));
     /** @returns {Promise<void>} */

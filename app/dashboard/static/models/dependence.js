@@ -1,5 +1,5 @@
 /**
- * Partial dependence: the panel and what Plotly draws.
+ * Partial dependence: the panel and its Plotly figure.
  * @module
  */
 import { metricTabs } from "../evaluation/metrics.js";
@@ -41,7 +41,7 @@ function scoresOf(all) {
   return [least - margin, largest + margin];
 }
 
-/** A value as people know it: a category by its text. @param {{value: number, text?: string | null}} point */
+/** Return a value, or the text of a category. @param {{value: number, text?: string | null}} point */
 function featureValue({ value, text }) {
   return text ?? short(value);
 }
@@ -177,8 +177,8 @@ function dependenceLayout({ feature, points, missing, percentiles }, axis, score
 /** Return even places for uneven values, with some of them as ticks. @param {Dependence["points"]} points */
 function ranked(points) {
   const step = Math.max(1, Math.ceil(points.length / MOST_TICKS));
-  const told = points.filter((_, index) => index % step === 0);
-  return { tickvals: told.map(({ share }) => share), ticktext: told.map((point) => literal(featureValue(point))) };
+  const ticks = points.filter((_, index) => index % step === 0);
+  return { tickvals: ticks.map(({ share }) => share), ticktext: ticks.map((point) => literal(featureValue(point))) };
 }
 
 /** @type {Partial<import("plotly.js").Config>} */
@@ -191,9 +191,9 @@ const AXES = ["values", "ranks"];
  *
  * @param {HTMLElement} node
  * @param {string | null} wanted the feature that is shown first, where it was followed
- * @param {(changed: Record<string, string>) => void} told hears what is looked at
+ * @param {(changed: Record<string, string>) => void} remember called with the shown feature
  */
-export function dependencePanel(node, wanted, told) {
+export function dependencePanel(node, wanted, remember) {
   const picker = h("select", { "aria-label": "Feature", change: () => void choose(picker.value) });
   const tabs = metricTabs(AXES, spread, "Spread the feature by");
   const controls = h(
@@ -222,7 +222,7 @@ export function dependencePanel(node, wanted, told) {
   /** @param {string} feature */
   function choose(feature) {
     wanted = feature;
-    told({ feature });
+    remember({ feature });
     draw();
   }
 
@@ -260,7 +260,7 @@ export function dependencePanel(node, wanted, told) {
     const beyond = middleOf(found.percentiles) ? " The outermost are beyond the edges: press twice to see them." : "";
     setText(
       words,
-      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of them. ${axis === "values" ? `Strokes below tell where the values lie: one for each hundredth of them, and one for all that are equal.${beyond}` : "Here the values stand as far apart as documents lie between them."}`,
+      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of them. ${axis === "values" ? `Strokes below mark the values: one for each hundredth of them, and one for all that are equal.${beyond}` : "Here the distance of values is the number of documents between them."}`,
     );
     replace(numbers, h("summary", {}, "As a table"), table(found));
     numbers.hidden = false;

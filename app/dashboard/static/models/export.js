@@ -95,7 +95,7 @@ function parityReport(report, { filename }, { file, archive }) {
     : ["It scores as the model does, up to rounding", "It does not always score as the model does"];
   return h(
     "section",
-    { class: "panel parity", "aria-label": "How the export stands to the model" },
+    { class: "panel parity", "aria-label": "Parity of the export with the model" },
     h(
       "div",
       { class: "panel-head" },

@@ -59,7 +59,7 @@ export function gatePanel(name, { alias, gated }) {
   function shown(gate) {
     if (!gate)
       return [
-        h("p", {}, h("strong", {}, "No gate: "), "it moves to any version at once."),
+        h("p", {}, h("strong", {}, "No gate: "), "it moves to any version immediately."),
         h(
           "div",
           { class: "actions" },
@@ -67,7 +67,7 @@ export function gatePanel(name, { alias, gated }) {
         ),
       ];
     return [
-      h("p", {}, h("strong", {}, "Gate: "), ...ruleWords(gate)),
+      h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
       h(
         "div",
         { class: "actions" },
@@ -84,7 +84,7 @@ export function gatePanel(name, { alias, gated }) {
   async function remove() {
     const words = {
       question: `Delete the gate of ${name}@${alias}?`,
-      consequence: "The alias then moves to any version at once.",
+      consequence: "The alias then moves to any version immediately.",
       yes: "Delete",
       no: "Keep it",
     };
@@ -98,7 +98,7 @@ export function gatePanel(name, { alias, gated }) {
   async function edit(gate) {
     const { form, dataset } = gateForm(gate, () => show(gate));
     replace(node, form);
-    // Before the alias points anywhere, the latest version stands for those that will.
+    // While the alias points nowhere, check the gate with the latest version.
     const reference = (await aliasExists(name, alias)) ? `${name}@${alias}` : name;
     const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
     await offer([reference]).catch((error) => form.prepend(failureBox(error, () => edit(gate))));
@@ -107,7 +107,6 @@ export function gatePanel(name, { alias, gated }) {
       const kept = gate
         ? {
             min_slice_queries: gate.min_slice_queries,
-            better_than_baselines: gate.better_than_baselines,
             contract: conventions(gate.contract),
             label_map: gate.label_map,
             permutations: gate.permutations,
@@ -133,7 +132,7 @@ function conventions({ preset, ...all }) {
 }
 
 /** @param {Schemas["Gate"]} gate */
-function ruleWords(gate) {
+function ruleLabel(gate) {
   const { require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest } = gate;
   return [
     `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,
@@ -186,6 +185,16 @@ function gateForm(gate, cancel) {
           text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
           "any amount unless given",
         ),
+      ),
+      h(
+        "label",
+        { class: "check" },
+        h("input", {
+          type: "checkbox",
+          "data-pointer": "/better_than_baselines",
+          checked: gate?.better_than_baselines ?? false,
+        }),
+        "Also shown to be better than rankings without training",
       ),
       h(
         "div",

@@ -34,12 +34,14 @@ const WORDS = {
  * Show the importance of features, by gain, splits or permutation, the most important first and the rest folded.
  *
  * @param {HTMLElement} node
- * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no trees
- * @param {{by: string | null, choose: (inspection: string) => void, told: (changed: Record<string, string>) => void}} options
- *   by: what is shown first; choose: asks for another inspection; told: hears what is looked at
+ * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
+ *   trees
+ * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
+ *   void}} options
+ *   by: what is shown first; choose: asks for another inspection; remember: called with the shown kind or feature
  * @returns {{show: (inspection: Inspection, inspections: Entry[], atOnce: boolean) => void}}
  */
-function importancePanel(node, importance, { by, choose, told }) {
+function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
   const tabs = metricTabs(KINDS, pick, "Importance by");
   const picker = h("div", { class: "inspection-choice" });
@@ -52,7 +54,7 @@ function importancePanel(node, importance, { by, choose, told }) {
   /** @param {string} kind */
   function pick(kind) {
     current = kind;
-    told({ by: kind });
+    remember({ by: kind });
     draw();
   }
 
@@ -70,7 +72,7 @@ function importancePanel(node, importance, { by, choose, told }) {
     const value = (each) => (kind === "gain" ? lossValue(each.gain) : count(each.split));
     /** @type {[Child, number][]} */
     const rows = shown(ordered).map((each) => [name(each.feature, `${each.feature}: ${value(each)}`), each[share]]);
-    const words = [WORDS[kind], unusedWords(features.length - ordered.length)];
+    const words = [WORDS[kind], unusedLabel(features.length - ordered.length)];
     if (!ordered.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: all documents score alike.")];
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
@@ -85,7 +87,7 @@ function importancePanel(node, importance, { by, choose, told }) {
         h(
           "p",
           { class: "hint nothing" },
-          "Not measured yet. Inspect the model on a dataset below: each feature is shuffled in turn, and what the metric loses is what it is worth.",
+          "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
         ),
       ];
     const { importance: all, metric: spelling, baseline, repeats, within } = inspection;
@@ -96,7 +98,7 @@ function importancePanel(node, importance, { by, choose, told }) {
     const words = [
       `What ${spelling}, ${metric(baseline.mean)} as it is, loses when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
       "Where features tell the same, neither seems important.",
-      unusedWords(all.length - used.length),
+      unusedLabel(all.length - used.length),
     ];
     if (!used.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: nothing is lost by shuffling.")];
     return [
@@ -153,7 +155,7 @@ function importancePanel(node, importance, { by, choose, told }) {
 }
 
 /** @param {number} number */
-function unusedWords(number) {
+function unusedLabel(number) {
   return number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
 }
 
@@ -184,7 +186,7 @@ function chooser(inspections, { id }, choose) {
 }
 
 /**
- * The form that has a model inspected, and the progress of the job until what it found is there.
+ * The form that inspects a model, and the progress of the job until its result exists.
  *
  * @param {Schemas["Model"]} model
  * @param {(inspection: string) => void} found called with each inspection that is made while one waits
@@ -207,7 +209,7 @@ async function inspectionForm(model, found) {
     showError(form, error);
   }
 
-  /** Stay with a job to its end; another one may be submitted only then. @param {import("../jobs/labels.js").Job} job */
+  /** Follow a job to its end; only then can another one be submitted. @param {import("../jobs/labels.js").Job} job */
   async function follow(job) {
     form.hidden = true;
     /** @type {HTMLElement | null} */
@@ -227,7 +229,7 @@ async function inspectionForm(model, found) {
 }
 
 /**
- * Offer the model's test data first: what a model looks at is best seen on data that it has not learnt from.
+ * Offer the model's test data first: importance is best measured on unseen data.
  *
  * @param {HTMLFormElement} form
  * @param {string} reference
@@ -262,7 +264,7 @@ export async function insideView(model, view) {
   const importances = importancePanel(elementById("importance"), importance, {
     by: kept("by"),
     choose,
-    told: remember,
+    remember,
   });
   const dependence = dependencePanel(elementById("dependence"), kept("feature"), remember);
   elementById("trees").hidden = importance === null;

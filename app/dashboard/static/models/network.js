@@ -1,5 +1,5 @@
 /**
- * What a linear scorer or a network is made of: layers as a picture and a sentence, inputs and parameters.
+ * Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -21,7 +21,7 @@ export function isTrees({ kind }) {
   return kind === "trees";
 }
 
-/** Return what a kind of scorer is called. @param {string} kind */
+/** Return the label of a kind of scorer. @param {string} kind */
 export function kindName(kind) {
   return KINDS[kind] ?? kind;
 }
@@ -33,7 +33,7 @@ function hiddenOf({ scorer }) {
 }
 
 /** Return "136 features → 128 → 64 → score, relu". @param {Model} model */
-function layerWords(model) {
+function layerLabel(model) {
   const { scorer, feature_names: features } = model;
   const hidden = hiddenOf(model);
   const steps = [counted(features.length, "feature"), ...hidden.map(count), "score"].join(" → ");
@@ -51,8 +51,8 @@ export function parameterCount(model) {
   return `${scorer?.missing_indicators ? "at least " : ""}${count(weights + norms)}`;
 }
 
-/** Return how the inputs are made of features. @param {Model} model */
-function inputWords({ scorer }) {
+/** Describe the input transform. @param {Model} model */
+function inputLabel({ scorer }) {
   return [
     INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
     scorer?.log1p && "after logarithms",
@@ -71,8 +71,8 @@ export function networkPanel(model) {
     { class: "panel", "aria-labelledby": "network-title" },
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
-    h("p", { class: "layer-words" }, layerWords(model)),
-    h("dl", { class: "facts" }, fact("inputs", inputWords(model)), fact("parameters", parameterCount(model))),
+    h("p", { class: "layer-words" }, layerLabel(model)),
+    h("dl", { class: "facts" }, fact("inputs", inputLabel(model)), fact("parameters", parameterCount(model))),
   );
 }
 

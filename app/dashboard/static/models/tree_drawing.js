@@ -42,7 +42,7 @@ export function condition(node) {
 
 /** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
 export function answer(node, side) {
-  const also = node.missing_goes === side ? ` or ${missingWords(node)}` : "";
+  const also = node.missing_goes === side ? ` or ${missingLabel(node)}` : "";
   if (node.threshold === null && !node.categories)
     return `${node.feature} ${side === node.missing_goes ? "is missing" : "is there"}`;
   if (side === "left") return `${node.feature} ${condition(node)}${also}`;
@@ -50,7 +50,7 @@ export function answer(node, side) {
 }
 
 /** @param {TreeNode} node */
-function missingWords({ missing }) {
+function missingLabel({ missing }) {
   return missing === "zero" ? "0 or missing" : "missing";
 }
 
@@ -69,7 +69,7 @@ function sentence(node) {
 /**
  * Return the facts about a node, by name.
  * @param {TreeNode} node
- * @param {string[]} path the answers that lead here
+ * @param {string[]} path the decisions from the root to here
  * @param {number | null} all documents of the tree
  * @returns {[string, string][]}
  */
@@ -84,7 +84,7 @@ export function facts(node, path, all) {
     node.kind === "leaf"
       ? [
           ["Adds to the score", String(node.value)],
-          node.linear && ["Unless a value is missing", linearWords(node.linear)],
+          node.linear && ["Unless a value is missing", linearLabel(node.linear)],
           documents,
         ]
       : [
@@ -104,7 +104,7 @@ function wayOfMissing({ missing, missing_goes: goes }) {
 }
 
 /** @param {NonNullable<TreeNode["linear"]>} linear */
-function linearWords({ constant, coefficients }) {
+function linearLabel({ constant, coefficients }) {
   return [short(constant), ...Object.entries(coefficients).map(([name, factor]) => `${short(factor)} × ${name}`)].join(
     " + ",
   );
@@ -128,7 +128,7 @@ function linearWords({ constant, coefficients }) {
  * @property {number} levels
  */
 
-const MOST_ENDS = 12; // that stand beside their splits, where all is seen at once
+const MOST_ENDS = 12; // drawn beside their splits, where the whole tree fits
 
 /** @param {TreeNode} node */
 function keyOf(node) {
@@ -211,7 +211,8 @@ const THICKEST = 7;
  *
  * @param {Layout} layout
  * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the tree
+ *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the
+ * tree
  * @returns {SVGElement}
  */
 export function treeDrawing({ nodes, outline, rows, levels }, { label, current, most, all, open }) {

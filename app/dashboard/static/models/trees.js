@@ -31,9 +31,9 @@ const KEYS = {
  * @param {string} model id
  * @param {number} trees
  * @param {string | null} wanted number of the tree that is shown first, from 1
- * @param {(changed: Record<string, number>) => void} told hears which tree is looked at
+ * @param {(changed: Record<string, number>) => void} remember called with the shown tree
  */
-export function treePanel(node, model, trees, wanted, told) {
+export function treePanel(node, model, trees, wanted, remember) {
   if (!trees) {
     node.append(h("p", { class: "hint" }, "It has none."));
     return;
@@ -102,7 +102,7 @@ export function treePanel(node, model, trees, wanted, told) {
   /** @param {number} wantedIndex */
   function go(wantedIndex) {
     index = Math.min(trees - 1, Math.max(0, wantedIndex));
-    told({ tree: index + 1 });
+    remember({ tree: index + 1 });
     return load();
   }
 

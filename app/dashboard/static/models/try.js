@@ -102,7 +102,7 @@ function byName(values, names) {
 }
 
 /**
- * Candidate documents as a model ranks them, with the features that matter most to be edited, and the reasons.
+ * Candidate documents ranked by a model, with editable features and explanations.
  *
  * @param {string[]} telling names of the features to edit
  */
@@ -214,7 +214,7 @@ function candidateTable(telling) {
     node,
     show,
     candidates: () => candidates,
-    /** Others to be ranked, in an order of their own. @param {import("./scored.js").Candidate[]} others */
+    /** Other documents to rank, in a separate order. @param {import("./scored.js").Candidate[]} others */
     take(others) {
       candidates = others.map((candidate) => ({ ...candidate, features: { ...candidate.features } }));
       before = new Map();
@@ -237,7 +237,7 @@ function edit(candidate, feature, input) {
   setAttribute(input, "aria-invalid", text !== "" && Number.isNaN(number) && "true");
 }
 
-/** Show how far a document has moved since the ranking before. @param {number | undefined} from @param {number} to */
+/** Show how far a document has moved since the previous ranking. @param {number | undefined} from @param {number} to */
 function moved(from, to) {
   if (from === undefined || from === to) return h("span", { class: "shift" }, from === undefined ? "" : "=");
   const risen = from - to;
@@ -286,7 +286,7 @@ export async function tryView(model) {
   });
   const known = h("datalist", { id: "try-queries" });
   const words = h("p", { class: "hint", role: "status" });
-  const [{ features: telling, words: tellingWords }, datasets] = await Promise.all([
+  const [{ features: telling, words: tellingLabel }, datasets] = await Promise.all([
     tellingFeatures(model),
     offerReady([dataset], kept("dataset") ?? model.dataset_id),
   ]);
@@ -379,7 +379,7 @@ export async function tryView(model) {
   const hint = h(
     "p",
     { class: "hint" },
-    `Change what a document is like and rank again. Shown are ${tellingWords}; all others stay as they are in the data.`,
+    `Change what a document is like and rank again. Shown are ${tellingLabel}; all others stay as they are in the data.`,
   );
   if (datasets.length) {
     chooseDataset([dataset], kept("dataset") ?? model.dataset_id);

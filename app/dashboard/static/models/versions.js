@@ -11,7 +11,7 @@ import { count, metric, timeElement } from "../page/format.js";
 import { longerTable } from "../tables/table.js";
 
 /**
- * Models ticked to be compared, wherever on the page their boxes stand, and the link that compares them.
+ * Models selected for comparison anywhere on the page, and the link that compares them.
  *
  * @param {HTMLAnchorElement} link
  * @returns {(reference: string, made: string) => HTMLInputElement} a box for a model made at a time
@@ -29,7 +29,7 @@ export function modelTicks(link) {
     show();
   }
 
-  /** Older models come first: the newer ones are set against them. */
+  /** Older models come first, as baselines of the newer ones. */
   function show() {
     const enough = ticked.size > 1;
     const ordered = [...ticked].sort(([, one], [, other]) => one.localeCompare(other)).map(([name]) => name);
@@ -83,7 +83,7 @@ export function versionTable(name, { tick, current }) {
       { "data-model": id },
       h("th", { scope: "row" }, h("span", { class: "check" }, tick(model), link)),
       h("td", {}, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`)), tagList(tags)),
-      h("td", {}, metricWords(model.metrics)),
+      h("td", {}, metricLabel(model.metrics)),
       h("td", {}, kindName(model.kind)),
       h("td", {}, loss?.name || source),
       h("td", {}, dataset ? datasetName(dataset) : "–"),
@@ -98,7 +98,7 @@ export function versionTable(name, { tick, current }) {
 }
 
 /** @param {Schemas["Model"]["metrics"]} metrics */
-function metricWords(metrics) {
+function metricLabel(metrics) {
   const entries = Object.entries(metrics || {});
   if (!entries.length) return h("span", { class: "missing" }, "not tested");
   const [[name, value], ...others] = entries;

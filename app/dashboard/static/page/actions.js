@@ -1,5 +1,5 @@
 /**
- * Actions of a card: each runs by itself, and says below the card why the API refused it.
+ * Actions of a card: each runs separately, and shows a refusal below the card.
  * @module
  */
 import { messageOf, Problem } from "./api.js";

@@ -3,15 +3,15 @@
  * @module
  */
 import { openPage, pagePath, urlOf } from "./addresses.js";
-import { placeWords } from "./format.js";
+import { placeLabel } from "./format.js";
 
-/** The API answered and said no, as RFC 9457 problem+json. */
+/** The API refused a request, with an RFC 9457 problem. */
 export class Problem extends Error {
   /** @param {number} status @param {{title?: string, detail?: string, errors?: {pointer: string, detail: string}[]}} body */
   constructor(status, body) {
     const errors = body.errors || [];
     const detail = errors.reduce(
-      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeWords(pointer)}: `) : words),
+      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeLabel(pointer)}: `) : words),
       body.detail || "",
     );
     super(detail || body.title || `The API answered with status ${status}.`);
@@ -36,7 +36,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   let response;
   try {
     const body = json === undefined ? undefined : JSON.stringify(json);
-    // The browser asks whether what it has is current; who keeps an ETag is told by a 304, which costs no parsing.
+    // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
     const cache = headers["if-none-match"] ? "no-store" : "no-cache";
     response = await fetch(urlOf(path), { method, body, headers: all, cache });
   } catch {
@@ -53,7 +53,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
 }
 
 /**
- * Leaves for the page to sign in, which leads back here. The promise never settles: this page is at its end.
+ * Opens the page to sign in, which redirects back here. The promise never settles: this page is being left.
  * @returns {Promise<never>}
  */
 export function signIn() {

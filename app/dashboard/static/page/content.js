@@ -7,7 +7,7 @@ import { Away, failure, Problem } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /**
- * Content that is asked for once: a skeleton until it is there, a way to try again where it does not come.
+ * Content that is fetched once: a skeleton while it loads, a retry button where it fails.
  *
  * @param {HTMLElement} place
  * @param {() => Promise<Child[]>} read what to show in the place
@@ -43,18 +43,18 @@ export function failureBox(error, retry) {
 }
 
 /**
- * A page whose subject the API refuses to show.
+ * A page without its object: not found, or refused.
  *
  * @param {HTMLElement} place
  * @param {import("./api.js").Problem} problem
- * @param {{title: string, sentence: string, href: string, action: string}} missing said where there is no such thing
+ * @param {{title: string, sentence: string, href: string, action: string}} missing text where the object does not exist
  */
 export function showMissing(place, problem, { title, sentence, href, action }) {
   place.removeAttribute("aria-busy");
   replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
 }
 
-/** Words of the API, in which code stands between backticks. @param {string} words @returns {(Node | string)[]} */
+/** Text of the API, with code between backticks. @param {string} words @returns {(Node | string)[]} */
 export function withCode(words) {
   return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 }

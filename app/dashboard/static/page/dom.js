@@ -5,7 +5,7 @@
 import { urlOf } from "./addresses.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** Attributes that hold URLs; application paths may stand in them. */
+/** Attributes that hold URLs; their values may be application paths. */
 const URLS = new Set(["action", "href", "src"]);
 
 /**
@@ -139,13 +139,13 @@ function expected(node, kind, name) {
   throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
 }
 
-/** Have screen readers read a sentence out. @param {string} sentence */
+/** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);
 }
 
 /**
- * Return a box for a list or page without content: what is missing, and the way on.
+ * Return a box for a list or page without content, with a link to create some.
  *
  * @param {string} title
  * @param {string} sentence

@@ -1,5 +1,5 @@
 /**
- * Numbers, sizes and times as people read them.
+ * Format numbers, sizes and times.
  * @module
  */
 import { h, setText } from "./dom.js";
@@ -139,11 +139,11 @@ setInterval(() => {
 }, 10_000);
 
 /**
- * Return a place in a payload as forms label it: `/hyperparameters/num_leaves` is "num leaves", `/metrics/1` "metrics 2".
+ * Return the label of a JSON pointer: `/hyperparameters/num_leaves` is "num leaves", `/metrics/1` "metrics 2".
  *
  * @param {string} pointer a JSON pointer
  */
-export function placeWords(pointer) {
+export function placeLabel(pointer) {
   const steps = pointer.split("/").slice(1);
   const named = steps.findLastIndex((step) => !/^\d+$/.test(step));
   const name = (steps[named] ?? "").replaceAll("_", " ").replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,5 +1,5 @@
 /**
- * The header: the line of pages, the search and the theme.
+ * The header: navigation, search and theme.
  * @module
  */
 import { offerCarriedUndo } from "../lifecycle/undo.js";

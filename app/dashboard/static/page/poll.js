@@ -1,5 +1,5 @@
 /**
- * Pages that stay current: told of changes by the stream of events, by polling where there is none; and the banner
+ * Keep pages current: by the stream of events, by polling without one; and the banner
  * shown while the API cannot be reached.
  * @module
  */
@@ -8,7 +8,7 @@ import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
 /**
- * The strip under the header that tells when the API is away.
+ * The banner under the header while the API is unreachable.
  *
  * @param {string} reason
  * @param {number} seconds until the next attempt
@@ -35,19 +35,19 @@ function showBack() {
 
 const BUSY_SECONDS = 1;
 const IDLE_SECONDS = 5;
-/** While changes are told. */
-const TOLD_SECONDS = 15;
+/** While the stream reports changes. */
+const STREAM_SECONDS = 15;
 const LONGEST_WAIT_SECONDS = 15;
 
-/** The polls of this page: how to ask now, and how to pause. @type {Map<() => void, () => Promise<unknown>>} */
+/** The polls of this page: functions to poll now, and to pause. @type {Map<() => void, () => Promise<unknown>>} */
 const polls = new Map();
 
-/** Let this page ask for nothing more, since what it shows is about to be deleted, and wait for answers under way. */
+/** Stop polling, since the object of the page is about to be deleted, and wait for pending requests. */
 export async function pausePolling() {
   await Promise.allSettled([...polls.values()].map((pause) => pause()));
 }
 
-/** Let this page ask now, and go on. */
+/** Poll now, and continue. */
 export function resumePolling() {
   polls.forEach((_, askNow) => askNow());
 }
@@ -56,8 +56,9 @@ export function resumePolling() {
  * Ask whenever something has changed: often while something moves, seldom when nothing does, not at all in a hidden
  * tab.
  *
- * @param {(changed: boolean) => Promise<boolean | null>} task asks once and tells whether something is still moving; null
- *   ends it. It is told whether something may have changed since it was called last, or only time has passed
+ * @param {(changed: boolean) => Promise<boolean | null>} task asks once and resolves to whether something is still
+ *   active; null
+ *   ends it. Its argument is whether something may have changed since the last call, or only time has passed
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
  * @returns {() => Promise<void>} ask now
  */
@@ -75,7 +76,7 @@ export function poll(task, onProblem) {
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let failures = 0;
-  /** Seconds between two requests while changes are not told, and at least while they are. */
+  /** Seconds between two requests without a stream; the minimum with one. */
   let interval = IDLE_SECONDS;
 
   async function run() {
@@ -103,15 +104,15 @@ export function poll(task, onProblem) {
   }
 
   async function attempt() {
-    const told = !changed && isConnected();
+    const unchanged = !changed && isConnected();
     changed = false;
     try {
-      const busy = await task(!told);
+      const busy = await task(!unchanged);
       failures = 0;
       ended = busy === null;
       showBack();
       interval = busy ? BUSY_SECONDS : IDLE_SECONDS;
-      return isConnected() ? TOLD_SECONDS : interval;
+      return isConnected() ? STREAM_SECONDS : interval;
     } catch (error) {
       changed = true;
       if (error instanceof Problem && error.status < 500) {

@@ -1,5 +1,5 @@
 /**
- * The search dialog: pages, actions and everything that has an id, by keyboard alone.
+ * The search dialog: pages, actions and objects, by keyboard alone.
  * @module
  */
 import {
@@ -119,7 +119,7 @@ export function openSearch() {
   find();
 }
 
-/** Shows pages and actions at once, and asks the API when typing pauses. */
+/** Shows pages and actions immediately, and asks the API when typing pauses. */
 function find() {
   const text = field.value.trim();
   const number = ++asked;
@@ -169,7 +169,7 @@ function grouped(items) {
   });
 }
 
-/** @param {[string, Choice[]][]} groups @param {string} otherwise said where there is nothing */
+/** @param {[string, Choice[]][]} groups @param {string} otherwise text without results */
 function show(groups, otherwise) {
   const filled = groups.filter(([, choices]) => choices.length);
   options = [];

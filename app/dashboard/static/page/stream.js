@@ -1,17 +1,17 @@
 /**
- * The stream of events of the API, which tells pages that something has changed.
+ * The API's stream of events, which notifies pages of changes.
  * @module
  */
 import { urlOf } from "./addresses.js";
 
-/** Kinds that pages are told of at once; the API sends `changed` at most once a second. */
+/** Kinds with immediate notifications; the API sends `changed` at most once a second. */
 const ENDINGS = [
   ...["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost"],
   ...["dataset.ready", "drift.found", "schedule.ran", "schedule.failed"],
 ];
 const REOPEN_SECONDS = 60;
 
-/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `ENDINGS`; lost: the stream is not there any more */
+/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `ENDINGS`; lost: the stream is closed */
 
 /** @type {Set<(signal: Signal) => void>} */
 const listeners = new Set();
@@ -19,13 +19,13 @@ const listeners = new Set();
 let source = null;
 let connected = false;
 
-/** Whether changes are told. */
+/** Return whether the stream is open. */
 export function isConnected() {
   return connected;
 }
 
 /**
- * Have a function called with each signal. The stream is open while the page is seen.
+ * Call a function with each signal. The stream is open while the page is visible.
  *
  * @param {(signal: Signal) => void} listener
  */
@@ -36,7 +36,7 @@ export function follow(listener) {
 }
 
 /** @param {Signal} signal */
-function tell(signal) {
+function notify(signal) {
   for (const listener of listeners) listener(signal);
 }
 
@@ -45,16 +45,16 @@ function open() {
   source = new EventSource(urlOf("/v1/events"));
   source.addEventListener("open", () => {
     connected = true;
-    // What changed before, since the page was read or while the stream was broken, was not told.
-    tell("changed");
+    // Changes before, since the page was read or while the stream was broken, were not reported.
+    notify("changed");
   });
-  source.addEventListener("changed", () => tell("changed"));
-  for (const kind of ENDINGS) source.addEventListener(kind, () => tell("ended"));
+  source.addEventListener("changed", () => notify("changed"));
+  for (const kind of ENDINGS) source.addEventListener(kind, () => notify("ended"));
   source.addEventListener("error", () => {
     const refused = source?.readyState === EventSource.CLOSED;
     if (refused) close();
     connected = false;
-    tell("lost");
+    notify("lost");
     // The browser itself connects again after a broken connection, not after an answer that is no stream.
     if (refused) setTimeout(open, REOPEN_SECONDS * 1000);
   });

@@ -1,9 +1,9 @@
 /**
- * What is done with a study: pause, resume, cancel, clone, extend, add a trial, delete.
+ * Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete.
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { openAfterDeletion, trashed, trashWords } from "../lifecycle/undo.js";
+import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
@@ -13,7 +13,7 @@ import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
 
-/** What an action returns that leads to another page. */
+/** Result of an action that opens another page. */
 const LEFT = Symbol("left");
 
 /** @param {string} id @param {() => void} changed */
@@ -51,7 +51,7 @@ export function studyActions(id, changed) {
   /** @param {"pause" | "resume" | "cancel"} what */
   const change = async (what) => {
     await request(studyApi(id, `/${what}`), { method: "POST" });
-    announce(`The study was told to ${what}.`);
+    announce(`Requested: ${what} the study.`);
   };
 
   async function cancel() {
@@ -67,7 +67,7 @@ export function studyActions(id, changed) {
   async function remove() {
     const sure = await confirmed({
       question: "Delete this study?",
-      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashWords()}`,
+      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashLabel()}`,
       yes: "Delete the study",
       no: "Keep it",
     });

@@ -13,7 +13,7 @@ import {
   metricOf,
   parameterName,
   valueAt,
-  valueWords,
+  valueLabel,
 } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
@@ -27,7 +27,7 @@ import {
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
 /**
- * A panel with one figure, drawn anew when the study or the theme changes.
+ * A panel with one figure, drawn again when the study or the theme changes.
  *
  * @param {string} title
  * @param {string} hint
@@ -243,8 +243,8 @@ function axisOf(pointer, dimension, trials) {
   const label = parameterName(pointer);
   const found = trials.map((trial) => valueAt(trial, pointer));
   if (!isNumeric(dimension)) {
-    const words = found.map((value) => (value === undefined ? "not used" : valueWords(value)));
-    const names = [...new Set((dimension.choices ?? []).map(valueWords).concat(words))].filter(
+    const words = found.map((value) => (value === undefined ? "not used" : valueLabel(value)));
+    const names = [...new Set((dimension.choices ?? []).map(valueLabel).concat(words))].filter(
       (word) => word !== "not used",
     );
     /** @param {string} word */
@@ -260,7 +260,7 @@ function axisOf(pointer, dimension, trials) {
   const known = values.filter((value) => value !== null);
   const low = Math.min(...known, dimension.low ?? Infinity);
   const high = Math.max(...known, dimension.high ?? -Infinity);
-  return scaled(label, values, low, high, valueWords, dimension.log);
+  return scaled(label, values, low, high, valueLabel, dimension.log);
 }
 
 /**
@@ -321,7 +321,7 @@ export function slicesFigure() {
           [`yaxis${at}`]: { ...baseAxis(colours), nticks: 5, tickformat: ".3~f" },
         });
         return /** @type {Trace} */ ({
-          x: used.map((trial) => (numeric ? valueAt(trial, pointer) : valueWords(valueAt(trial, pointer)))),
+          x: used.map((trial) => (numeric ? valueAt(trial, pointer) : valueLabel(valueAt(trial, pointer)))),
           y: used.map(({ value }) => value),
           text: used.map(({ number }) => `trial ${number}`),
           xaxis: `x${at}`,
@@ -345,7 +345,7 @@ export function slicesFigure() {
   );
 }
 
-/** When each trial ran, and what came of it. */
+/** Timeline of trials with their outcomes. */
 export function timelineFigure() {
   return figurePanel("Timeline", "When each trial ran: one bar a trial, by what came of it.", (_, trials, colours) => {
     const started = trials.filter(({ started_at: at }) => at);

@@ -27,13 +27,13 @@ export function parameterName(pointer) {
 }
 
 /** Return a value of a parameter as text; a whole loss is its name. @param {unknown} value */
-export function valueWords(value) {
-  if (value !== null && typeof value === "object" && "name" in value) return lossWords(value);
+export function valueLabel(value) {
+  if (value !== null && typeof value === "object" && "name" in value) return lossLabel(value);
   return typeof value === "number" ? short(Number(value.toPrecision(4))) : short(value);
 }
 
 /** @param {{name?: unknown}} loss */
-function lossWords(loss) {
+function lossLabel(loss) {
   const others = Object.entries(loss).filter(([name]) => name !== "name");
   // The default is recorded with all parameters of its loss.
   return others.length === 0 || others.length > 4
@@ -62,7 +62,7 @@ export function metricOf({ objective }) {
 }
 
 /** "5-fold cross-validation", "one hold-out". @param {Study} study */
-export function validationWords({ objective }) {
+export function validationLabel({ objective }) {
   const validation = /** @type {Record<string, Json>} */ (objective.validation ?? {});
   if (validation.fold_column) return `cross-validation by ${validation.fold_column}`;
   if (validation.folds && !validation.fold) return `${validation.folds}-fold cross-validation`;
@@ -80,6 +80,6 @@ export function finished(trials) {
 }
 
 /** "Trial 9: 0.4711". @param {{number: number, value: number} | null | undefined} best */
-export function bestWords(best) {
+export function bestLabel(best) {
   return best ? `${metric(best.value)} (trial ${best.number})` : "–";
 }

@@ -180,7 +180,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
   return node;
 }
 
-/** Read one row. A bound that is no number is sent as typed, and the server's answer tells why. @param {HTMLElement} row @returns {Json} */
+/** Read one row. An invalid bound is sent as typed, and the server's response explains why. @param {HTMLElement} row @returns {Json} */
 function dimensionOf(row) {
   const { kind = "", parameter } = row.dataset;
   if (kind === "choice") {

@@ -8,7 +8,7 @@ import { get } from "../page/api.js";
 import { h, replace } from "../page/dom.js";
 import { count, duration, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
-import { dimensionsOf, isNumeric, metricOf, parameterName, validationWords, valueAt, valueWords } from "./labels.js";
+import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
@@ -37,7 +37,7 @@ export function trialsPanel(study) {
     h(
       "p",
       { class: "hint" },
-      `The value is the mean ${name} by ${validationWords(study)}, of a pruned trial by some of the folds.`,
+      `The value is the mean ${name} by ${validationLabel(study)}, of a pruned trial by some of the folds.`,
     ),
     chosen,
   );
@@ -112,11 +112,11 @@ function columns(study, name, choose) {
       number: isNumeric(dimension),
       value: (/** @type {Trial} */ trial) => {
         const value = valueAt(trial, pointer);
-        return typeof value === "number" ? value : value === undefined ? null : valueWords(value);
+        return typeof value === "number" ? value : value === undefined ? null : valueLabel(value);
       },
       cell: (/** @type {Trial} */ trial) => {
         const value = valueAt(trial, pointer);
-        return value === undefined ? "–" : valueWords(value);
+        return value === undefined ? "–" : valueLabel(value);
       },
     })),
     {

@@ -1,5 +1,5 @@
 /**
- * Tables of the API's lists: sorted, searched and paged by what stands in the address, kept current, with columns to
+ * Tables of the API's lists: sorted, searched and paged by the address, kept current, with columns to
  * choose, rows to tick for bulk actions, and rows that open.
  * @module
  */
@@ -13,7 +13,7 @@ import { askedFilters, showFilters, showPager } from "./paged_list.js";
 const LIMIT = 50;
 /** Rows of one request for a file. */
 const MOST = 200;
-/** What the API takes in the place of a project's name for things without one. */
+/** Value of the project filter for objects without a project. */
 const NO_PROJECT = "-";
 /** Whole orders that addresses of the first edition name. */
 /** @type {Record<string, [string, boolean]>} */
@@ -53,13 +53,13 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @property {string[]} fields what every row needs of an item
  * @property {ListColumn[]} columns the first one heads the rows and is always shown
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
- * @property {string} [after] key of the column that they stand behind
+ * @property {string} [after] key of the column before them
  * @property {(item: any) => string} name of an item, for its box and its button
  * @property {(selection: Ticked) => any[]} [actions] for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
  * @property {() => Node} nothing shown in place of an empty table
  * @property {(items: any[]) => boolean} [busy] whether something is still moving
- * @property {(before: any, now: any) => void} [changed] told of an item that is another than before
+ * @property {(before: any, now: any) => void} [changed] called with an item that has changed
  */
 
 function here() {
@@ -296,7 +296,7 @@ function heading(column, { key, descending }, resort) {
 }
 
 /**
- * One row, which keeps its cells where their content is as it was, and what was opened below it.
+ * One row, which keeps unchanged cells, and its opened details.
  *
  * @param {any} first
  * @param {ListOptions} options
@@ -361,7 +361,7 @@ function listRow(first, options, selection, again) {
 }
 
 /**
- * The cell there is, with new content only where that is another.
+ * Update a cell only where its content differs.
  *
  * @param {HTMLElement | null | undefined} known
  * @param {ListColumn} column
@@ -405,7 +405,7 @@ function columnChooser(chosen) {
     node.open = false;
     node.querySelector("summary")?.focus();
   });
-  // It stands in a form whose other controls are filters.
+  // It is in a form whose other controls are filters.
   node.addEventListener("input", (event) => event.stopPropagation());
   document.addEventListener("click", (event) => {
     if (event.target instanceof Node && !node.contains(event.target)) node.open = false;
@@ -433,7 +433,7 @@ function columnChooser(chosen) {
 }
 
 /**
- * Ticked rows, whose ids stay in the address from page to page, and the bar of what can be done with them.
+ * Selected rows, whose ids stay in the address across pages, and the bar of actions on them.
  *
  * @param {HTMLElement} place
  * @param {ListOptions} options
@@ -524,7 +524,7 @@ function tickedRows(place, { label, actions, form, filters: names }, redraw) {
       box.checked = ids.has(id);
       return box;
     },
-    /** Takes in the items of the page; what is known of them decides what can be done. @param {any[]} now */
+    /** Takes the items of the page, which decide the available actions. @param {any[]} now */
     see(now) {
       page = now;
       for (const item of now) items.set(item.id, item);

@@ -1,5 +1,5 @@
 /**
- * Filters and pages of lists, which stand in the address.
+ * Filters and pages of lists, as parameters of the address.
  * @module
  */
 import { pagePath } from "../page/addresses.js";
@@ -8,7 +8,7 @@ import { elementById, findAll, h, replace } from "../page/dom.js";
 const TYPING_MILLISECONDS = 200;
 
 /**
- * Controls whose values stand in the address: what is typed or chosen narrows a list, and can be kept and shared.
+ * Filters whose values are parameters of the address, so that a filtered list can be bookmarked and shared.
  *
  * @param {HTMLFormElement} form its controls name their parameter: `data-filter="contains"`
  * @param {() => void} changed called once the address has changed
@@ -27,7 +27,7 @@ export function followFilters(form, changed) {
   if (isEarly) narrow();
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
-    // A choice stands in the address at once: choices that arrive later are shown as the address asks for them.
+    // Put a choice into the address immediately: options that arrive later are selected by the address.
     if (target instanceof HTMLSelectElement) return narrow();
     clearTimeout(typing);
     typing = setTimeout(narrow, TYPING_MILLISECONDS);

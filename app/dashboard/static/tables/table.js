@@ -28,7 +28,7 @@ export function searchField(label, placeholder, listeners) {
 }
 
 /**
- * Entries by id that stay where they are from one look to the next, so that focus and what is open stay, too.
+ * Entries keyed by id that keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item
  * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
@@ -84,12 +84,12 @@ export function keyedList(list, make) {
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 
 /**
- * A table that sorts by the heading that is pressed, and shows the first rows until asked for all.
+ * A table that sorts by the clicked heading, and shows the first rows until all are requested.
  *
  * @template Row
  * @param {Column<Row>[]} columns the first one heads the rows
  * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
- *   first: rows shown at once; attributes: of a row's element
+ *   first: rows shown initially; attributes: of a row's element
  * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
  */
 export function sortableTable(columns, { label, first = Infinity, order = null, attributes = () => ({}) }) {
@@ -214,14 +214,14 @@ function focusFirst(row) {
 }
 
 /**
- * A table that grows by a page of the API at a time, for whoever asks for more.
+ * A table that loads further pages of the API on request.
  *
  * @template {string} Path
  * @param {string} label what the table holds, for screen readers
  * @param {HTMLElement[]} heads cells
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
- * @returns {HTMLElement[]} the table, and what stands below it
+ * @returns {HTMLElement[]} the table, and the elements below it
  */
 export function longerTable(label, heads, address, row) {
   const body = h("tbody");
@@ -256,7 +256,7 @@ export function longerTable(label, heads, address, row) {
     }
   }
 
-  /** All rows, those included that nobody has asked for yet. */
+  /** All rows, including those not loaded yet. */
   async function readAll() {
     /** @type {import("./csv.js").Row[]} */
     const rows = [heads.map((head) => head.textContent)];

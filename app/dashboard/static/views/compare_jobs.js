@@ -114,7 +114,7 @@ async function show(ranking, drawn, histories) {
     metrics: {},
   }));
   table.update(ranking, rows, settings);
-  replace(missing, absentWords(ranking.missing.length));
+  replace(missing, absentLabel(ranking.missing.length));
   replace(repeats, repeatsPanel(ranking));
   await Promise.all([diagnostics.update(lines), times.update(lines), showCutoffs(drawn, called)]);
   await showActions(ranking);
@@ -151,7 +151,7 @@ async function showCutoffs(drawn, called) {
 }
 
 /** @param {number} absent */
-function absentWords(absent) {
+function absentLabel(absent) {
   return (
     absent > 0 &&
     h(

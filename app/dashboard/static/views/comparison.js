@@ -7,7 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
+import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
@@ -27,7 +27,7 @@ import { count, metric as fourDigits, timeElement } from "../page/format.js";
 const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
- * Every system against every other: what may be said of the row's against the column's, and the choice of a pair.
+ * Matrix of systems: the conclusion about each row against each column, and the choice of a pair.
  *
  * @param {Comparison} comparison
  * @param {(pair: Pair) => void} choose
@@ -207,12 +207,12 @@ function everyQuery({ id, systems }, pair, metric, open) {
 }
 
 /**
- * One pair of a comparison: what may be said, the tests, the queries that changed, and what moved in one of them.
+ * One pair of a comparison: conclusion, tests, changed queries, and the moved documents of one query.
  *
  * @param {Comparison} comparison
  * @param {Pair} pair
  * @param {{metric: string, query: string}} shown
- * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} told when the user chooses
+ * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} callbacks of the user's choices
  * @returns {Node[]}
  */
 function pairView(comparison, pair, { metric, query }, { choose, open }) {
@@ -320,9 +320,7 @@ function draw(comparison) {
   const matrix = pairs.length > 1 ? verdictMatrix(comparison, choosePair) : null;
   const means = meansOf(comparison, (metric) => matrix?.show(metric, current.pair));
   const current = chosen(comparison);
-  const cutoffs = cutoffPanel(
-    "95% intervals of each system by itself, as bands; whether two differ is told by the tests.",
-  );
+  const cutoffs = cutoffPanel("95% intervals of each system by itself, as bands; the tests decide whether two differ.");
   cutoffs.update(systems);
   document.title = `${title} · Rankery`;
 
@@ -332,11 +330,11 @@ function draw(comparison) {
     current.pair = pair;
     remember(current);
     if (matrix) matrix.show(means.metric(), pair);
-    const told = {
+    const callbacks = {
       choose: (/** @type {string} */ metric) => remember(Object.assign(current, { metric })),
       open: (/** @type {string} */ query) => remember(Object.assign(current, { query })),
     };
-    replace(below, pairs.length > 1 && pairHead(comparison, pair), ...pairView(comparison, pair, current, told));
+    replace(below, pairs.length > 1 && pairHead(comparison, pair), ...pairView(comparison, pair, current, callbacks));
   }
 
   const again = compareWith(
@@ -358,7 +356,7 @@ function draw(comparison) {
       h(
         "div",
         { class: "actions" },
-        h("a", { class: "button quiet", href: again }, "Compare anew"),
+        h("a", { class: "button quiet", href: again }, "New comparison"),
         h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
         deleteButton("comparisons", id),
       ),
@@ -406,7 +404,7 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
     h(
       "p",
       { class: "hint" },
-      `${presetWords(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractWords(contract)}.`,
+      `${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`,
     ),
   );
 }
@@ -449,7 +447,7 @@ function meansOf({ systems, metrics }, chosen) {
     const words = [
       `Means over ${count(queries)} queries${skipped ? `, ${count(skipped)} left out` : ""}, 95% intervals of each by itself.`,
       !higher && "Lower is better.",
-      "Whether two differ is told by the tests, which set query against query.",
+      "The tests, which compare query by query, decide whether two differ.",
     ];
     replace(
       body,

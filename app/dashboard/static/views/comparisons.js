@@ -42,7 +42,7 @@ const COLUMNS = [
  * The systems to compare, in the order in which they were chosen: models, uploaded runs, or anything by its reference.
  *
  * @param {HTMLElement} place
- * @param {(references: string[]) => Promise<void>} changed told what is chosen, at first and after each change
+ * @param {(references: string[]) => Promise<void>} changed called with the choice, at first and after each change
  * @returns {Promise<{systems: () => ({model: string} | {ranking_id: string})[]}>}
  */
 async function systemPicker(place, changed) {
@@ -195,7 +195,7 @@ async function offerChoices() {
   form.removeAttribute("aria-busy");
 }
 
-/** Open the page of a job, which leads on to the result as soon as there is one. @param {{id: string}} job */
+/** Open the page of a job, which redirects to the result once it exists. @param {{id: string}} job */
 function leadOn({ id }) {
   openPage(`/jobs/${encodeURIComponent(id)}#result`);
 }

@@ -2,7 +2,7 @@
  * `/datasets/{id}`: one dataset in three views, the progress of its ingestion, or the problems of its file.
  * @module
  */
-import { datasetActions, PARTS, sourceWords } from "../datasets/dataset.js";
+import { datasetActions, PARTS, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { queryList } from "../datasets/queries.js";
@@ -27,12 +27,12 @@ import { poll } from "../page/poll.js";
 /** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
 
-/** Columns that no fault has anything for are left out; a single file is named above instead. */
+/** Columns without a value are left out; a single file is named above instead. */
 /** @type {{name: keyof Fault, label: string, class: string, cell: (fault: Fault) => Child}[]} */
 const COLUMNS = [
   { name: "file", label: "File", class: "fault-file", cell: ({ file }) => file },
   { name: "line", label: "Line", class: "number", cell: ({ line }) => count(line) },
-  { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnWords(column) },
+  { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnLabel(column) },
   { name: "detail", label: "What was expected", class: "fault-detail", cell: ({ detail }) => detail },
   {
     name: "text",
@@ -43,7 +43,7 @@ const COLUMNS = [
 ];
 
 /** A table's columns have names, the lines of other texts count their bytes. @param {string | number | null} column */
-function columnWords(column) {
+function columnLabel(column) {
   return typeof column === "string" ? h("code", {}, column) : count(column);
 }
 
@@ -116,7 +116,7 @@ function problemCauses(problem, causes, begun) {
   return h(
     "section",
     { class: "panel faults rows", "aria-label": "Problems by cause" },
-    h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalWords(causes))),
+    h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
     canIgnore &&
       h("p", { class: "hint" }, "The upload is kept. It can be read again without the columns that you ignore."),
     h(
@@ -147,7 +147,7 @@ function problemCauses(problem, causes, begun) {
 }
 
 /** @param {Cause[]} causes */
-function totalWords(causes) {
+function totalLabel(causes) {
   const total = causes.reduce((sum, { count: number }) => sum + number, 0);
   return `${causes.some((cause) => cause.at_least) ? "at least " : ""}${counted(total, "problem")}`;
 }
@@ -265,7 +265,7 @@ function datasetViews(dataset) {
     if (!current.node.hasChildNodes() || value) current.fill(current.node, dataset, value);
   }
 
-  // A link to the overview has no #, which alone would load the page anew.
+  // A link to the overview has no #, which alone would reload the page.
   views[0].link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -371,7 +371,7 @@ function draw(dataset) {
     h(
       "p",
       { class: "job-meta" },
-      sourceWords(dataset),
+      sourceLabel(dataset),
       " · ",
       timeElement(dataset.created_at),
       status === "ready" && measured(),
@@ -399,7 +399,7 @@ function contents(dataset) {
   return [faulty.errors.length ? problemTable(faulty) : problemBox(problem)];
 }
 
-/** Return links to what was measured on the dataset, and to what ranks its queries. */
+/** Return links to the evaluations, comparisons and rankings of the dataset. */
 function measured() {
   const of = new URLSearchParams({ dataset_id: id });
   return [

@@ -2,11 +2,11 @@
  * `/datasets`: the list of datasets, and the forms that add one.
  * @module
  */
-import { rangeWords, sourceWords } from "../datasets/dataset.js";
+import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { severityCounts } from "../figures/marks.js";
 import { followChoices, followDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sentWatcher, upload } from "../forms/upload.js";
-import { offerUndo, trashed, trashWords } from "../lifecycle/undo.js";
+import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h } from "../page/dom.js";
@@ -51,7 +51,7 @@ const COLUMNS = [
     number: true,
     optional: true,
     fields: ["statistics.documents_per_query"],
-    cell: ({ statistics }) => lengthWords(statistics?.documents_per_query),
+    cell: ({ statistics }) => lengthLabel(statistics?.documents_per_query),
   },
   {
     key: "unjudged",
@@ -67,7 +67,7 @@ const COLUMNS = [
     fields: ["findings.severity"],
     cell: ({ findings }) => findings && severityCounts(findings),
   },
-  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: sourceWords },
+  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: sourceLabel },
   {
     key: "size",
     label: "Size",
@@ -99,10 +99,10 @@ const COLUMNS = [
 ];
 
 /** @param {Statistics["documents_per_query"]} lengths */
-function lengthWords(lengths) {
+function lengthLabel(lengths) {
   if (!lengths) return null;
   if (lengths.min === lengths.max) return count(lengths.min);
-  return `${rangeWords(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
+  return `${rangeLabel(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
 }
 
 /** @param {{ids: string[], items: Map<string, {name: string}>, clear: () => void}} selection */
@@ -116,7 +116,7 @@ function deleteButton({ ids, items, clear }) {
     const only = ids.length === 1 && items.get(ids[0])?.name;
     const words = {
       question: `Delete ${only || counted(ids.length, "dataset")}?`,
-      consequence: `${trashWords()} Models trained on it stay.`,
+      consequence: `${trashLabel()} Models trained on it stay.`,
       yes: "Delete",
       no: "Keep",
     };

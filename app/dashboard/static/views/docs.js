@@ -1,5 +1,5 @@
 /**
- * The documentation of the interface; Swagger UI is a script of its own, loaded before.
+ * The documentation of the interface; Swagger UI is a separate script, loaded before.
  * @module
  */
 import { urlOf } from "../page/addresses.js";

@@ -1,5 +1,5 @@
 /**
- * `/drift/{id}`: what has shifted between the training data and what is scored, feature by feature.
+ * `/drift/{id}`: drift between the training data and scored samples, feature by feature.
  * @module
  */
 import { profiles } from "../figures/profiles.js";

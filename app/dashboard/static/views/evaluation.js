@@ -7,9 +7,9 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { diagnosticsPanel } from "../evaluation/diagnostics.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
+import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
-import { intervalWords, whiskers } from "../figures/whiskers.js";
+import { intervalLabel, whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
@@ -99,7 +99,7 @@ function metricNumbers({ metrics, contract }) {
     { class: "panel numbers" },
     h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     h("div", { class: "scroll", role: "region", "aria-label": "Numbers", tabindex: "0" }, metricTable(names, metrics)),
-    h("h3", {}, "What they mean ", contract && h("small", {}, presetWords(contract))),
+    h("h3", {}, "What they mean ", contract && h("small", {}, presetLabel(contract))),
     h("dl", { class: "conventions" }, ...meanings(names, metrics)),
   );
 }
@@ -126,7 +126,7 @@ function row(name, summary) {
     {},
     h("th", { scope: "row" }, name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
     number(h("strong", {}, metric(summary.mean))),
-    number(intervalWords(summary)),
+    number(intervalLabel(summary)),
     ...QUANTILES.map(([key]) => number(metric(summary.quantiles?.[key]))),
     number(count(summary.queries)),
     number(count(summary.skipped)),
@@ -144,14 +144,14 @@ function meanings(names, metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
   for (const name of names) {
-    const words = contractWords(metrics[name].contract) || "needs no convention";
+    const words = contractLabel(metrics[name].contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);
   }
   return [...together].map(([words, same]) => h("div", {}, h("dt", {}, same.join(", ")), h("dd", {}, words)));
 }
 
 /**
- * The metrics of single queries, the worst first; what is asked for stands in the address.
+ * The metrics of single queries, the worst first; the address has the filters.
  *
  * @param {Evaluation} evaluation
  */
@@ -285,7 +285,7 @@ function againstBaselines({ system, metrics, baselines }) {
       h(
         "p",
         { class: "hint" },
-        [!metrics[metric].higher_is_better && "lower is better", contractWords(metrics[metric].contract)]
+        [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)]
           .filter(Boolean)
           .join(" · "),
       ),

@@ -2,7 +2,7 @@
  * `/evaluations`: the list of evaluations, and the form that starts one.
  * @module
  */
-import { intervalWords } from "../figures/whiskers.js";
+import { intervalLabel } from "../figures/whiskers.js";
 import { labelMapOf, measuredOn, offerContracts, offerSystems } from "../forms/choices.js";
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
@@ -37,7 +37,7 @@ const COLUMNS = [
 function mean({ metrics }, name) {
   const interval = metrics[name];
   if (!interval) return null;
-  return [h("strong", {}, metric(interval.mean)), " ", h("small", {}, intervalWords(interval))];
+  return [h("strong", {}, metric(interval.mean)), " ", h("small", {}, intervalLabel(interval))];
 }
 
 const filters = elementById("filters", HTMLFormElement);

@@ -2,7 +2,7 @@
  * `/experiments/{id}`: one experiment, kept current: its trainings, report or estimate.
  * @module
  */
-import { dataWords, isMoving, tableName, trainingsOf } from "../experiments/labels.js";
+import { dataLabel, isMoving, tableName, trainingsOf } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
@@ -13,7 +13,7 @@ import { helpLink, showMissing } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count, duration, metric, short, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { valueWords } from "../studies/labels.js";
+import { valueLabel } from "../studies/labels.js";
 import { sortableTable } from "../tables/table.js";
 
 /** @typedef {import("../experiments/labels.js").Experiment} Experiment */
@@ -130,7 +130,7 @@ function showProgress(node, experiment) {
 
 /** @param {Experiment} experiment */
 function dataDetail(experiment) {
-  const words = dataWords(experiment).split(" · ").slice(1).join(" · ");
+  const words = dataLabel(experiment).split(" · ").slice(1).join(" · ");
   const parts = experiment.datasets.map(({ name, fold, part, dataset_id: dataset }) =>
     h(
       "a",
@@ -178,7 +178,7 @@ function estimatePanel(estimate) {
       value: ({ leaves }) => leaves,
       cell: ({ leaves, scorer }) => leaves ?? scorer,
     },
-    { label: "Stands for", number: true, value: ({ runs }) => runs },
+    { label: "Runs", number: true, value: ({ runs }) => runs },
     {
       label: "Seconds a tree or epoch",
       number: true,
@@ -240,9 +240,9 @@ function trainingsPanel({ folds }) {
     ...(folds.length ? [{ label: "Fold", number: true, value: (/** @type {Training} */ { fold }) => fold }] : []),
     {
       label: "Loss",
-      value: ({ loss }) => valueWords(loss),
+      value: ({ loss }) => valueLabel(loss),
       cell: ({ loss, ...training }) =>
-        h("span", { title: JSON.stringify({ ...Object(loss), ...fitted(training) }) }, valueWords(loss)),
+        h("span", { title: JSON.stringify({ ...Object(loss), ...fitted(training) }) }, valueLabel(loss)),
     },
     {
       label: "Status",
@@ -261,11 +261,11 @@ function trainingsPanel({ folds }) {
   ];
   /** @type {string[]} */
   let varied = [];
-  /** Return the settings that tell grid points apart. @param {Training} training */
+  /** Return the settings that differ between grid points. @param {Training} training */
   const settings = (training) =>
     varied
       .filter((name) => name in fitted(training))
-      .map((name) => `${LABELS[name] ?? name} ${valueWords(fitted(training)[name])}`)
+      .map((name) => `${LABELS[name] ?? name} ${valueLabel(fitted(training)[name])}`)
       .join(", ");
   columns.splice(-3, 0, {
     label: "Settings that differ",

@@ -2,7 +2,7 @@
  * `/experiments`: the list of experiments, kept current, and the form that runs one.
  * @module
  */
-import { dataWords, isMoving, progressWords, tableName } from "../experiments/labels.js";
+import { dataLabel, isMoving, progressLabel, tableName } from "../experiments/labels.js";
 import { offerUnchosen } from "../forms/choices.js";
 import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
@@ -38,11 +38,11 @@ const COLUMNS = [
     label: "Trainings",
     number: true,
     fields: ["counts"],
-    cell: ({ counts }) => progressWords(counts),
+    cell: ({ counts }) => progressLabel(counts),
   },
   { key: "tables", label: "Tables", fields: ["tables"], cell: ({ tables }) => tables.map(tableName).join(", ") },
   { key: "scale", label: "Scale", fields: ["scale"], cell: ({ scale }) => scale },
-  { key: "data", label: "Data", fields: ["data", "corpus", "folds"], cell: dataWords },
+  { key: "data", label: "Data", fields: ["data", "corpus", "folds"], cell: dataLabel },
   {
     key: "sentence",
     label: "Result",

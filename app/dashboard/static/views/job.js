@@ -1,5 +1,5 @@
 /**
- * `/jobs/{id}`: one job. With #result the page leads on to the result as soon as there is one.
+ * `/jobs/{id}`: one job. With #result the page redirects to the result once it exists.
  * @module
  */
 import { pagePath, urlOf } from "../page/addresses.js";
@@ -9,11 +9,12 @@ import { labelsPanel } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
-  foundWords,
+  doubts,
+  foundLabel,
   isActive,
   isDoubtful,
   iterationWord,
-  limitWords,
+  limitLabel,
   marks,
   resultLink,
   statusWord,
@@ -64,14 +65,14 @@ function attemptsPanel() {
       (name) => name !== false,
     );
     replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
-    replace(words, historyWords(job));
+    replace(words, historyLabel(job));
     replace(rows, ...attempts.map((attempt, index) => attemptRow(attempt, index + 1, job)));
   }
   return { node, update };
 }
 
-/** "Its worker was lost twice. The last attempt went on from iteration 120." @param {Job} job */
-function historyWords(job) {
+/** "Its worker was lost twice. The last attempt resumed from iteration 120." @param {Job} job */
+function historyLabel(job) {
   const { attempts = [], kind, status } = job;
   /** @param {string} ending */
   const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
@@ -84,11 +85,9 @@ function historyWords(job) {
   const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
   const from = attempts.at(-1)?.resumed_from;
   if (from)
-    sentences.push(
-      `The last attempt went on from ${iterationWord(job)} ${count(from)}, so that nothing before it was lost.`,
-    );
+    sentences.push(`The last attempt resumed from ${iterationWord(job)} ${count(from)}; earlier work was kept.`);
   else if (attempts.length > 1 && kind === "train")
-    sentences.push("The last attempt began anew: there was no checkpoint yet.");
+    sentences.push("The last attempt started from the beginning: there was no checkpoint yet.");
   if (status === "queued") sentences.push("It waits for the next worker.");
   return sentences.join(" ");
 }
@@ -112,8 +111,8 @@ function attemptRow(
 ) {
   const word = iterationWord({ spec });
   const problem = ending === "failed" || ending === "lost";
-  // The problem of a job that has failed, or what refused it, stands at the top of its page.
-  const said = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
+  // The problem of a failed or refused job is shown at the top of its page.
+  const shown = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
   return h(
     "tr",
     { "data-ending": ending || "running" },
@@ -134,7 +133,7 @@ function attemptRow(
       "td",
       { class: "worker" },
       h("code", { title: "The machine, the worker and its process" }, worker),
-      said && h("small", {}, said),
+      shown && h("small", {}, shown),
     ),
   );
 }
@@ -180,13 +179,13 @@ function phasesPanel() {
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
     replace(rows, ...phases.map((phase) => phaseRow(phase, longest, most)));
-    setText(note, noteWords(attempts.length, most));
+    setText(note, noteLabel(attempts.length, most));
   }
   return { node, update };
 }
 
 /** @param {number} attempts @param {number} most */
-function noteWords(attempts, most) {
+function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
   return [whose, most > 0 && "Memory is what the job added to its process, as its limit counts it."]
     .filter(Boolean)
@@ -199,14 +198,14 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
     "tr",
     {},
     h("th", { scope: "row" }, phase),
-    h("td", { class: "number" }, secondsWords(seconds)),
+    h("td", { class: "number" }, secondsLabel(seconds)),
     h("td", { class: "bar-cell" }, bar(seconds / longest)),
     most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
   );
 }
 
 /** @param {number} seconds */
-function secondsWords(seconds) {
+function secondsLabel(seconds) {
   if (seconds < 0.1) return "<0.1 s";
   return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
 }
@@ -374,18 +373,17 @@ async function build(first) {
       meta,
       `${job.kind_label} · `,
       timeElement(job.created_at),
-      limitWords(job) && ` · ${limitWords(job)}`,
+      limitLabel(job) && ` · ${limitLabel(job)}`,
       " · ",
       h("code", {}, job.id),
     );
-    const grave = isDoubtful(job) && (job.findings ?? []).filter(({ severity }) => severity !== "info");
     replace(
       unusual,
-      grave && severityCounts(grave),
+      isDoubtful(job) && severityCounts(doubts(job)),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
-    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
+    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundLabel(job);
     actions.update(job);
     ranks.update(job);
     attempts.update(job);

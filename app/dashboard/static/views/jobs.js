@@ -2,11 +2,12 @@
  * `/jobs`: the list of jobs that the address asks for, kept current.
  * @module
  */
-import { progressBar } from "../figures/marks.js";
+import { severities, severityLabel } from "../datasets/dataset.js";
+import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
+import { doubts, isActive, iterationWord, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
@@ -24,7 +25,7 @@ const MOST_CANCELLED = 200;
 /** Fields that rows need whichever columns are shown. */
 const FIELDS = [
   ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
-  ...["created_at", "started_at", "finished_at", "spec.scorer"],
+  ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
 ];
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -41,7 +42,10 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     cell: (job) => [
-      h("span", { class: "status", "data-status": job.status }, statusWord(job)),
+      jobStatus(job),
+      ...severities(doubts(job))
+        .slice(0, 1)
+        .map(([severity, number]) => h("span", { class: "tag plain" }, severityLabel(severity, number))),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     ],
   },
@@ -245,7 +249,7 @@ function followKinds(kinds) {
       setAttribute(link, "href", `/jobs${query.size ? `?${query}` : ""}`);
     };
     follow();
-    // Anew each time it is followed: what is ticked meanwhile goes along.
+    // Updated at each click, to include filters that changed meanwhile.
     link.addEventListener("click", follow);
     if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
   }

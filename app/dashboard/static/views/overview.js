@@ -1,5 +1,5 @@
 /**
- * `/`: what waits in vain, active jobs, recent results, failures, champions and workers.
+ * `/`: jobs without a worker, active jobs, recent results, failures, champions and workers.
  * @module
  */
 import { verdictChip } from "../evaluation/verdict.js";
@@ -243,8 +243,8 @@ function waitingBanner(waiting, workers) {
       h("span", {}, "Start one on this or another machine: ", h("code", {}, `rankery worker --lane ${lane}`)),
     );
   });
-  const said = lines.filter(Boolean);
-  return said.length > 0 && h("div", { class: "problem waiting", role: "status" }, ...said);
+  const shown = lines.filter(Boolean);
+  return shown.length > 0 && h("div", { class: "problem waiting", role: "status" }, ...shown);
 }
 
 /** @param {Schemas["WorkerAtWork"][]} workers */

@@ -123,7 +123,7 @@ async function offerChoices() {
   chooseDataset(selects, wanted);
 }
 
-/** Open the page of a job, which leads on to the ranking as soon as there is one. @param {{id: string}} job */
+/** Open the page of a job, which redirects to the ranking once it exists. @param {{id: string}} job */
 function follow({ id }) {
   openPage(`/jobs/${encodeURIComponent(id)}#result`);
 }

@@ -190,7 +190,7 @@ function card(first) {
       state.dataset.status = now.enabled ? "succeeded" : "cancelled";
       replace(toggle, now.enabled ? "Pause" : "Resume");
       replace(facts, ...factsOf(now));
-      replace(last, ...lastWords(now));
+      replace(last, ...lastLabel(now));
       const run = JSON.stringify(now.last_run);
       if (runs.open && run !== shownRun) showRuns();
       shownRun = run;
@@ -212,7 +212,7 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 }
 
 /** @param {Schedule} schedule @returns {Child[]} */
-function lastWords({ last_run: run, problem }) {
+function lastLabel({ last_run: run, problem }) {
   if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
   if (!run) return [h("span", { class: "hint" }, "It has not run yet.")];
   return ["Last run ", timeElement(run.due_at), ": ", ...runOutcome(run)];

@@ -1,10 +1,10 @@
 /**
- * The page to sign in, which works without this script. With it the key can be shown while it is typed, and whoever has
- * signed in already goes on.
+ * The page to sign in, which works without this script. The script can show the typed key, and redirects users who are
+ * signed in.
  * @module
  */
 
-// No imports: whoever has no key may load this module alone.
+// No imports: without a key only this module can be loaded.
 const key = /** @type {HTMLInputElement} */ (document.querySelector("#key"));
 const next = /** @type {HTMLInputElement} */ (document.querySelector("#sign-in [name=next]"));
 const show = /** @type {HTMLButtonElement} */ (document.querySelector("#show"));

@@ -3,7 +3,7 @@
  * @module
  */
 import { bar } from "../figures/marks.js";
-import { deletedWords } from "../lifecycle/deletion.js";
+import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, Problem, request } from "../page/api.js";
 import { loaded } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace } from "../page/dom.js";
@@ -61,7 +61,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
       timeElement(at),
       days
         ? `. What is deleted stays in the trash for ${counted(days, "day")}.`
-        : ". There is no trash: deletions free bytes at once.",
+        : ". There is no trash: deletions free bytes immediately.",
     ),
   );
 }
@@ -142,7 +142,7 @@ async function emptyTrash() {
     let complete = false;
     while (!complete) {
       const { body } = await request("/v1/trash/empty", { method: "POST", json: { all: true, dry_run: false } });
-      announce(`${deletedWords(body)} removed for good, ${size(body.size_bytes)} freed.`);
+      announce(`${deletedLabel(body)} removed for good, ${size(body.size_bytes)} freed.`);
       complete = body.complete;
     }
   });

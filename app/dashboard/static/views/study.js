@@ -13,13 +13,13 @@ import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
 import {
-  bestWords,
+  bestLabel,
   finished,
   isMoving,
   metricOf,
   parameterName,
-  validationWords,
-  valueWords,
+  validationLabel,
+  valueLabel,
 } from "../studies/labels.js";
 import { trialsPanel } from "../studies/trials.js";
 
@@ -216,12 +216,12 @@ function concluded(study) {
         h(
           "tbody",
           {},
-          row("Held-out queries", held.winner, held.default, heldWords(held)),
+          row("Held-out queries", held.winner, held.default, heldLabel(held)),
           row(
             "Objective",
             validated.winner,
             validated.default,
-            `${validationWords(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
+            `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
           ),
         ),
       ),
@@ -243,7 +243,7 @@ function concluded(study) {
 }
 
 /** @param {Schemas["HeldOutValues"]} held */
-function heldWords({ interval, p_value: p, queries }) {
+function heldLabel({ interval, p_value: p, queries }) {
   return [
     queries !== null && counted(queries, "query", "queries"),
     interval && `95% interval ${interval.map(signed).join(" to ")}`,
@@ -253,7 +253,7 @@ function heldWords({ interval, p_value: p, queries }) {
     .join(", ");
 }
 
-/** What decides the value of a trial. */
+/** Importance of the parameters. */
 function importancePanel() {
   const body = h("div", {});
   const node = h(
@@ -289,7 +289,7 @@ function importancePanel() {
   };
 }
 
-/** Return what the study asked. @param {Study} study */
+/** Describe the question of a study. @param {Study} study */
 function questionPanel(study) {
   const { base, sampler, pruner, budget, seed, jobs, test, test_dataset_id: testDataset } = study;
   const space = Object.entries(/** @type {Record<string, any>} */ (study.search_space));
@@ -307,16 +307,16 @@ function questionPanel(study) {
     h(
       "dl",
       { class: "study-question" },
-      ...entry("Objective", `${metricOf(study)}, ${validationWords(study)}`),
+      ...entry("Objective", `${metricOf(study)}, ${validationLabel(study)}`),
       ...entry(
         "Final look",
-        testDataset ? h("a", { href: datasetPage(testDataset) }, datasetName(testDataset)) : heldOutWords(test),
+        testDataset ? h("a", { href: datasetPage(testDataset) }, datasetName(testDataset)) : heldOutLabel(test),
       ),
-      ...entry("Base", valueWords(base.loss)),
-      ...space.flatMap(([pointer, dimension]) => entry(parameterName(pointer), rangeWords(dimension))),
+      ...entry("Base", valueLabel(base.loss)),
+      ...space.flatMap(([pointer, dimension]) => entry(parameterName(pointer), rangeLabel(dimension))),
       ...entry("Sampler, pruner", `${sampler}, ${pruner}; seed ${seed}`),
       ...entry("Budget", bounds.filter(Boolean).join(", or ")),
-      ...entry("Best so far", bestWords(study.best)),
+      ...entry("Best so far", bestLabel(study.best)),
       ...Object.entries(jobs).flatMap(([name, job]) =>
         job ? entry(`Job: ${name}`, h("a", { href: jobPage(job) }, job)) : [],
       ),
@@ -325,7 +325,7 @@ function questionPanel(study) {
 }
 
 /** @param {Record<string, unknown> | null} test */
-function heldOutWords(test) {
+function heldOutLabel(test) {
   if (!test) return "no held-out queries";
   return "fraction" in test
     ? `${percent(Number(test.fraction), 1)} of the queries, which no trial sees`
@@ -335,13 +335,13 @@ function heldOutWords(test) {
 }
 
 /** @param {{type: string, low: number, high: number, log?: boolean, step?: number | null, choices: Json[], when?: Record<string, Json[]>}} dimension */
-function rangeWords({ type, low, high, log, step, choices, when }) {
+function rangeLabel({ type, low, high, log, step, choices, when }) {
   const range =
     type === "choice"
-      ? choices.map(valueWords).join(", ")
-      : `${valueWords(low)} to ${valueWords(high)}${log ? ", by the logarithm" : ""}${step ? `, in steps of ${step}` : ""}`;
+      ? choices.map(valueLabel).join(", ")
+      : `${valueLabel(low)} to ${valueLabel(high)}${log ? ", by the logarithm" : ""}${step ? `, in steps of ${step}` : ""}`;
   const conditions = Object.entries(when ?? {}).map(
-    ([pointer, values]) => `${parameterName(pointer)} is ${values.map(valueWords).join(" or ")}`,
+    ([pointer, values]) => `${parameterName(pointer)} is ${values.map(valueLabel).join(" or ")}`,
   );
   return conditions.length ? `${range}, where ${conditions.join(" and ")}` : range;
 }

@@ -113,7 +113,8 @@ function fillForm(form, request) {
 }
 
 /**
- * Choose what is trained, the ways to hold out, whether to stop early and on ranks, and no sizes: an earlier job has its own.
+ * Choose what is trained, the ways to hold out, whether to stop early and on ranks, and no sizes: an earlier job has
+ * its own.
  *
  * @param {HTMLFormElement} form
  * @param {Request} request
@@ -127,7 +128,7 @@ function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, 
   turn(form, "distributed", Boolean(request.distribution));
 }
 
-/** Tick a box, or take its tick away. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
+/** Set a check box. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
 function turn(form, name, on) {
   const box = find(form, `[name="${name}"]`, HTMLInputElement);
   box.checked = on;
@@ -245,15 +246,15 @@ function manyCreator() {
 
 /** The problem with each mistake once, at its place in the form that all the jobs come from. @param {Problem} problem */
 function ofTheForm({ status, title, message, errors }) {
-  const said = new Map(
+  const distinct = new Map(
     errors
       .map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail }))
       .map((error) => [error.pointer + error.detail, error]),
   );
-  return new Problem(status, { title, detail: message, errors: [...said.values()] });
+  return new Problem(status, { title, detail: message, errors: [...distinct.values()] });
 }
 
-/** Say in the empty fields of sizes what holds there. @param {HTMLFormElement} form */
+/** Show the defaults of size fields as placeholders. @param {HTMLFormElement} form */
 function showSizes(form) {
   const chosen = new FormData(form).get("sizes") === "auto";
   for (const control of findAll(elementById("sizes"), "input", HTMLInputElement)) {
@@ -380,7 +381,7 @@ async function send() {
   if (size > MOST)
     throw new Problem(422, {
       title: "Too many trainings",
-      detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted at once.`,
+      detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted together.`,
     });
   const jobs = await createAll(
     requests().map((request) => ({ kind: "train", ...request })),
@@ -403,7 +404,7 @@ function showGrid() {
     words,
     size < 2
       ? ""
-      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MOST ? ` That is more than the ${MOST} that are submitted at once.` : ""}`,
+      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MOST ? ` The limit is ${MOST}.` : ""}`,
   );
   setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
 }

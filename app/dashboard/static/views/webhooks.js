@@ -86,7 +86,7 @@ function showSecret({ url, secret }, words) {
 }
 
 /**
- * One webhook: where it sends, what can be done with it, and its deliveries once they are asked for.
+ * One webhook: address, actions, and its deliveries on request.
  *
  * @param {Webhook} first
  */

@@ -54,7 +54,7 @@ def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Au
         uses: list[Any] = [
             lambda: tx.datasets.get(dataset.id),
             lambda: tx.jobs.add("train", {}, [dataset.id]),
-            lambda: tx.gates.put("web", "champion", dataset_id=dataset.id, rule={}),
+            lambda: tx.aliases.set_gate("web", "champion", dataset_id=dataset.id, rule={}),
         ]
         for use in uses:
             with pytest.raises(NotFound):
@@ -71,7 +71,7 @@ def test_what_uses_a_dataset_holds_it(store: Store, author: Author) -> None:
     dataset = author.dataset(project="web")
     with store.begin() as tx:
         job = tx.jobs.add("train", {"model_name": "ads"}, [dataset.id, dataset.id])
-        tx.gates.put("secret", "champion", dataset_id=dataset.id, rule={})
+        tx.aliases.set_gate("secret", "champion", dataset_id=dataset.id, rule={})
     (refused,) = delete(store, dataset).refused
     assert {(each.kind, each.id) for each in refused.holders} == {
         ("job", job.id),
@@ -82,7 +82,7 @@ def test_what_uses_a_dataset_holds_it(store: Store, author: Author) -> None:
     gate = next(each for each in refused.holders if each.kind == "gate")
     assert (gate.id, gate.name, gate.reason) == ("gate", "gate", "belongs to another project")
     with store.begin() as tx:
-        tx.gates.delete("secret", "champion")
+        tx.aliases.delete_gate("secret", "champion")
         claimed = tx.jobs.claim(job.id, "w1", 15)
         assert claimed is not None
     (refused,) = delete(store, dataset).refused
@@ -112,7 +112,7 @@ def test_a_content_goes_with_the_last_dataset_that_has_it(
     assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
     assert list(store.artifacts.sizes()) == []
     with store.read() as tx:
-        assert list(tx.digests.under()) == []
+        assert list(tx.artifacts.under()) == []
 
 
 def test_a_twin_in_the_trash_keeps_a_content(store: Store, author: Author) -> None:
@@ -164,5 +164,5 @@ def test_the_trash_is_freed_after_its_days(store: Store, author: Author) -> None
     Upkeep(replace(KEEP_ALL, trash_days=0.0), 3600.0).run(store, 10.0)
     with store.read() as tx:
         assert tx.trash.page(None, 10).items == []
-        assert list(tx.digests.under()) == []
+        assert list(tx.artifacts.under()) == []
     assert list(store.artifacts.sizes()) == []

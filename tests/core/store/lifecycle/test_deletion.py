@@ -252,7 +252,7 @@ def test_what_is_promised_is_freed(
     assert_gone(store, story)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
-        assert [row.key for row in tx.digests.under() if story.model.id in row.key] == []
+        assert [row.key for row in tx.artifacts.under() if story.model.id in row.key] == []
         assert tx.models.get(kept.model.id).version == kept.model.version
         assert tx.jobs.iterations(kept.training.id)
 
@@ -274,7 +274,7 @@ def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) ->
             model_key(story.model.id),
             evaluation_key(story.evaluation.id),
             ranking_key(story.ranking.id),
-        } <= tx.needed.artifacts()
+        } <= tx.artifacts.referenced()
     empty_trash(store, [story.training.id], DeletionMode(), Actor())
     found = take_inventory(store)
     assert (found.missing, found.orphaned) == ([], [])
@@ -288,7 +288,7 @@ def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: St
         folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
     with store.read() as tx:
         assert sorted(tx.trash.pending(10)) == sorted(folders)
-        assert f"models/{story.model.id}" in tx.needed.folders()
+        assert f"models/{story.model.id}" in tx.artifacts.referenced_folders()
 
 
 def test_unknown_ids_are_missing(store: Store, story: Story) -> None:

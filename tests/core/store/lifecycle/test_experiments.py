@@ -39,7 +39,7 @@ def experiment_id(store: Store, author: Author, story: Story) -> str:
         )
         row.report_job_id, row.report_key = report.id, experiment_report_key(row.id, report.id, 1)
         tx.experiments.finish(row, ExperimentStatus.SUCCEEDED)
-        tx.digests.keep(row.report_key, "0" * 64, 2)
+        tx.artifacts.keep(row.report_key, "0" * 64, 2)
     store.artifacts.write_bytes(row.report_key, b"{}")
     return row.id
 
@@ -88,11 +88,11 @@ def test_a_training_in_the_trash_is_trained_again(
 def test_its_reports_go_for_good(store: Store, story: Story, experiment_id: str) -> None:
     """Files and their checksums; its training stays."""
     with store.read() as tx:
-        assert list(tx.digests.under(f"experiments/{experiment_id}"))
+        assert list(tx.artifacts.under(f"experiments/{experiment_id}"))
     delete(store, "experiment", experiment_id, AT_ONCE)
     assert list(store.artifacts.sizes(f"experiments/{experiment_id}")) == []
     with store.read() as tx:
-        assert list(tx.digests.under(f"experiments/{experiment_id}")) == []
+        assert list(tx.artifacts.under(f"experiments/{experiment_id}")) == []
         assert tx.jobs.get(story.training.id).id == story.training.id
 
 

@@ -95,7 +95,7 @@ class Walk:
         folders = folders_of(there.values())
         assert stored == {each for each in folders if not each.startswith("checkpoints")}
         with self.store.read() as tx:
-            digests = {"/".join(digest.key.split("/")[:2]) for digest in tx.digests.under()}
+            digests = {"/".join(digest.key.split("/")[:2]) for digest in tx.artifacts.under()}
         assert digests == {each for each in folders if each.startswith(("data/", "models/", "studies/"))}
 
     def everything(self) -> dict[str, Node]:
@@ -121,6 +121,7 @@ class Walk:
                 yield DependencyGraph(session)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 7))]
 )

@@ -165,6 +165,7 @@ def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> No
     assert not any(store.artifacts.exists(folder) for folder in folders)
 
 
+@pytest.mark.long
 def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> None:
     """However short each turn is, all is looked at in the end, and then nothing for an hour."""
     jobs = [author.job() for _ in range(120)]
@@ -181,6 +182,7 @@ def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> N
     assert late.id not in trashed(store)
 
 
+@pytest.mark.long
 def test_storage_promises_what_retention_does(store: Store, author: Author, story: Story) -> None:
     """By kind, in numbers and bytes; what is kept is not promised."""
     kept = author.story()

@@ -33,7 +33,7 @@ def test_samples_and_reports_of_drift_are_counted(store: Store) -> None:
     """Samples with their bytes; reports are rows alone."""
     now = utc_now()
     with store.begin() as tx:
-        tx.score_samples.add(
+        tx.drift.add_samples(
             "smp_1", models=["web"], requests=2, sha256="0" * 64, size_bytes=3, first_at=now, last_at=now
         )
     store.artifacts.write_bytes(keys.samples_key("smp_1"), b"abc")

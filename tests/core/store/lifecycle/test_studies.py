@@ -52,7 +52,7 @@ def test_a_study_goes_for_good_with_its_trials(store: Store, study: Study) -> No
     assert list(store.artifacts.sizes(study_folder(study.id))) == []
     with store.read() as tx:
         assert tx.studies.trials(study.id) == []
-        assert list(tx.digests.under(study_folder(study.id))) == []
+        assert list(tx.artifacts.under(study_folder(study.id))) == []
         assert len(tx.jobs.page(None, 10).items) == 1
         assert tx.datasets.get(study.dataset_id).status == "ready"
 

@@ -35,6 +35,7 @@ def _trained(loss: str, **scorer: Any) -> Network:
     return network
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inputs", ["none", "standard", "rank-gauss"])
 @pytest.mark.parametrize(
     "scorer",
@@ -51,6 +52,7 @@ def test_a_feature_that_did_not_vary_in_training_moves_no_score(inputs: str, sco
         np.testing.assert_array_equal(network.score(changed), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_the_last_bias_moves_only_where_the_loss_says_how_high_scores_are(optimizer: str) -> None:
     """The gradient of any other loss is 0 but for rounding, of which Adam makes steps."""

@@ -1,0 +1,75 @@
+"""Timeouts for the body of a request."""
+
+import asyncio
+import time
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.middleware import HttpMiddleware
+from app.settings import ApiSettings
+
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class BodyTimeout(HttpMiddleware):
+    """ASGI middleware that times out a body that stalls or trickles.
+
+    The reader of the body sees a 408 raised, like an error in the body, and leaves nothing behind.
+    Only the time spent waiting for the client counts: a slow disk of ours is not its fault.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
+        super().__init__(app)
+        self._idle_seconds = settings.body_idle_seconds
+        self._bytes_per_second = settings.min_body_bytes_per_second
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+            await self.app(scope, receive, send)
+            return
+        body = _AwaitedBody(receive, send, self._idle_seconds, self._bytes_per_second)
+        await self.app(scope, body.receive, body.send)
+
+
+class _AwaitedBody:
+    def __init__(self, receive: Receive, send: Send, idle_seconds: float, bytes_per_second: int) -> None:
+        self._receive = receive
+        self._send = send
+        self._idle_seconds = idle_seconds
+        self._bytes_per_second = bytes_per_second
+        self._waited_seconds = 0.0
+        self._received_bytes = 0
+        self._complete = False
+        self._answering = False
+
+    async def send(self, message: Message) -> None:
+        self._answering = True
+        await self._send(message)
+
+    async def receive(self) -> Message:
+        if self._complete:  # what comes now is the client's leaving, however late
+            return await self._receive()
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._idle_seconds):
+                message = await self._receive()
+        except TimeoutError:
+            return self._give_up(f"nothing of the body has arrived for {self._idle_seconds:g} s")
+        self._waited_seconds += time.monotonic() - started
+        self._received_bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
+        if not self._complete and self._trickles():
+            return self._give_up(f"the body arrives at less than {self._bytes_per_second} bytes a second")
+        return message
+
+    def _trickles(self) -> bool:
+        beyond_seconds = self._waited_seconds - self._idle_seconds
+        return beyond_seconds > 0 and self._received_bytes < self._bytes_per_second * self._waited_seconds
+
+    def _give_up(self, detail: str) -> Message:
+        if self._answering:  # too late for another answer
+            return {"type": "http.disconnect"}
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, headers={"Connection": "close"})

@@ -1,0 +1,169 @@
+"""Limits on expensive reads: exports, parity reports, model trees, downloads."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Annotated, Any, BinaryIO, TypeVar
+
+from fastapi import Depends, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.http.caller import caller_of
+from app.http.services import registered
+from app.http.thread_pools import EXPENSIVE, ThreadPool
+from core.store.visibility import projects
+
+_RETRY_SECONDS = 1
+
+Result = TypeVar("Result")
+
+
+class ExpensiveReads:
+    """Expensive responses: few threads, one computation shared by equal concurrent requests.
+
+    Made and used within one event loop.
+
+    Args:
+        most_each: Answers of one caller that are made, or wait for their turn, at a time.
+    """
+
+    def __init__(self, most_each: int) -> None:
+        self._most_each = most_each
+        self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
+        self._of_caller: Counter[str] = Counter()
+
+    async def answer(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
+        """Run a computation, or join one with the same key that is under way.
+
+        Args:
+            caller: Who asks.
+            question: What is asked: the same work for all that are equal.
+            work: Runs in a thread.
+            pool: Has the thread.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        question = (projects(), question)  # what is bound to some finds less
+        task = self._under_way.get(question)
+        if task is None:
+            self._take(caller)
+            task = asyncio.create_task(self._made(caller, question, work, pool))
+            task.add_done_callback(_retrieve)
+            self._under_way[question] = task
+        # Cancelling one caller does not cancel the task of the others.
+        result: Result = await asyncio.shield(task)
+        return result
+
+    @contextlib.contextmanager
+    def slot(self, caller: str) -> Iterator[None]:
+        """Count one read for a caller until the block ends.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        self._take(caller)
+        try:
+            yield
+        finally:
+            self._give_back(caller)
+
+    async def _made(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool
+    ) -> Result:
+        try:
+            return await pool.run(work)
+        finally:
+            del self._under_way[question]
+            self._give_back(caller)
+
+    def _take(self, caller: str) -> None:
+        if self._of_caller[caller] >= self._most_each:
+            raise HTTPException(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"{self._most_each} expensive reads of yours are under way; try again when one has ended",
+                {"Retry-After": str(_RETRY_SECONDS)},
+            )
+        self._of_caller[caller] += 1
+
+    def _give_back(self, caller: str) -> None:
+        self._of_caller[caller] -= 1
+        if not self._of_caller[caller]:
+            del self._of_caller[caller]
+
+
+def _retrieve(done: "asyncio.Task[Any]") -> None:
+    """Retrieve the exception of a task that nobody waits for any more."""
+    if not done.cancelled():
+        done.exception()
+
+
+@dataclass(frozen=True)
+class CallersReads:
+    """The expensive reads of one caller.
+
+    Attributes:
+        reads: Those of everybody.
+        caller: Who asks.
+    """
+
+    reads: ExpensiveReads
+    caller: str
+
+    async def answer(
+        self, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
+        """Run a computation; see `ExpensiveReads.answer`."""
+        return await self.reads.answer(self.caller, question, work, pool)
+
+
+async def _reads_of_caller(request: Request) -> CallersReads:
+    return CallersReads(registered(request.app, ExpensiveReads), caller_of(request.scope))
+
+
+UseExpensive = Annotated[CallersReads, Depends(_reads_of_caller)]
+
+
+class Download(StreamingResponse):
+    """A streamed file download, limited per caller.
+
+    Args:
+        blocks: What is sent.
+        source: What the blocks are made of, closed at the end.
+        media_type: Of the file.
+        filename: Which browsers save it under.
+        status: Of the response.
+        headers: Further ones.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterator[str] | Iterator[bytes],
+        source: BinaryIO | None,
+        media_type: str,
+        filename: str,
+        *,
+        status: int = HTTPStatus.OK,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        disposition = {"Content-Disposition": f'attachment; filename="{filename}"'}
+        super().__init__(blocks, status, {**disposition, **headers}, media_type)
+        self._source = source
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        reads = registered(scope["app"], ExpensiveReads)
+        with self._source or contextlib.nullcontext(), reads.slot(caller_of(scope)):
+            await super().__call__(scope, receive, send)

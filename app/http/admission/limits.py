@@ -1,0 +1,57 @@
+"""The table of limits of requests: how many run at a time, how often, and how long they may take."""
+
+from dataclasses import dataclass
+
+from app.http.thread_pools import POOLS
+from app.settings import ApiSettings
+from core.store.sqlite_write_lock import PAUSE_SECONDS
+
+ADMITTED_REQUESTS = 2  # one may wait for the database while the other computes
+SLOT_SECONDS = 0.02
+# The client waits for the response, which occupies a thread meanwhile.
+WRITE_LOCK_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit that each API process applies to its requests.
+
+    Attributes:
+        name: Its name.
+        bounds: What it bounds, with the unit.
+        default: The limit.
+        setting: Field of `ApiSettings` that changes it, None for a constant.
+    """
+
+    name: str
+    bounds: str
+    default: float
+    setting: str | None = None
+
+
+def _configurable(name: str, setting: str) -> Limit:
+    field = ApiSettings.model_fields[setting]
+    return Limit(name, str(field.description), field.default, setting)
+
+
+# In the order in which a request meets them.
+LIMITS: tuple[Limit, ...] = (
+    _configurable("connections", "max_connections"),
+    _configurable("connections of an address", "max_connections_per_address"),
+    _configurable("time for headers", "head_seconds"),
+    Limit("admitted requests", "Requests other than scoring that start at a time", ADMITTED_REQUESTS),
+    Limit("admission slot", "Seconds after which an admitted request makes room for the next", SLOT_SECONDS),
+    _configurable("wrong keys", "wrong_keys_per_minute"),
+    _configurable("reads", "reads_per_second"),
+    _configurable("writes", "writes_per_second"),
+    _configurable("scoring requests", "scores_per_second"),
+    _configurable("burst", "burst_seconds"),
+    _configurable("idle body", "body_idle_seconds"),
+    _configurable("slow body", "min_body_bytes_per_second"),
+    _configurable("expensive reads", "expensive_reads_per_caller"),
+    *(Limit(f"threads: {pool.name}", pool.purpose, pool.n_threads) for pool in POOLS),
+    Limit("low-priority process", "Exports and their verification, in a process with a nice value of 19", 1),
+    Limit("SQLite writers", "Threads that hold or request SQLite's lock at a time", 1),
+    Limit("pause of SQLite writers", "Seconds that a writer waits after another one", PAUSE_SECONDS),
+    Limit("wait for SQLite", "Seconds until a write is refused", WRITE_LOCK_SECONDS),
+)

@@ -1,0 +1,69 @@
+"""Read candidates from a JSON body, by compiled kernels where it has the common form, else by its schema."""
+
+from dataclasses import dataclass
+from json import JSONDecodeError
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from app.http.bodies import parse_json
+from app.http.thread_pools import SCORING
+from app.scoring.candidates import CandidateReader
+from app.scoring.general_candidates import general_candidates
+from app.scoring.json_candidates import JsonCandidates
+from app.scoring.limits import check_candidates, check_documents, max_containers
+from app.scoring.quick_candidates import quick_candidates
+from app.scoring.schemas import RankRequest
+from app.scoring.served_models import ServedModel
+from app.scoring.threads import BRIEF_TEXT_BYTES, brief_documents
+from app.settings import ApiSettings
+
+
+@dataclass(frozen=True)
+class JsonReader(CandidateReader):
+    """A JSON body.
+
+    Attributes:
+        content: The bytes.
+    """
+
+    content: bytes
+
+    async def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
+        """Return the candidates: of few documents in a short body on the event loop, else in a thread."""
+        if len(self.content) <= BRIEF_TEXT_BYTES:
+            candidates = quick_candidates(self.content, model, settings, brief_documents(model))
+            if candidates is not None:
+                return candidates
+        return await SCORING.run(lambda: self._read(model, settings))
+
+    async def check(self, settings: ApiSettings) -> None:
+        """Refuse a body that no model takes: its mistakes are reported before an unknown model."""
+        await SCORING.run(lambda: self._validated(settings))
+
+    def _read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
+        candidates = quick_candidates(self.content, model, settings)
+        if candidates is not None:
+            return candidates
+        request = self._validated(settings)
+        n_documents = sum(len(query.documents) for query in request.queries)
+        check_documents(n_documents, len(model.feature_names), settings, "/queries")
+        return general_candidates(request, model.feature_names, model.categories, model.scorer.precision)
+
+    def _validated(self, settings: ApiSettings) -> RankRequest:
+        """Validate the body as FastAPI does, with the same errors, but in a thread."""
+        if not self.content:
+            raise RequestValidationError([{"type": "missing", "loc": ("body",)}])
+        try:
+            body = parse_json(self.content, max_containers(settings))
+        except JSONDecodeError as error:
+            problem = {"type": "json_invalid", "loc": ("body",), "ctx": {"error": error.msg}}
+            raise RequestValidationError([problem]) from error
+        check_candidates(body, settings)
+        try:
+            return RankRequest.model_validate(body, from_attributes=True)
+        except ValidationError as error:
+            problems = [
+                {**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False)
+            ]
+            raise RequestValidationError(problems, body=body) from error

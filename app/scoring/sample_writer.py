@@ -1,0 +1,142 @@
+"""Store sampled requests as artifacts, where drift jobs of any worker read them."""
+
+import gzip
+import hashlib
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from core.errors import RankeryError
+from core.store import Store, new_id
+from core.store.artifacts.keys import samples_key
+from core.store.repositories.ids import SCORE_SAMPLES
+
+# Of lines, before they are compressed. While the store cannot be reached, as many again are kept.
+CHUNK_BYTES = 8 * 2**20
+_LOG = structlog.stdlib.get_logger("rankery.samples")
+
+
+@dataclass
+class _Chunk:
+    lines: list[bytes] = field(default_factory=list)
+    models: set[str] = field(default_factory=set)
+    first_at: float = 0.0
+    last_at: float = 0.0
+    size_bytes: int = 0
+    due_at: float = 0.0
+
+
+class SampleWriter(logging.Handler):
+    """Write records of sampled requests into artifacts, each with those of some seconds.
+
+    A record has the line as its message, and `model_name`. What was not written when the process is killed is
+    lost, and so is what comes while the store is away for long; the file of `Samples` has both.
+
+    Args:
+        store: Where to.
+        most_bytes: Of all such artifacts together; the oldest go.
+        seconds: How long requests are gathered.
+    """
+
+    def __init__(self, store: Store, most_bytes: int, seconds: float) -> None:
+        super().__init__()
+        self._store = store
+        self._most_bytes = most_bytes
+        self._seconds = seconds
+        self._chunk = _Chunk()
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="sample writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a record."""
+        line = record.getMessage().encode() + b"\n"
+        with self._changed:
+            chunk = self._chunk
+            if chunk.size_bytes + len(line) > 2 * CHUNK_BYTES:
+                return
+            chunk.models.add(getattr(record, "model_name", ""))
+            if not chunk.lines:
+                chunk.first_at, chunk.due_at = record.created, record.created + self._seconds
+            chunk.last_at = max(record.created, chunk.last_at)
+            chunk.size_bytes += len(line)
+            chunk.lines.append(line)
+            if len(chunk.lines) == 1 or chunk.size_bytes >= CHUNK_BYTES:
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Write what was taken, and end."""
+        if self._thread.is_alive():
+            with self._changed:
+                self._is_closing = True
+                self._changed.notify()
+            self._thread.join()
+        super().close()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._is_full, self._remaining_seconds())
+                is_last = self._is_closing
+                due = self._is_full() or self._remaining_seconds() == 0.0
+                chunk = self._chunk if due else _Chunk()
+                if due:
+                    self._chunk = _Chunk()
+            if chunk.lines and not self._write(chunk) and not is_last:
+                self._give_back(chunk)
+            if is_last:
+                return
+
+    def _is_full(self) -> bool:
+        return self._is_closing or self._chunk.size_bytes >= CHUNK_BYTES
+
+    def _remaining_seconds(self) -> float | None:
+        """Return the seconds until what was taken is to be written, None while there is nothing."""
+        if not self._chunk.lines:
+            return self._seconds
+        return max(0.0, self._chunk.due_at - time.time())
+
+    def _write(self, chunk: _Chunk) -> bool:
+        """Write a chunk; returns whether that succeeded."""
+        samples_id = new_id(SCORE_SAMPLES)
+        content = gzip.compress(b"".join(chunk.lines), compresslevel=1)
+        try:
+            self._store.artifacts.write_bytes(samples_key(samples_id), content)
+            with self._store.begin() as tx:
+                tx.drift.add_samples(
+                    samples_id,
+                    models=sorted(chunk.models),
+                    requests=len(chunk.lines),
+                    sha256=hashlib.sha256(content).hexdigest(),
+                    size_bytes=len(content),
+                    first_at=datetime.fromtimestamp(chunk.first_at, UTC),
+                    last_at=datetime.fromtimestamp(chunk.last_at, UTC),
+                )
+                dropped = tx.drift.expire_samples(self._most_bytes)
+            for folder in dropped:
+                self._store.artifacts.delete(folder)
+        except (RankeryError, OSError):
+            _LOG.warning("samples.not_stored", requests=len(chunk.lines), exc_info=True)
+            return False
+        return True
+
+    def _give_back(self, chunk: _Chunk) -> None:
+        """Keep a chunk that was not written for another try."""
+        with self._changed:
+            newer = self._chunk
+            if chunk.size_bytes + newer.size_bytes > 2 * CHUNK_BYTES:
+                return
+            chunk.lines += newer.lines
+            chunk.models |= newer.models
+            chunk.last_at = max(chunk.last_at, newer.last_at)
+            chunk.size_bytes += newer.size_bytes
+            chunk.due_at = time.time() + self._seconds
+            self._chunk = chunk

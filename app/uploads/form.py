@@ -1,0 +1,349 @@
+"""Receive the files of a form in constant memory, and record what they become in one transaction."""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType, TracebackType
+from typing import Any, Self, TypeVar
+
+from fastapi import Request
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.http.bodies import too_large
+from app.http.caller import caller_in
+from app.http.idempotency import IdempotentRequest
+from app.http.services import Services
+from app.uploads.multipart import FormParser
+from app.uploads.resumable import StoredUpload, find_complete
+from app.uploads.storage import BLOCK_BYTES, FileWriter, require_room
+from core.errors import ArtifactDamaged, InputProblem, InvalidInput
+from core.store import Job, Transaction
+
+# Boundaries, part headers and text fields around the files.
+ENVELOPE_BYTES = 2 * 2**20
+FILE = "file"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class UploadKeys:
+    """Artifact keys of the files of a form, chosen before their bytes arrive.
+
+    Attributes:
+        by_field: The key of each part that may be a file.
+        folders: All folders of these keys. Nothing is left in them of a form that was interrupted or refused.
+    """
+
+    by_field: Mapping[str, str]
+    folders: Sequence[str]
+
+    @classmethod
+    def single(cls, key: str, folder: str) -> "UploadKeys":
+        """Return the keys of a form with one file."""
+        return cls(MappingProxyType({FILE: key}), (folder,))
+
+
+@dataclass(frozen=True)
+class ReceivedFile:
+    """A completely received file.
+
+    Attributes:
+        filename: File name by the client, without folders.
+        size_bytes: Size of the file.
+        sha256: Hexadecimal digest of its bytes.
+        upload_id: The resumable upload with its bytes, None where they came with the request.
+    """
+
+    filename: str
+    size_bytes: int
+    sha256: str
+    upload_id: str | None = None
+
+
+@dataclass(frozen=True)
+class ReceivedForm:
+    """A completely received form.
+
+    Attributes:
+        files: The files by the name of their part.
+        fields: The text fields by name.
+    """
+
+    files: dict[str, ReceivedFile]
+    fields: dict[str, str]
+
+
+class FormReceiver:
+    """Write the files of a form as they arrive; they become visible together or not at all.
+
+    A `with` block that fails removes all of them.
+
+    Args:
+        services: The services of the application.
+        key_id: The API key of the request, None where none is needed.
+        keys: Keys of the files.
+        max_bytes: The most bytes of all files together.
+    """
+
+    def __init__(self, services: Services, key_id: str | None, keys: UploadKeys, max_bytes: int) -> None:
+        self._store = services.store
+        self._min_free_bytes = services.settings.min_free_bytes
+        self._key_id = key_id
+        self._keys = keys
+        self._max_bytes = max_bytes
+        self._open_files = contextlib.ExitStack()
+        self._incoming: dict[str, _IncomingFile] = {}
+        self._referred: dict[str, tuple[str, str]] = {}
+        self._copied: dict[str, ReceivedFile] = {}
+        self._blocks: list[tuple[FileWriter, bytearray]] = []
+        self._buffered_bytes = 0
+        self._received_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._open_files.__exit__(kind, error, trace)
+        except BaseException:
+            self._remove()
+            raise
+        if error is not None:
+            self._remove()
+
+    def begin(self, field: str, filename: str) -> None:
+        """Start the next file."""
+        digest = hashlib.sha256()
+        writer = self._open_files.enter_context(self._writer(field, digest))
+        self._incoming[field] = _IncomingFile(filename, writer, digest)
+        self._blocks.append((writer, bytearray()))
+
+    def take(self, piece: bytes) -> None:
+        """Buffer bytes of the current file until the next block is written.
+
+        Raises:
+            HTTPException: 413 when the files have grown too large.
+        """
+        self._count(len(piece))
+        self._blocks[-1][1].extend(piece)
+        self._buffered_bytes += len(piece)
+
+    def refer(self, field: str, upload_id: str, pointer: str | None = None) -> None:
+        """Use a finished upload as a file; `copy_referred` copies it.
+
+        Args:
+            field: The file.
+            upload_id: The upload.
+            pointer: Pointer of its mistakes; the field when left out.
+        """
+        self._referred[field] = upload_id, pointer or f"/{field}"
+
+    def copy_referred(self) -> None:
+        """Copy the referred uploads; blocks.
+
+        Raises:
+            InvalidInput: One does not exist, is not complete or is empty.
+            HTTPException: 413 when all files together are too large.
+            StoreFull: There is no room for it.
+        """
+        for field, (upload_id, pointer) in self._referred.items():
+            try:
+                self._copied[field] = self._copy(field, find_complete(self._store, upload_id, self._key_id))
+            except InvalidInput as invalid:
+                raise invalid.below(pointer) from invalid
+
+    async def flush(self, at_least: int = 0) -> None:
+        """Write the buffered bytes in a thread once they fill a block."""
+        if self._blocks and self._buffered_bytes >= at_least:
+            blocks, self._buffered_bytes = self._blocks, 0
+            self._blocks = [(blocks[-1][0], bytearray())]
+            await run_in_threadpool(_write, blocks)
+
+    def files(self) -> dict[str, ReceivedFile]:
+        """Return the received files by their part.
+
+        Raises:
+            InvalidInput: A file is empty.
+        """
+        for field, file in self._incoming.items():
+            if file.writer.size_bytes == 0:
+                raise InvalidInput.at(f"/{field}", "is empty")
+        return {field: file.received() for field, file in self._incoming.items()} | self._copied
+
+    def _copy(self, field: str, upload: StoredUpload) -> ReceivedFile:
+        file = ReceivedFile(upload.filename, upload.size_bytes, upload.sha256, upload.id)
+        self._count(file.size_bytes)
+        if file.size_bytes == 0:
+            raise InvalidInput.at("", "is empty")
+        if file.sha256:  # used before; a repeated request gets the same answer again
+            return file
+        require_room(self._store.artifacts, self._min_free_bytes, file.size_bytes)
+        digest = hashlib.sha256()
+        with self._writer(field, digest) as writer:
+            for block in upload.blocks(self._store.artifacts):
+                writer.write(block)
+            if writer.size_bytes != file.size_bytes:
+                raise ArtifactDamaged(self._keys.by_field[field], "the parts of its upload are not complete")
+        return replace(file, sha256=digest.hexdigest())
+
+    def _writer(self, field: str, digest: Any) -> FileWriter:
+        return FileWriter(self._store.artifacts, self._keys.by_field[field], self._min_free_bytes, digest)
+
+    def _count(self, n_bytes: int) -> None:
+        self._received_bytes += n_bytes
+        if self._received_bytes > self._max_bytes:
+            raise too_large(self._max_bytes)
+
+    def _remove(self) -> None:
+        for folder in self._keys.folders:
+            self._store.artifacts.delete(folder)
+
+
+@dataclass(frozen=True)
+class _IncomingFile:
+    filename: str
+    writer: FileWriter
+    digest: Any
+
+    def received(self) -> ReceivedFile:
+        return ReceivedFile(self.filename, self.writer.size_bytes, self.digest.hexdigest())
+
+
+def _write(blocks: Iterable[tuple[FileWriter, bytearray]]) -> None:
+    for writer, block in blocks:
+        writer.write(block)
+
+
+async def receive_form(
+    request: Request,
+    services: Services,
+    keys: UploadKeys,
+    texts: Mapping[str, int],
+    max_bytes: int,
+    check: Callable[[ReceivedForm], T],
+) -> T:
+    """Stream the files of a multipart body into the artifact store, and return the checked form.
+
+    Args:
+        request: The request.
+        services: The services of the application.
+        keys: Keys of the files.
+        texts: Names of the text fields that may come with them, and their largest sizes in bytes.
+        max_bytes: The most bytes of all files together.
+        check: Converts the received form, or refuses it.
+
+    Raises:
+        InvalidInput: When the body is not multipart, is cut short, or holds a part that is unknown, empty or
+            refused by `check`.
+        HTTPException: 413 when the files are larger than `max_bytes`.
+        StoreFull: There is no room for them.
+    """
+    _refuse_declared_size(request, services, max_bytes)
+    key_id = caller_in(request.scope).key_id
+    async with contextmanager_in_threadpool(FormReceiver(services, key_id, keys, max_bytes)) as receiver:
+        content_type = request.headers.get("content-type", "")
+        parser = FormParser(content_type, tuple(keys.by_field), texts, receiver)
+        received_bytes = 0
+        async for chunk in request.stream():
+            received_bytes += len(chunk)
+            if received_bytes > max_bytes + ENVELOPE_BYTES:
+                raise too_large(max_bytes)
+            parser.feed(chunk)
+            await receiver.flush(at_least=BLOCK_BYTES)
+        parser.finish()
+        await receiver.flush()
+        await run_in_threadpool(receiver.copy_referred)
+        return check(ReceivedForm(receiver.files(), parser.fields))
+
+
+def _refuse_declared_size(request: Request, services: Services, max_bytes: int) -> None:
+    """Refuse a form whose Content-Length exceeds the limit or the free space.
+
+    Raises:
+        HTTPException: 413.
+        StoreFull: There is no room for it.
+    """
+    declared = request.headers.get("content-length", "")
+    coming_bytes = int(declared) if declared.isdecimal() else 0
+    if coming_bytes > max_bytes + ENVELOPE_BYTES:
+        raise too_large(max_bytes)
+    require_room(services.store.artifacts, services.settings.min_free_bytes, coming_bytes)
+
+
+def record_files(
+    services: Services,
+    key_id: str | None,
+    idempotency: IdempotentRequest,
+    files: Iterable[ReceivedFile],
+    folders: Sequence[str],
+    record: Callable[[Transaction], tuple[JSONResponse, list[Job]]],
+) -> Response:
+    """Record what received files become and queue its jobs, in one transaction; blocks.
+
+    Args:
+        services: The services of the application.
+        key_id: The API key of the request, None where none is needed.
+        idempotency: The request.
+        files: The files; those of resumable uploads are used up.
+        folders: Folders of the files, which are removed where nothing is recorded.
+        record: Records it, and returns the response and the queued jobs.
+
+    Raises:
+        NotFound: A resumable upload has been deleted meanwhile.
+        WrongState: It was used before.
+    """
+    recorded = False
+    try:
+        with idempotency.begin(services.store) as tx:
+            for file in files:
+                if file.upload_id is not None:
+                    tx.uploads.use(file.upload_id, key_id, file.sha256)
+            response, jobs = record(tx)
+            created = idempotency.keep(tx, response)
+        recorded = True
+    finally:
+        if not recorded:
+            services.store.artifacts.delete_all(list(folders))
+    services.submitted(*jobs)
+    return created
+
+
+def file_body(
+    description: str,
+    fields: Mapping[str, dict[str, Any]],
+    required: Sequence[str],
+    examples: Mapping[str, dict[str, Any]],
+) -> dict[str, Any]:
+    """Describe the multipart body of a form with one file, for the OpenAPI document.
+
+    Args:
+        description: Description of the file.
+        fields: The schemas of the text fields.
+        required: The required text fields.
+        examples: Bodies by name, each with its summary.
+    """
+    file = {
+        "type": "string",
+        "format": "binary",
+        "minLength": 1,
+        "description": f"{description}. Or the text `upload:upl_…`, a finished resumable upload",
+    }
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [FILE, *required],
+        "properties": {FILE: file, **fields},
+    }
+    return {"required": True, "content": {"multipart/form-data": {"schema": schema, "examples": examples}}}
+
+
+def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProblem]:
+    """Return the problem of a form without its file, if it is missing."""
+    if FILE in files:
+        return []
+    return [InputProblem(f"/{FILE}", f"required: the {noun}, as a part with this name and a filename")]

@@ -1,0 +1,246 @@
+"""Store the bytes of resumable uploads in parts, and read complete uploads."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import anyio
+import structlog
+from fastapi.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from app.http.bodies import too_large
+from app.http.services import Services
+from app.uploads.protocol import CHECKSUM_MISMATCH, Checksum
+from app.uploads.storage import BLOCK_BYTES, FileWriter
+from core.errors import InvalidInput, NotFound, RankeryError
+from core.store import Store
+from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.keys import upload_part_key
+from core.store.clock import utc_now
+from core.store.tables import UploadPart
+
+# A killed API process loses at most this much of an upload, and the client sends it again.
+PART_BYTES = 16 * 2**20
+
+_log = structlog.stdlib.get_logger("rankery.uploads")
+
+
+class PieceWriter:
+    """Write the body of one request as parts of a resumable upload; its methods run in threads.
+
+    A part counts once it is stored safely, on a disk flushed to it, and on record. With a checksum all parts
+    count together once it is right.
+
+    Args:
+        services: The services of the application.
+        upload_id: The upload.
+        writer: Name of the request in the row of the upload.
+        start: Position of its first byte in the file.
+        checksum: The required checksum of the body, None for any.
+
+    Attributes:
+        position: Position of the next byte.
+    """
+
+    def __init__(
+        self, services: Services, upload_id: str, writer: str, start: int, checksum: Checksum | None
+    ) -> None:
+        self.position = start
+        self._store, self._settings = services.store, services.settings
+        self._upload_id = upload_id
+        self._writer = writer
+        self._checksum = checksum
+        self._digest = checksum.hash() if checksum else None
+        self._stored: list[UploadPart] = []
+        self._file: FileWriter | None = None
+        self._part_start = start
+
+    def write(self, block: bytes | bytearray) -> None:
+        """Store a block.
+
+        Raises:
+            StoreFull: There is no room for it.
+            UploadTakenOver: Another request has taken the upload over.
+        """
+        if not block:
+            return
+        if self._file is None:
+            self._part_start = self.position
+            key = upload_part_key(self._upload_id, self._part_name)
+            self._file = FileWriter(self._store.artifacts, key, self._settings.min_free_bytes, self._digest)
+        self._file.write(block)
+        self.position += len(block)
+        if self._file.size_bytes >= PART_BYTES:
+            self._end_part()
+
+    def finish(self) -> None:
+        """Store the last part, and compare the checksum.
+
+        Raises:
+            HTTPException: 460 where the checksum is wrong; nothing of the body counts.
+            UploadTakenOver: Another request has taken the upload over.
+        """
+        self._end_part()
+        if self._checksum is None or self._digest is None:
+            return
+        if self._digest.digest() != self._checksum.digest:
+            self._remove_stored()
+            detail = f"the {self._checksum.algorithm} of the body is not that of Upload-Checksum"
+            raise HTTPException(CHECKSUM_MISMATCH, detail)
+        self._record()
+
+    def interrupt(self, tail: bytes | bytearray) -> None:
+        """Keep the received bytes of a body that was cut short, unless a checksum covers the whole body."""
+        try:
+            if self._checksum is None:
+                self.write(tail)
+                self._end_part()
+        except RankeryError:
+            _log.warning("upload.tail_discarded", upload_id=self._upload_id, exc_info=True)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Remove all bytes that are not on record."""
+        if self._file is not None:
+            self._file.abandon()
+            self._file = None
+        self._remove_stored()
+
+    def require_upload(self) -> None:
+        """Require that the upload was not deleted meanwhile.
+
+        Raises:
+            NotFound: It was deleted.
+            StoreUnavailable: The database cannot be reached.
+        """
+        with self._store.read() as tx:
+            tx.uploads.require(self._upload_id)
+
+    @property
+    def _part_name(self) -> str:
+        return f"{self._part_start}-{self._writer}"
+
+    def _end_part(self) -> None:
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        file.close()
+        self._stored.append(
+            UploadPart(
+                upload_id=self._upload_id,
+                start=self._part_start,
+                size_bytes=file.size_bytes,
+                name=self._part_name,
+            )
+        )
+        if self._checksum is None:
+            self._record()
+
+    def _record(self) -> None:
+        if not self._stored:
+            return
+        expires_at = utc_now() + timedelta(hours=self._settings.upload_hours)
+        with self._store.begin() as tx:
+            tx.uploads.add_parts(self._upload_id, self._writer, self._stored, expires_at)
+        self._stored = []
+
+    def _remove_stored(self) -> None:
+        for part in self._stored:
+            self._store.artifacts.delete(upload_part_key(self._upload_id, part.name))
+        self._stored = []
+
+
+async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_bytes: int) -> int:
+    """Store the body of a request in constant memory; what has arrived is kept when it is cut short.
+
+    Args:
+        body: The body in pieces.
+        writer: Stores it, in threads.
+        max_bytes: The most bytes of the file up to the end of the body.
+
+    Returns:
+        The position of the next byte.
+
+    Raises:
+        HTTPException: 413 where there are more, 460 where the checksum is wrong.
+        NotFound: The upload was deleted meanwhile.
+        StoreFull: There is no room for them.
+        UploadTakenOver: Another request has taken the upload over.
+    """
+    buffer = bytearray()
+    try:
+        async for chunk in body:
+            if writer.position + len(buffer) + len(chunk) > max_bytes:
+                raise too_large(max_bytes)
+            buffer += chunk
+            if len(buffer) >= BLOCK_BYTES:
+                block, buffer = buffer, bytearray()
+                await run_in_threadpool(writer.write, block)
+        await run_in_threadpool(writer.write, buffer)
+        buffer = bytearray()
+        await run_in_threadpool(writer.finish)
+    except RankeryError:
+        await run_in_threadpool(writer.abandon)
+        await run_in_threadpool(writer.require_upload)
+        raise
+    except BaseException:
+        with anyio.CancelScope(shield=True):  # the server may be on its way down
+            await run_in_threadpool(writer.interrupt, buffer)
+        raise
+    return writer.position
+
+
+@dataclass(frozen=True)
+class StoredUpload:
+    """A complete upload.
+
+    Attributes:
+        id: The upload.
+        filename: File name by the client, `upload` without one.
+        size_bytes: Size of the file.
+        sha256: Hexadecimal digest of its bytes; empty until it was used.
+        parts: Its parts; none once it was used.
+    """
+
+    id: str
+    filename: str
+    size_bytes: int
+    sha256: str
+    parts: Sequence[UploadPart]
+
+    def blocks(self, artifacts: Artifacts) -> Iterator[bytes]:
+        """Yield its bytes.
+
+        Raises:
+            NotFound: It was deleted meanwhile.
+        """
+        for part in self.parts:
+            with artifacts.open(upload_part_key(part.upload_id, part.name)) as file:
+                while block := file.read(BLOCK_BYTES):
+                    yield block
+
+
+def find_complete(store: Store, upload_id: str, key_id: str | None) -> StoredUpload:
+    """Return a complete upload.
+
+    Args:
+        store: The store.
+        upload_id: The upload.
+        key_id: The API key of its owner, None where none is needed.
+
+    Raises:
+        InvalidInput: The key has no such upload, or it is not complete.
+    """
+    with store.read() as tx:
+        try:
+            upload = tx.uploads.get(upload_id, key_id)
+        except NotFound as error:
+            raise InvalidInput.at("", f"{error}; it may have expired") from error
+        parts = tx.uploads.parts(upload_id)
+    if upload.size_bytes is None or upload.received_bytes < upload.size_bytes:
+        size = "?" if upload.size_bytes is None else f"{upload.size_bytes:,}"
+        detail = f"is not complete: {upload.received_bytes:,} of {size} bytes have arrived"
+        raise InvalidInput.at("", detail)
+    return StoredUpload(upload.id, upload.filename or "upload", upload.size_bytes, upload.sha256 or "", parts)

@@ -1,0 +1,263 @@
+"""The Learning to Rank plugins of Elasticsearch and OpenSearch: `model/xgboost+json` and `model/linear`.
+
+The parsers are strict. Of trees: no key too many, `nodeid` and `depth` on every split, children in the order
+yes, no. They go left where `x < split_condition` in float32. What they do with a missing feature depends on
+the version. A linear scorer's feature is scaled by a `standard` normalizer, in float32, and is 0 before where
+a document lacks it, in all versions.
+"""
+
+import json
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.export.networks.evaluation import forward, in_blocks
+from core.export.networks.target import (
+    Engine,
+    NetworkSource,
+    NetworkTarget,
+    limits_of,
+    require_float32,
+    require_missing_as_zero,
+)
+from core.export.nodes import Nodes, Split
+from core.export.options import ExportOptions
+from core.export.target import S, Target
+from core.export.text import float32_text, nested
+from core.export.thresholds import strict
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
+from core.scorers import Layer
+from core.scoring.descent import MissingGo
+from core.types import Float32Array, Float64Array
+
+_ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
+_OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
+_CANNOT = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
+
+
+class _Plugin(Target[S]):
+    """A body of `_createmodel`.
+
+    Attributes:
+        raise_scores: What to do where the scores must not be below 0.
+    """
+
+    filename = "model.json"
+    media_type = "application/json"
+    raise_scores: ClassVar[str]
+
+    def instructions(self, source: S) -> str:
+        """Show the requests that store a model and rescore by it."""
+        return f"""\
+The feature set `{source.feature_set}` must have these features: see `features` in any line of `golden.jsonl`.
+
+```sh
+SEARCH=http://localhost:9200
+curl -X POST $SEARCH/_ltr/_featureset/{source.feature_set}/_createmodel -H 'Content-Type: application/json' \\
+  --data-binary @{self.filename}
+curl -X POST $SEARCH/index/_search -H 'Content-Type: application/json' -d '{{"query": {{"match_all": {{}}}},
+  "rescore": {{"window_size": 100, "query": {{"query_weight": 0, "rescore_query":
+    {{"sltr": {{"model": "{source.name}", "params": {{}}}}}}}}}}}}'
+```
+
+To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by,
+leave out those that are `null`, and compare the score of each document with `score`; both are sums of
+float32. Lucene takes no score below 0 where it is asked for one alone: {self.raise_scores}
+"""
+
+
+class _Xgboost(_Plugin[TreeSource], TreeTarget):
+    """A forest, as `model/xgboost+json`."""
+
+    options = frozenset(
+        {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
+    )
+    raise_scores = "`score_shift=true` raises them all."
+
+    def write(self, source: TreeSource) -> bytes:
+        """Write the body of `_createmodel`."""
+        wanted, nan_left = source.numeric
+        thresholds = strict(wanted)
+        nodes = source.nodes
+        names = [json.dumps(name) for name in source.features]
+        features, right, values = (
+            nodes.features.tolist(),
+            nodes.right.tolist(),
+            nodes.values.astype(np.float32).tolist(),
+        )
+        numbers, left, depths = thresholds.tolist(), nan_left.tolist(), nodes.depths().tolist()
+        first = _first_of_tree(nodes)
+
+        def leaf(node: int) -> str:
+            return f'{{"nodeid":{node - first[node]},"leaf":{float32_text(values[node])}}}'
+
+        def split(node: int, below_left: str, below_right: str) -> str:
+            yes, no = node + 1 - first[node], right[node] - first[node]
+            return (
+                f'{{"nodeid":{node - first[node]},"depth":{depths[node]},"split":{names[features[node]]},'
+                f'"split_condition":{float32_text(numbers[node])},"yes":{yes},"no":{no},'
+                f'"missing":{yes if left[node] else no},"children":[{below_left},{below_right}]}}'
+            )
+
+        definition = f"[{','.join(nested(nodes, leaf, split))}]"
+        body = {"name": source.name, "model": {"type": "model/xgboost+json", "definition": definition}}
+        return json.dumps({"model": body}).encode() + b"\n"
+
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
+        """Read the trees."""
+        places = {name: place for place, name in enumerate(source.features)}
+
+        def ask(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
+            if "leaf" in node:
+                return float(node["leaf"])
+            goes_left = node["missing"] == node["yes"]
+            way = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
+            yes, no = node["children"]
+            return Split(places[node["split"]], float(node["split_condition"]), way), yes, no
+
+        return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), ask)
+
+
+class ElasticsearchXgboost(_Xgboost):
+    """For the plugin of Elasticsearch."""
+
+    name = "elasticsearch-xgboost"
+    reader = _ELASTICSEARCH
+    summary = f"model/xgboost+json for {_ELASTICSEARCH}"
+    limits = (
+        *NUMERIC_LIMITS,
+        "before 8.14, missing values that go elsewhere than 0 does",
+    )
+    way_out = "Plugins for Elasticsearch 8.14 and later follow the split."
+
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return that of the version; plugins for 8.12 and 8.13 are held for old, which is exact in both."""
+        if options.before(8, 14):
+            return (
+                Arithmetic(
+                    "the plugin for Elasticsearch before 8.14", strict=True, missing=Missing.ZERO, finite=True
+                ),
+            )
+        return (Arithmetic("the plugin for Elasticsearch 8.14 and later", strict=True, finite=True),)
+
+
+class OpensearchXgboost(_Xgboost):
+    """For the plugin of OpenSearch."""
+
+    name = "opensearch-xgboost"
+    reader = _OPENSEARCH
+    summary = f"model/xgboost+json for {_OPENSEARCH}"
+    limits = (
+        *NUMERIC_LIMITS,
+        "up to 3.1, missing values that go elsewhere than 0 does",
+        "from 3.2 to 3.7, missing values that go left",
+    )
+    way_out = "OpenSearch 3.8 and later follow the split."
+
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return that of the version."""
+        if options.before(3, 2):
+            return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite=True),)
+        if options.before(3, 8):
+            return (Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT, finite=True),)
+        return (Arithmetic("OpenSearch 3.8 and later", strict=True, finite=True),)
+
+
+class _Linear(_Plugin[NetworkSource], NetworkTarget):
+    """A linear scorer, as `model/linear`."""
+
+    options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
+    limits = (
+        *limits_of(_CANNOT),
+        "missing features, which count as 0, of models that take the mean for them",
+    )
+    cannot = _CANNOT
+    raise_scores = "rescore by it, as above."
+    way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
+
+    def check(self, source: NetworkSource) -> None:
+        """Refuse what the plugins cannot express."""
+        super().check(source)
+        if source.network.inputs.kind == "standard":
+            require_float32(source, self.reader)
+            require_missing_as_zero(source, self.reader)
+
+    def shift_of(self, source: NetworkSource) -> float | None:
+        """Return the shift by the bias, which `model/linear` does not support."""
+        return -float(source.network.layers[0].bias[0]) or None
+
+    def write(self, source: NetworkSource) -> bytes:
+        """Write the body of `_createmodel`."""
+        inputs = source.network.inputs
+        weights = source.network.layers[0].weights[:, 0].tolist()
+        definition = ",".join(
+            f"{json.dumps(name)}:{float32_text(weight)}"
+            for name, weight in zip(source.features, weights, strict=True)
+        )
+        model: dict[str, object] = {"type": "model/linear", "definition": f"{{{definition}}}"}
+        if inputs.kind == "standard":
+            scales = np.column_stack([inputs.means, inputs.deviations])
+            model["feature_normalizers"] = {
+                name: {
+                    "standard": {
+                        "mean": float(float32_text(mean)),
+                        "standard_deviation": float(float32_text(deviation)),
+                    }
+                }
+                for name, (mean, deviation) in zip(source.features, scales.tolist(), strict=True)
+            }
+        return json.dumps({"model": {"name": source.name, "model": model}}).encode() + b"\n"
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the weights and the normalizers."""
+        model = json.loads(content)["model"]["model"]
+        weights = json.loads(model["definition"])
+        norms = model.get("feature_normalizers", {})
+        plain = {"standard": {"mean": 0.0, "standard_deviation": 1.0}}
+        scales = [norms.get(name, plain)["standard"] for name in source.features]
+        means, deviations = (
+            np.array([scale[key] for scale in scales], np.float32) for key in ("mean", "standard_deviation")
+        )
+        held = np.array([weights[name] for name in source.features], np.float32)[:, np.newaxis]
+        layers = (Layer(held, np.zeros(1, np.float32)),)
+
+        def score(rows: Float32Array) -> Float64Array:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                values = (np.where(np.isnan(rows), np.float32(0.0), rows) - means) / deviations
+                return forward(values, layers, "relu")
+
+        words = "finite features, missing ones as 0; scaled and added in float32"
+        return (
+            Engine(self.reader, words, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),
+        )
+
+    def notes(self, source: NetworkSource, content: bytes) -> list[str]:
+        """Say that the bias is left out, and what never_missing says."""
+        found = ["The bias is left out: model/linear has none, and it changes no order."]
+        if source.options.never_missing:
+            found.append("Missing features are not compared: never_missing says that there are none.")
+        return found
+
+
+class ElasticsearchLinear(_Linear):
+    """For the plugin of Elasticsearch."""
+
+    name = "elasticsearch-linear"
+    reader = _ELASTICSEARCH
+    summary = f"model/linear for {_ELASTICSEARCH}"
+
+
+class OpensearchLinear(_Linear):
+    """For the plugin of OpenSearch."""
+
+    name = "opensearch-linear"
+    reader = _OPENSEARCH
+    summary = f"model/linear for {_OPENSEARCH}"
+
+
+def _first_of_tree(nodes: Nodes) -> list[int]:
+    first: list[int] = []
+    for tree in range(len(nodes.roots)):
+        own = nodes.of_tree(tree)
+        first += [own.start] * len(own)
+    return first

@@ -1,0 +1,106 @@
+"""Models as they are stored: LightGBM's text for a forest, safetensors for a linear scorer or a network."""
+
+from core.export.networks.evaluation import score_in_doubles
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
+from core.export.nodes import Nodes
+from core.export.options import ExportOptions
+from core.export.text import replay
+from core.export.tree_target import Arithmetic, TreeSource, TreeTarget
+from core.scorers import read_network
+from core.scoring.model_text import ModelText
+
+
+class LightGbm(TreeTarget):
+    """The model as it is stored."""
+
+    name = "lightgbm"
+    filename = "model.txt"
+    media_type = "text/plain; charset=utf-8"
+    reader = "LightGBM"
+    summary = "LightGBM's own text, as the model is stored"
+    options = frozenset()
+    limits = ()
+    nests = False
+
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return LightGBM's own."""
+        return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
+
+    def check(self, source: TreeSource) -> None:
+        """Refuse nothing."""
+
+    def write(self, source: TreeSource) -> bytes:
+        """Give the text away."""
+        return source.content
+
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
+        """Read it again."""
+        return Nodes.of(ModelText.read(content))
+
+    def notes(self, source: TreeSource, content: bytes) -> list[str]:
+        """Say how features are spelled, and how categories are given."""
+        pairs = zip(source.features, source.text.feature_names, strict=True)
+        spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
+        found = (
+            [f"In LightGBM's text, which cannot hold every name, {', '.join(spelled)}."] if spelled else []
+        )
+        names = [source.features[column] for column in source.text.categories]
+        if not names:
+            return found
+        return [
+            *found,
+            f"Values of {', '.join(names)} are positions in the lists of pandas_categorical, the last line,"
+            " also in the golden vectors. LightGBM's Python package reads it: DataFrames hold the values"
+            " themselves, in columns of type category.",
+        ]
+
+    def instructions(self, source: TreeSource) -> str:
+        """Show it in Python."""
+        return replay(
+            f'import json\nimport lightgbm\n\nbooster = lightgbm.Booster(model_file="{self.filename}")',
+            '    row = [float("nan") if value is None else value for value in golden["features"].values()]\n',
+            'booster.predict([row], raw_score=True)[0] == golden["score"]',
+        )
+
+
+class Safetensors(NetworkTarget):
+    """The safetensors file, whose metadata describe the model in JSON."""
+
+    name = "safetensors"
+    filename = "model.safetensors"
+    media_type = "application/octet-stream"
+    reader = "safetensors, in any language"
+    summary = "The model as it is stored: safetensors with a description in JSON"
+    options = frozenset({"model_name"})
+    limits = ()
+
+    def write(self, source: NetworkSource) -> bytes:
+        """Give the file away."""
+        return source.content
+
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read it again, and evaluate it by numpy."""
+        network = read_network(content)
+        words = "features rounded to float32; missing features as in the model; everything else in float64"
+        return (
+            Engine(
+                "numpy", words, single=False, finite=False, score=lambda rows: score_in_doubles(network, rows)
+            ),
+        )
+
+    def instructions(self, source: NetworkSource) -> str:
+        """Show it in Python."""
+        return f"""\
+Tensors: `inputs.*` scale the features; `layers.N.weights`, (inputs, units), and `layers.N.bias` are the
+layers. The metadata hold JSON under the key `rankery`: `feature_names`, `inputs`, `activation` and `layers`.
+
+```python
+import json
+from safetensors import safe_open
+
+with safe_open("{self.filename}", framework="numpy") as file:
+    description = json.loads(file.metadata()["rankery"])
+    tensors = {{name: file.get_tensor(name) for name in file.keys()}}
+print(description["activation"], {{name: tensor.shape for name, tensor in tensors.items()}})
+```
+"""

@@ -1,0 +1,73 @@
+"""Pieces of text that several formats share: nested trees, numbers, and golden vectors replayed in Python."""
+
+from collections.abc import Callable
+
+from core.export.nodes import Nodes
+
+EXACT = 'score == golden["score"]'
+
+
+def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]) -> list[str]:
+    """Write each tree from its leaves up, so that no depth is too deep to write.
+
+    Args:
+        nodes: The forest.
+        leaf: Writes the leaf at a node.
+        split: Writes the split at a node around its children's texts.
+
+    Returns:
+        (n_trees,) texts.
+    """
+    features, right = nodes.features.tolist(), nodes.right.tolist()
+    trees = []
+    for tree in range(len(nodes.roots)):
+        own = nodes.of_tree(tree)
+        texts: dict[int, str] = {}
+        for node in reversed(own):
+            if features[node] < 0:
+                texts[node] = leaf(node)
+            else:
+                texts[node] = split(node, texts.pop(node + 1), texts.pop(right[node]))
+        trees.append(texts[own.start])
+    return trees
+
+
+def float32_text(value: float) -> str:
+    """Write a float32 value with nine digits, of which any reader makes the same float32 again."""
+    return f"{value:.9g}"
+
+
+def java_float(value: float) -> str:
+    """Write a float32 value as Java's Float.parseFloat reads it."""
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    return float32_text(value)
+
+
+def decimal(value: float) -> str:
+    """Write a float32 value with a point or an exponent: C and Java's JSON readers make no integer of it."""
+    text = float32_text(value)
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def within(tolerance: str) -> str:
+    """Write the condition of Python code that a score is the golden one, up to a relative difference."""
+    return f'abs(score - golden["score"]) <= {tolerance} * max(1.0, abs(golden["score"]))'
+
+
+def replay(setup: str, scoring: str, condition: str) -> str:
+    """Write Python code that compares an engine's scores with the golden ones, as a block of Markdown.
+
+    Args:
+        setup: Lines in front of the loop over the golden vectors, which load the model.
+        scoring: Lines of the loop, indented, that score the features in `golden`.
+        condition: The condition that a score meets: `EXACT`, or one of `within`.
+    """
+    return f"""\
+```python
+{setup}
+for line in open("golden.jsonl", encoding="utf-8"):
+    golden = json.loads(line)
+{scoring}    assert {condition}, golden["id"]
+```
+"""

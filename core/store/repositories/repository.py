@@ -1,0 +1,135 @@
+"""The base of repositories: add, find, list and delete the rows of one table."""
+
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.store.repositories import ids
+from core.store.repositories.pages import (
+    Columns,
+    Direction,
+    Order,
+    Page,
+    Span,
+    begins_with,
+    narrowed,
+    order_of,
+)
+from core.store.tables import Base
+
+Row = TypeVar("Row", bound=Base)
+
+
+class Repository(Generic[Row]):
+    """Rows of one table within one transaction.
+
+    Attributes:
+        table: The table; its key is a column `id`.
+        kind: Name of a row in errors.
+        id_prefix: First characters of the ids.
+        columns: Sort keys of the list by name.
+        searched: Columns that a search by prefix reads besides the id.
+    """
+
+    table: type[Row]
+    kind: str
+    id_prefix: str
+    columns: Columns = MappingProxyType({"created": None})
+    searched: tuple[ColumnElement[Any], ...] = ()
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, id: str) -> Row:
+        """Return one row.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        return self._existing(self._session.get(self.table, id), id)
+
+    def locked(self, id: str) -> Row:
+        """Return one current row, locked until the transaction ends.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        row = self._session.get(self.table, id, with_for_update=True, populate_existing=True)
+        return self._existing(row, id)
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
+        **wanted: Any,
+    ) -> Page[Row]:
+        """List rows, newest first by default.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            prefix: Only rows whose id or searched column begins with it, ignoring case.
+            sort: One of `columns`.
+            direction: Sort direction.
+            wanted: Only rows with these values, by column; None for all.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        order = order_of(self.columns, sort, direction)
+        return self._take(self._selected(prefix, **wanted), cursor, limit, order)
+
+    def _selected(self, prefix: str | None = None, **wanted: Any) -> Select[Row]:
+        rows = narrowed(select(self.table), **wanted)
+        return rows if prefix is None else rows.where(self._begins_with(prefix))
+
+    def _begins_with(self, prefix: str) -> ColumnElement[bool]:
+        return begins_with(prefix, *self.searched, self._id.expression)
+
+    def _take(self, rows: Select[Row], cursor: str | None, limit: int, order: Order) -> Page[Row]:
+        return Span(cursor, limit).take(self._session, rows, self._id, self.id_prefix, order)
+
+    def _insert(self, **values: Any) -> Row:
+        """Insert a row with the defaults of the database, and a new id where none is given."""
+        given = {name: value for name, value in values.items() if name != "id" or value is not None}
+        return added(self._session, self.table(**{"id": ids.new_id(self.id_prefix), **given}))
+
+    def _existing(self, row: Row | None, id: str) -> Row:
+        if row is None:
+            raise NotFound(self.kind, id)
+        return row
+
+    @property
+    def _id(self) -> Any:
+        return self.table.id  # type: ignore[attr-defined]
+
+
+class SimpleRepository(Repository[Row]):
+    """Rows that are added as they are and deleted without the trash."""
+
+    def add(self, **values: Any) -> Row:
+        """Add a row; the values are its columns."""
+        return self._insert(**values)
+
+    def delete(self, id: str) -> None:
+        """Delete a row.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        self._session.delete(self.locked(id))
+        self._session.flush()
+
+
+def added(session: Session, row: Row) -> Row:
+    """Insert a row and return it with the defaults of the database."""
+    session.add(row)
+    session.flush()
+    return row

@@ -1,0 +1,222 @@
+"""Artifacts verified against their stored checksums."""
+
+import contextlib
+import hashlib
+import logging
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors import ArtifactDamaged, DatasetError, ModelError, NotFound, StoreUnavailable
+from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.checksums import file_sha256
+from core.store.database import Database
+from core.store.tables import ArtifactDigest
+
+# Larger artifacts on a network storage are read in ranges, and not as a whole to verify one range.
+MOST_REMOTE_BYTES = 64 * 2**20
+_MOST_VERSIONS = 10_000
+# Errors of the readers of our formats for invalid bytes.
+_UNREADABLE = (ValueError, LookupError, OSError, DatasetError, ModelError)
+_log = logging.getLogger("rankery.store")
+
+
+@dataclass(frozen=True)
+class _Unproven:
+    """An artifact without a stored checksum.
+
+    Attributes:
+        sha256: Its computed checksum; None where it was not read as a whole.
+        size_bytes: Its size.
+    """
+
+    sha256: str | None
+    size_bytes: int
+
+
+class VerifiedArtifacts:
+    """Read artifacts and verify their checksums. Thread-safe.
+
+    An artifact of a release without checksums gets one after its first successful read. Damage stays on
+    record until the artifact verifies again.
+
+    Args:
+        artifacts: The artifacts.
+        database: The database with their checksums.
+    """
+
+    def __init__(self, artifacts: Artifacts, database: Database) -> None:
+        self._database = database
+        self._artifacts = artifacts
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
+
+    def read_bytes(self, key: str, sha256: str) -> bytes:
+        """Return an artifact's bytes, verified by a given checksum.
+
+        Raises:
+            ArtifactDamaged: The artifact is missing or does not match the checksum.
+        """
+        with self._missing_is_damage(key, is_on_record=True):
+            content = self._artifacts.read_bytes(key)
+        self._compare(key, self._on_record(key), sha256, hashlib.sha256(content).hexdigest(), len(content))
+        return content
+
+    @contextlib.contextmanager
+    def local(self, key: str) -> Iterator[Path]:
+        """Provide an artifact as a local file and verify it during the block.
+
+        Discard results of the block if it raises at its end.
+
+        Raises:
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: At the end of the block: the artifact does not match its checksum.
+        """
+        row = self._on_record(key)
+        with contextlib.ExitStack() as stack:
+            with self._missing_is_damage(key):
+                path = stack.enter_context(self._artifacts.local(key))
+            checksum = stack.enter_context(ThreadPoolExecutor(1, "checksum")).submit(_sha256_of, path)
+            try:
+                yield path
+            except _UNREADABLE:
+                self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=False)
+                raise
+            self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=True)
+
+    @contextlib.contextmanager
+    def open(self, key: str) -> Iterator[BinaryIO]:
+        """Open an artifact for random access, verified once in this process.
+
+        Raises:
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: It does not match its checksum, or the block cannot parse it.
+        """
+        unproven = self._compare_once(key)
+        with self._artifacts.open(key) as file:
+            try:
+                yield file
+            except _UNREADABLE as error:
+                if unproven is None:
+                    raise  # the bytes are good
+                raise self._damaged(key, None, "cannot be read") from error
+        if unproven is not None and unproven.sha256 is not None:
+            self._keep(key, unproven.sha256, unproven.size_bytes)
+            self._forget(key)
+
+    def check(self, key: str, *, again: bool = False) -> bool:
+        """Verify an artifact once per version and process.
+
+        Args:
+            key: Key of the artifact.
+            again: Whether to verify it even if it was verified before.
+
+        Returns:
+            True if it matches its checksum, False without a stored checksum.
+
+        Raises:
+            NotFound: No such artifact was ever stored.
+            ArtifactDamaged: It does not match its checksum.
+        """
+        if again:
+            with self._missing_is_damage(key):
+                version, unproven = self._artifacts.version(key), self._compare_now(key, math.inf)
+            self._remember(key, version, unproven)
+            return unproven is None
+        return self._compare_once(key) is None
+
+    def _compare_once(self, key: str) -> _Unproven | None:
+        """Verify a whole artifact; return None if it was verified before.
+
+        A large artifact on a network storage is not read for that: object stores verify their own bytes,
+        and `local` verifies all of it.
+        """
+        with self._missing_is_damage(key):
+            version = self._artifacts.version(key)
+        seen_version, unproven = self._seen.get(key, (None, None))
+        if seen_version != version:
+            unproven = self._compare_now(key, MOST_REMOTE_BYTES)
+            self._remember(key, version, unproven)
+        return unproven
+
+    def _compare_now(self, key: str, most_remote_bytes: float) -> _Unproven | None:
+        row, size_bytes = self._on_record(key), self._artifacts.size(key)
+        if not self._artifacts.is_local and size_bytes > most_remote_bytes:
+            return _Unproven(None, size_bytes)
+        with self._artifacts.open(key) as file:
+            sha256 = file_sha256(file)
+        if row is None or row.sha256 is None:
+            return _Unproven(sha256, size_bytes)
+        self._compare(key, row, row.sha256, sha256, size_bytes)
+        return None
+
+    def _prove(
+        self, key: str, row: ArtifactDigest | None, sha256: str, size_bytes: int, *, is_readable: bool
+    ) -> None:
+        if row is not None and row.sha256 is not None:
+            self._compare(key, row, row.sha256, sha256, size_bytes)
+        elif is_readable:
+            self._keep(key, sha256, size_bytes)
+        else:
+            raise self._damaged(key, row, "cannot be read")
+
+    def _compare(
+        self, key: str, row: ArtifactDigest | None, expected: str, found: str, size_bytes: int
+    ) -> None:
+        if found != expected:
+            detail = f"its SHA-256 is {found[:12]}…, and {expected[:12]}… was written"
+            raise self._damaged(key, row, detail)
+        if row is None or row.damaged_at is not None:
+            self._keep(key, expected, size_bytes)
+
+    def _on_record(self, key: str) -> ArtifactDigest | None:
+        with self._database.read() as tx:
+            return tx.artifacts.find(key)
+
+    def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
+        """Store the checksum of a good artifact; ignore a write failure."""
+        try:
+            with self._database.begin() as tx:
+                tx.artifacts.keep(key, sha256, size_bytes)
+        except StoreUnavailable:
+            _log.warning("the checksum of %s could not be stored", key, exc_info=True)
+
+    def _damaged(self, key: str, row: ArtifactDigest | None, detail: str) -> ArtifactDamaged:
+        if row is None or row.damaged_at is None:
+            _log.error("the stored artifact %s is damaged: %s", key, detail)
+            try:
+                with self._database.begin() as tx:
+                    tx.artifacts.mark_damaged(key)
+            except StoreUnavailable:
+                _log.warning("the damage of %s could not be recorded", key, exc_info=True)
+        return ArtifactDamaged(key, detail)
+
+    @contextlib.contextmanager
+    def _missing_is_damage(self, key: str, *, is_on_record: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except NotFound as error:
+            row = self._on_record(key)
+            if row is None and not is_on_record:
+                raise  # never stored, or deleted meanwhile
+            raise self._damaged(key, row, "it is missing") from error
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            self._seen.pop(key, None)
+
+    def _remember(self, key: str, version: str, unproven: _Unproven | None) -> None:
+        with self._lock:
+            self._seen[key] = version, unproven
+            if len(self._seen) > _MOST_VERSIONS:
+                self._seen.popitem(last=False)
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_sha256(file)

@@ -1,0 +1,217 @@
+"""Operations on many objects: selection, confirmation and deletion."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.options import (
+    CreatedBefore,
+    DryRun,
+    Everything,
+    OfJobStatus,
+    OfKind,
+    OfModel,
+    OfName,
+    OfPaper,
+    OfProject,
+    OfStatus,
+    OlderThan,
+    OnDataset,
+    Permanently,
+    WithTag,
+    Yes,
+)
+from rankery.cli.printing import moment, plain, show, size, table
+from rankery.cli.service_options import on_service, with_options
+
+if TYPE_CHECKING:
+    from rankery.client.schemas.answers import Deletion
+    from rankery.client.synchronous.lifecycle_calls import Deletable
+
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids; of models also references such as web:3.")]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter of objects.
+
+    Attributes:
+        option: The annotation of its option.
+        field: Its name in the requests of the service.
+    """
+
+    option: Any
+    field: str
+
+
+_COMMON = {
+    "older_than": Filter(OlderThan, "older_than_days"),
+    "created_before": Filter(CreatedBefore, "created_before"),
+    "project": Filter(OfProject, "project"),
+    "everything": Filter(Everything, "all"),
+}
+_ON_DATASET = Filter(OnDataset, "dataset_id")
+_OF_MODEL = Filter(OfModel, "model_id")
+# By noun: what its objects can be selected by, beside what all can.
+_FILTERS: Mapping[str, Mapping[str, Filter]] = {
+    "jobs": {
+        "status": Filter(OfJobStatus, "status"),
+        "kind": Filter(OfKind, "kind"),
+        "dataset": Filter(OnDataset, "dataset"),
+        "tag": Filter(WithTag, "tag"),
+    },
+    "models": {"name": Filter(OfName, "name"), "tag": Filter(WithTag, "tag")},
+    "evaluations": {"model": _OF_MODEL, "dataset": _ON_DATASET},
+    "comparisons": {"dataset": _ON_DATASET},
+    "rankings": {"dataset": _ON_DATASET},
+    "inspections": {"model": _OF_MODEL, "dataset": _ON_DATASET},
+    "studies": {"status": Filter(OfStatus, "status"), "dataset": _ON_DATASET},
+    "experiments": {"status": Filter(OfStatus, "status"), "paper": Filter(OfPaper, "paper")},
+}
+
+
+def filtered(command: Callable[..., None], noun: str) -> Callable[..., None]:
+    """Give a command the filters of a noun in the place of its `**` parameter, and a service."""
+    with_options(command, {name: one.option for name, one in _filters(noun).items()})
+    return on_service(command)
+
+
+def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the client that select by ids or by filters.
+
+    Args:
+        noun: The kind of objects.
+        ids: Ids or references.
+        filters: The values of the options that `filtered` gave to the command.
+
+    Raises:
+        WrongUsage: Neither ids nor a filter are given, or both.
+    """
+    given = {name: value for name, value in filters.items() if value is not None and value is not False}
+    if bool(ids) == bool(given):
+        raise WrongUsage("give either ids or a filter such as --older-than 30; --all for all there are")
+    if ids:
+        return {"ids": ids}
+    if "tag" in given:
+        given["tag"] = [given["tag"]]
+    if "created_before" in given:
+        given["created_before"] = _moment(given["created_before"])
+    known = _filters(noun)
+    return {"where": {known[name].field: value for name, value in given.items()}}
+
+
+def confirm(session: ServiceConnection, preview: Iterable[RenderableType], question: str) -> None:
+    """Show what would change, and end where the answer is no.
+
+    Raises:
+        WrongUsage: Nobody can be asked.
+    """
+    if session.json or not sys.stdin.isatty():
+        raise WrongUsage("say --yes where nobody can be asked, or --dry-run to look only")
+    show(*preview)
+    typer.confirm(question, abort=True, err=True)
+
+
+def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
+    """Add `rankery NOUN delete` to the commands of a noun.
+
+    Args:
+        group: The commands of the noun.
+        noun: What is deleted.
+        *examples: Arguments of the command, for its help.
+    """
+
+    def delete(
+        session: ServiceConnection,
+        ids: Ids = None,
+        with_results: Annotated[
+            bool, typer.Option("--with-results", help="Delete what they made as well: models, evaluations, …")
+        ] = False,
+        permanently: Permanently = False,
+        dry_run: DryRun = False,
+        yes: Yes = False,
+        **filters: Any,
+    ) -> None:
+        chosen = selection(noun, ids, filters)
+
+        def run(*, dry_run: bool) -> "Deletion":
+            return session.client.delete(
+                noun, **chosen, with_results=with_results, permanently=permanently, dry_run=dry_run
+            )
+
+        delete_confirmed(session, run, dry_run=dry_run, yes=yes)
+
+    delete.__doc__ = "\n\n".join(
+        [
+            f"Delete {noun} by ids or by filters; a table and a question come first.",
+            "What an alias, a gate, a study or another object needs is left, with the list of what holds it;"
+            " then the exit code is 1. The rest goes to the trash, from which `rankery trash restore` brings"
+            " it back.",
+            *(f"Example: `rankery {noun} delete {example}`" for example in examples),
+        ]
+    )
+    group.command("delete")(filtered(delete, noun))
+
+
+def delete_confirmed(
+    session: ServiceConnection, run: "Callable[..., Deletion]", *, dry_run: bool, yes: bool
+) -> None:
+    """Show what would be deleted, ask, and delete it; the exit code is 1 where something was left."""
+    done = run(dry_run=True)
+    if done.deleted and not dry_run:
+        if not yes:
+            confirm(session, _pictures(done), "Delete them?")
+        done = run(dry_run=False)
+    session.show(done, *_pictures(done))
+    if done.refused_count or done.missing:
+        raise typer.Exit(FAILED)
+
+
+def kinds(counts: Mapping[str, int]) -> str:
+    """Return numbers of objects by kind: "2 models, 1 job"."""
+    return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+
+
+def _filters(noun: str) -> dict[str, Filter]:
+    return {**_FILTERS[noun], **_COMMON}
+
+
+def _moment(text: str) -> str:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise WrongUsage(
+            f"--created-before takes a day or a moment such as 2026-05-01, not {text!r}"
+        ) from None
+    return at.isoformat() if at.tzinfo else f"{at.isoformat()}Z"
+
+
+def _pictures(found: "Deletion") -> list[RenderableType]:
+    """Return the sentence, and the table of what is left with what holds it."""
+    verb = "would delete" if found.dry_run else "deleted"
+    if not found.deleted:
+        verb = "nothing to delete"
+    when = "at once" if found.purge_at is None else f"at {moment(found.purge_at)} UTC"
+    freed = f"; {size(found.size_bytes)} are freed {when}" if found.deleted else ""
+    shown: list[RenderableType] = [f"{verb} {kinds(found.deleted)}{freed}".rstrip()]
+    if found.missing:
+        shown.append(f"not found: {plain(', '.join(found.missing))}")
+    if found.refused:
+        held = table("left", "name", "needed by", wrap=("needed by",))
+        for one in found.refused:
+            holders = "; ".join(f"{by.kind} {by.name or by.id} ({by.reason})" for by in one.holders)
+            held.add_row(one.id, plain(one.name or ""), plain(holders))
+        shown += [
+            held,
+            "What something else needs stays; --with-results deletes what was made of it as well.",
+        ]
+        if found.refused_count > len(found.refused):
+            shown.append(f"{found.refused_count:,} are left in all")
+    return shown

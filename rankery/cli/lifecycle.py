@@ -1,0 +1,143 @@
+"""`rankery trash`, `storage` and `projects`: what the service keeps."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from rankery.cli.bulk import delete_confirmed, kinds
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.options import DryRun, Limit, Yes
+from rankery.cli.printing import moment, plain, say, size, table
+from rankery.cli.service_options import on_service
+
+if TYPE_CHECKING:
+    from rankery.client.schemas.answers import Deletion
+
+trash = typer.Typer(
+    help="List what was deleted, restore it, or free its bytes at once.", no_args_is_help=True
+)
+storage = typer.Typer(help="Show the bytes that the service keeps.", no_args_is_help=True)
+projects = typer.Typer(help="List projects.", no_args_is_help=True)
+
+
+@trash.command("list")
+@on_service
+def list_trash(
+    session: ServiceConnection,
+    kind: Annotated[
+        Literal[
+            "job",
+            "model",
+            "evaluation",
+            "comparison",
+            "ranking",
+            "inspection",
+            "experiment",
+            "study",
+            "dataset",
+        ]
+        | None,
+        typer.Option(help="Only these."),
+    ] = None,
+    limit: Limit = 50,
+) -> None:
+    """List what is in the trash, latest first, with the time at which its bytes are freed.
+
+    Example: `rankery trash list --kind model`
+    """
+    found = list(islice(session.client.trash(kind), limit))
+    shown = table("id", "kind", "name", "bytes", "deleted", "by", "freed", right=("bytes",), wrap=("name",))
+    for one in found:
+        by = one.deleted_by or ""
+        times = (moment(one.deleted_at), plain(by), moment(one.purge_at))
+        shown.add_row(one.id, one.kind, plain(one.name), size(one.size_bytes), *times)
+    session.show(found, shown)
+
+
+@trash.command("restore")
+@on_service
+def restore(session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids.")]) -> None:
+    """Bring objects back from the trash, with what went with them and what they need.
+
+    Example: `rankery trash restore mdl_01k9x3a7d5f8g2h4j6k9`
+    """
+    found = session.client.restore(*ids)
+    say(f"restored {kinds(found.restored) or 'nothing'}")
+    session.show(found, *([f"not in the trash: {plain(', '.join(found.missing))}"] if found.missing else []))
+    if found.missing:
+        raise typer.Exit(FAILED)
+
+
+@trash.command("empty")
+@on_service
+def empty_trash(
+    session: ServiceConnection,
+    ids: Annotated[list[str] | None, typer.Argument(help="Only these ids.", show_default="all")] = None,
+    older_than: Annotated[
+        float | None, typer.Option(min=0, metavar="DAYS", help="Only what was deleted so long ago.")
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Free the bytes of what is in the trash; nothing brings it back.
+
+    Example: `rankery trash empty --older-than 2`
+    """
+    if ids and older_than is not None:
+        raise WrongUsage("give ids or --older-than, not both")
+
+    def run(*, dry_run: bool) -> "Deletion":
+        everything = not ids and older_than is None
+        return session.client.empty_trash(
+            ids or None, older_than_days=older_than, everything=everything, dry_run=dry_run
+        )
+
+    delete_confirmed(session, run, dry_run=dry_run, yes=yes)
+
+
+@storage.command("show")
+@on_service
+def show_storage(
+    session: ServiceConnection,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Measure now; else within the last minute.")
+    ] = False,
+) -> None:
+    """Show the bytes that the service keeps by kind, those in the trash, and what retention would free.
+
+    Example: `rankery storage show --refresh`
+    """
+    found = session.client.storage(refresh=refresh)
+    numbers = ("objects", "size", "in the trash", "retention", "it would free")
+    shown = table("kind", *numbers, right=numbers)
+    for kind in found.kinds:
+        kept = (
+            []
+            if kind.retention_days is None
+            else [f"{kind.retention_days:g} days", size(kind.retention_bytes)]
+        )
+        row = (plain(kind.objects), size(kind.size_bytes), size(kind.trash_bytes), *kept)
+        shown.add_row(plain(kind.label), *row)
+    free = "" if found.free_bytes is None else f", {size(found.free_bytes)} free on the disk"
+    session.show(
+        found, shown, f"{size(found.total_bytes)} in all{free}; the trash keeps {found.trash_days:g} days"
+    )
+
+
+@projects.command("list")
+@on_service
+def list_projects(session: ServiceConnection) -> None:
+    """List the projects with how much is in each.
+
+    Example: `rankery projects list`
+    """
+    document = session.client.request("GET", "/v1/projects").json()
+    unassigned = document.get("unassigned")
+    rows = [*document["items"], *([{"name": "(none)", **unassigned}] if unassigned else [])]
+    kinds = [kind for kind in (rows[0] if rows else {}) if kind != "name"]
+    shown = table("project", *kinds, right=kinds)
+    for row in rows:
+        shown.add_row(plain(row["name"]), *(plain(row[kind]) for kind in kinds))
+    session.show(document, shown)

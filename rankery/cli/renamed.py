@@ -1,0 +1,89 @@
+"""Old spellings of commands, accepted until the next release.
+
+A row of the table is an old spelling and its new one. The first word of a spelling begins the command
+line. A second word is an argument that decides between rows: a fixed one is removed, one with `*` stays.
+After the first word of a present command it is the next argument; otherwise it may be anywhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            f"delete {noun}": f"{noun} delete"
+            for noun in (
+                *("jobs", "models", "evaluations", "comparisons"),
+                *("rankings", "inspections", "experiments", "studies"),
+            )
+        },
+        "label jobs": "jobs label",
+        "label models": "models label",
+        "tags job_*": "jobs label",
+        "tags": "models label",
+        "describe --dataset": "datasets describe",
+        "describe ds_*": "datasets describe",
+        "describe job_*": "jobs describe",
+        "describe": "models describe",
+        "importance": "models inspect",
+        "inspect": "models inspect",
+        "models aliases": "aliases list",
+        "models history": "aliases history",
+        "datasets synthetic": "datasets generate",
+        "papers run": "experiments run",
+        "papers report": "experiments show",
+        "events": "events list",
+        "audit": "audit list",
+        "storage": "storage show",
+        "projects": "projects list",
+    }
+)
+_OPTIONS = {"--job-kind": "--kind"}
+_HELP = frozenset({"-h", "--help"})
+
+
+def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> tuple[list[str], str | None]:
+    """Return a command line in new spelling, and a sentence about it.
+
+    Args:
+        arguments: Of the command line, without the program.
+        commands: The present commands by first word, with the words that may follow each.
+
+    Returns:
+        The arguments, and the sentence; the same arguments and None where the spelling is not old.
+    """
+    for old, new in _rows(arguments, commands):
+        first, *mark = old.split()
+        at = _place(arguments, mark[0], is_next=first in commands) if mark else 0
+        if at is None:
+            continue
+        rest = [one for place, one in enumerate(arguments) if place and (place != at or "*" in old)]
+        spelled = old.partition(" ")[0] if "*" in old else old
+        return [*new.split(), *map(_option, rest)], f"`rankery {spelled}` is now `rankery {new}`"
+    return [*arguments], None
+
+
+def replacements(first: str) -> list[str]:
+    """Return the new spellings of commands that began with a word."""
+    return list(dict.fromkeys(new for old, new in SPELLINGS.items() if old.split()[0] == first))
+
+
+def _rows(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    if not arguments:
+        return
+    first, following = arguments[0], arguments[1:2]
+    for old, new in SPELLINGS.items():
+        is_bare_noun = old == first in commands
+        if old.split()[0] == first and not (is_bare_noun and {*following} & {*commands[first], *_HELP}):
+            yield old, new
+
+
+def _place(arguments: Sequence[str], mark: str, *, is_next: bool) -> int | None:
+    last = 2 if is_next else len(arguments)
+    return next((at for at in range(1, min(last, len(arguments))) if fnmatchcase(arguments[at], mark)), None)
+
+
+def _option(argument: str) -> str:
+    name, equals, value = argument.partition("=")
+    return f"{_OPTIONS.get(name, name)}{equals}{value}"

@@ -1,0 +1,108 @@
+"""Few requests are admitted at a time; scoring is exempt. Every limit is in the table."""
+
+import asyncio
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from app.auth.rate_limit import is_scoring
+from app.http import thread_pools
+from app.http.admission.limiter import AdmissionLimiter
+from app.http.admission.limits import ADMITTED_REQUESTS, LIMITS, SLOT_SECONDS
+from app.http.thread_pools import ThreadPool
+from app.settings import ApiSettings
+
+READ, SCORE = ("GET", "/v1/jobs"), ("POST", "/v1/models/web/rank")
+
+
+class Crowd:
+    """An application that says who is inside, and waits for what it is told to."""
+
+    def __init__(self) -> None:
+        self.inside = self.most_inside = 0
+        self.leave = asyncio.Event()
+
+    async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
+        """Stay for a moment, or until it is time to leave."""
+        self.inside += 1
+        self.most_inside = max(self.most_inside, self.inside)
+        try:
+            if scope["method"] == "GET":
+                for _ in range(3):
+                    await asyncio.sleep(0)
+            else:
+                await self.leave.wait()
+        finally:
+            self.inside -= 1
+
+
+async def _send_request(app: Any, method: str, path: str) -> None:
+    scope = {"type": "http", "method": method, "path": path}
+    await app(scope, None, None)
+
+
+def test_brief_requests_are_handled_few_at_a_time() -> None:
+    """Of ten that arrive together no more are inside than are admitted."""
+
+    async def run() -> int:
+        crowd = Crowd()
+        limiter = AdmissionLimiter(crowd, is_scoring)
+        await asyncio.gather(*(_send_request(limiter, *READ) for _ in range(10)))
+        return crowd.most_inside
+
+    assert asyncio.run(run()) == ADMITTED_REQUESTS
+
+
+def test_a_request_that_waits_delays_the_next_by_one_slot() -> None:
+    """Five that wait for something are all inside after five slots; when they leave, every slot is free."""
+
+    async def run() -> tuple[int, int]:
+        crowd = Crowd()
+        limiter = AdmissionLimiter(crowd, is_scoring)
+        waiting = [asyncio.create_task(_send_request(limiter, "POST", "/v1/jobs")) for _ in range(5)]
+        await asyncio.sleep(SLOT_SECONDS * 20)
+        inside = crowd.inside
+        crowd.leave.set()
+        await asyncio.gather(*waiting)
+        await _send_request(limiter, *READ)  # the slots are free again
+        return inside, crowd.inside
+
+    assert asyncio.run(run()) == (5, 0)
+
+
+def test_scoring_does_not_queue() -> None:
+    """It is inside immediately while others hold the slots, and one waits for its slot."""
+
+    async def run() -> int:
+        crowd = Crowd()
+        limiter = AdmissionLimiter(crowd, is_scoring)
+        others = [("POST", "/v1/jobs")] * (ADMITTED_REQUESTS + 1)
+        tasks = [asyncio.create_task(_send_request(limiter, *other)) for other in others]
+        tasks += [asyncio.create_task(_send_request(limiter, *SCORE)) for _ in range(3)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        inside = crowd.inside
+        crowd.leave.set()
+        await asyncio.gather(*tasks)
+        return inside
+
+    assert asyncio.run(run()) == ADMITTED_REQUESTS + 3
+
+
+def test_the_table_has_each_limit_once() -> None:
+    """Every thread pool and every setting of rates, times and numbers of requests is a row."""
+    names = [limit.name for limit in LIMITS]
+    assert len(set(names)) == len(names)
+    pools = [pool for pool in vars(thread_pools).values() if isinstance(pool, ThreadPool)]
+    assert {f"threads: {pool.name}" for pool in pools} <= set(names)
+    endings = (
+        "_per_second",
+        "_per_minute",
+        "_per_caller",
+        "connections",
+        "_per_address",
+        "body_idle_seconds",
+    )
+    assert {name for name in ApiSettings.model_fields if name.endswith(endings)} <= {
+        limit.setting for limit in LIMITS
+    }

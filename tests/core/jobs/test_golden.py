@@ -1,0 +1,34 @@
+"""Specifications that commits of earlier releases stored, with the JSON that this release writes of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.jobs import JobKind, parse
+
+GOLDEN = Path(__file__).parent / "golden"
+# Each entry: a kind, the stored JSON, and which of its entries are written with other values or dropped.
+STORED = [
+    pytest.param(entry, id=f"{path.stem}-{entry['kind']}-{number}")
+    for path in sorted(GOLDEN.glob("*.json"))
+    for number, entry in enumerate(json.loads(path.read_text()))
+]
+
+
+def test_the_golden_files_hold_every_kind() -> None:
+    """A kind without a golden specification could change its stored JSON unseen."""
+    kinds = {entry["kind"] for param in STORED for entry in param.values if isinstance(entry, dict)}
+    assert kinds == set(JobKind)
+
+
+@pytest.mark.parametrize("entry", STORED)
+def test_a_golden_specification_is_read_and_written_as_ever(entry: dict[str, Any]) -> None:
+    """Workers of this release run queued jobs of earlier ones, and the other way round during an upgrade."""
+    specification = parse(entry["kind"], entry["stored"])
+    written = json.loads(json.dumps(specification.to_json()))
+    dropped = entry.get("dropped", ())
+    expected = {name: value for name, value in entry["stored"].items() if name not in dropped}
+    assert written == expected | entry.get("changed", {})
+    assert parse(entry["kind"], written) == specification
