@@ -1,0 +1,51 @@
+"""Selection of a sum of candidates by held-out scores."""
+
+import numpy as np
+
+from core.autotrain.held_out import HeldOut
+from core.autotrain.selection import Selection
+from core.data import RankingDataset, synthetic_dataset
+from core.metrics import DEFAULT
+from core.types import Float64Array
+
+
+def _held_out(queries: int) -> tuple[RankingDataset, HeldOut]:
+    dataset = synthetic_dataset(queries, seed=3, documents_per_query=15, n_features=4)
+    return dataset, HeldOut(dataset, "ndcg@5", DEFAULT, seed=0)
+
+
+def _noisy(held_out: HeldOut, dataset: RankingDataset, seed: int, noise: float) -> Float64Array:
+    generator = np.random.default_rng(seed)
+    shape = (held_out.repetitions, dataset.n_documents)
+    return dataset.labels + noise * generator.normal(size=shape)
+
+
+def test_independent_errors_are_averaged() -> None:
+    """Of three scores with independent noise the sum is better than each, on queries that did not choose it."""
+    dataset, held_out = _held_out(320)
+    scores = [_noisy(held_out, dataset, seed, 2.0) for seed in range(3)]
+    selection = Selection(held_out, scores, [2, 2, 2])
+    chosen = selection.choose("simple")
+    assert list(chosen.members) == [0, 1, 2]
+    assert np.nanmean(chosen.values) > np.nanmean(selection.values, axis=1).max() + 0.02
+    assert chosen.weights.sum() == 1.0 or abs(chosen.weights.sum() - 1.0) < 1e-12
+
+
+def test_the_simplest_of_equals_is_chosen() -> None:
+    """Among the same scores the candidate of the fewest parts is taken, and no sum of them."""
+    dataset, held_out = _held_out(320)
+    scores = _noisy(held_out, dataset, 0, 1.0)
+    chosen = Selection(held_out, [scores, scores, scores], [3, 1, 2]).choose("simple")
+    assert list(chosen.members) == [1]
+
+
+def test_the_estimate_is_not_that_of_the_luckiest() -> None:
+    """Of twenty candidates without signal, the estimate is that of a random order, not of the best of them."""
+    dataset, held_out = _held_out(60)
+    generator = np.random.default_rng(0)
+    shape = (held_out.repetitions, dataset.n_documents)
+    scores = [generator.normal(size=shape) for _ in range(20)]
+    selection = Selection(held_out, scores, [2] * 20)
+    chance = np.nanmean(selection.values)
+    best = np.nanmean(selection.values, axis=1).max()
+    assert np.nanmean(selection.choose("best").values) - chance < 0.5 * (best - chance)
