@@ -49,7 +49,7 @@ class AliasMove(Answer):
     """The job that compared the two versions, where a gate asked for it"""
 
     report: dict[str, Any] | None = None
-    """What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval, p-values; B is the challenger), `slices`, `findings`, and by what `rule`"""
+    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`"""
 
     at: AwareDatetime
 
@@ -63,7 +63,7 @@ class AliasHistory(Answer):
 
 
 class Budget(Answer):
-    """How much a study may take."""
+    """Budget of a study."""
 
     trials: int
     seconds: float | None = None
@@ -253,7 +253,7 @@ class DataParity(Answer):
     """Leaves that are not LightGBM's"""
 
     differing_documents: int
-    """Documents with such a leaf; of networks, those whose score is farther from the model's than rounding explains"""
+    """Documents with such a leaf; of networks, with a difference beyond rounding"""
 
     largest_score_difference: float
     """Between the engine's and the model's score, `score_shift` added"""
@@ -265,7 +265,7 @@ class DataParity(Answer):
     """Of them, those that the engine ranks the other way round"""
 
     tied_pairs: int
-    """Of them, those that the engine cannot tell apart"""
+    """Of them, those with equal scores in the engine"""
 
     ndcg_at_10: float | None = None
     """The model's NDCG@10, null where no query has a relevant document"""
@@ -290,11 +290,11 @@ class DatasetFit(Answer):
     """Features that a model uses and the dataset lacks; up to half of them are allowed"""
 
     part: Literal["train", "validation", "test"] | None = None
-    """What it was in the training of a model, `test` before the others; `test` where a ranking is of its queries; null where it was nothing"""
+    """Its role in the training of a model; `test` for the dataset of a ranking; null without a role"""
 
 
 class DeletedDataset(Answer):
-    """What a request to delete did to one dataset."""
+    """Outcome of the deletion of one dataset."""
 
     id: str
     outcome: Literal["deleted", "in_use", "missing"]
@@ -305,7 +305,7 @@ class DeletedDataset(Answer):
 
 
 class DeletedDatasets(Answer):
-    """What a request to delete did to each of several datasets."""
+    """Outcomes of the deletion of several datasets."""
 
     items: list[DeletedDataset]
     """In the order in which they were named"""
@@ -431,7 +431,7 @@ class DriftProfile(Answer):
 
 
 class DriftColumn(Answer):
-    """How a feature, or the scores, differ from before."""
+    """Drift of a feature or of the scores."""
 
     name: str
     kind: Literal["number", "category"]
@@ -456,7 +456,7 @@ class DriftColumn(Answer):
 
 
 class DriftReference(Answer):
-    """What samples are compared with."""
+    """Reference that samples are compared with."""
 
     dataset_id: str | None = None
     """What features are compared with"""
@@ -488,7 +488,7 @@ class DriftComparison(Answer):
 
 
 class DriftThresholds(Answer):
-    """What counts as drift."""
+    """Thresholds of drift."""
 
     p: float
     psi: float
@@ -578,8 +578,7 @@ class EdgeParity(Answer):
     """
     Parity of an export of a linear scorer or a network over made-up documents.
 
-    They have missing features, zeros, the smallest, the largest and infinite values, as far as the engine
-    makes a promise about them.
+    They have missing features, zeros, extreme and infinite values that the engine supports.
     """
 
     documents: int
@@ -596,7 +595,7 @@ class EdgeParity(Answer):
 
 
 class EventObject(Answer):
-    """What an event is about."""
+    """Object of an event."""
 
     kind: str
     """`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"""
@@ -709,7 +708,7 @@ class ExportFormatCatalogue(Answer):
 
 
 class ExportedModel(Answer):
-    """Which model was exported."""
+    """The exported model."""
 
     id: str
     name: str
@@ -867,7 +866,7 @@ class Conclusion(Answer):
     """The answer of a study."""
 
     sentence: str
-    """What may be said"""
+    """Conclusion"""
 
     verdict: Literal["better", "worse", "no-evidence"]
     """Of the winner against the default on the held-out queries, at 0.05"""
@@ -903,7 +902,7 @@ class Histogram(Answer):
 
 
 class Holder(Answer):
-    """Something that needs an object, which therefore stays."""
+    """A dependent of an object, which prevents its deletion."""
 
     kind: str
     """Kind of what needs it"""
@@ -964,7 +963,7 @@ class Interval(Answer):
 
 
 class Baseline(Answer):
-    """A ranking that needs no training, on the same data."""
+    """A baseline without training, on the same data."""
 
     name: str
     detail: str
@@ -1175,7 +1174,7 @@ class LineageDataset(Answer):
 
 
 class LineageModel(Answer):
-    """The model that a training went on from."""
+    """The model that a training continued."""
 
     id: str
     model: str
@@ -1372,7 +1371,7 @@ class AliasedModel(Answer):
     """Means on the test data of its training; null where it was not tested"""
 
     trend: MetricTrend | None = None
-    """The first of these metrics over the latest versions that were tested on the same dataset; null where there are not two"""
+    """The first metric of the latest versions tested on the same dataset; null for fewer than two"""
 
 
 class AliasedModels(Answer):
@@ -1550,7 +1549,7 @@ class NeighbourParity(Answer):
     """Splits of the model; 0 of networks"""
 
     decisions: int
-    """Decisions compared: at each split the threshold, the values right below and above, zeros, the smallest and the largest numbers, infinities, and a missing value"""
+    """Compared decisions: at each split the threshold, its neighbours, zeros, extreme numbers, infinities, missing"""
 
     differing_decisions: int
     """Decisions that are not LightGBM's"""
@@ -1595,12 +1594,12 @@ class NewWebhook(Answer):
 
 
 class Pair(Answer):
-    """System B against system A, both by their place in `systems`, from 0."""
+    """System B against system A, both by index in `systems`."""
 
     a: int
     b: int
     sentence: str
-    """What may be said"""
+    """Conclusion"""
 
     verdict: Literal["better", "worse", "no evidence"]
     """Of B against A by the first metric"""
@@ -1622,7 +1621,7 @@ class Comparison(Answer):
     job_id: str
     dataset_id: str
     sentence: str
-    """What may be said of all systems"""
+    """Conclusion about all systems"""
 
     metrics: list[str]
     """Spellings; the first one decides"""
@@ -1637,7 +1636,7 @@ class Comparison(Answer):
     """Of the p-values for their number"""
 
     pool_folds: bool = False
-    """Whether models stand for the models of their cross-validations' folds"""
+    """Whether a model represents the fold models of its cross-validation"""
 
     systems: list[ComparedSystem]
     pairs: list[Pair]
@@ -1648,7 +1647,7 @@ class Comparison(Answer):
 
 
 class PaperClaim(Answer):
-    """What a paper says of its numbers."""
+    """A claim of a paper about its numbers."""
 
     name: str
     statement: str
@@ -1933,7 +1932,7 @@ class DatasetPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, wherever it stands in the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on; null where there is none, or none fits"""
 
 
 class Experiment(Answer):
@@ -2083,7 +2082,7 @@ class Project(Answer):
 
 
 class ProjectCounts(Answer):
-    """How much there is of everything."""
+    """Number of objects by kind."""
 
     jobs: int = 0
     models: int = 0
@@ -2156,7 +2155,7 @@ class QuerySegment(Answer):
 
 
 class QuerySummary(Answer):
-    """What the selected queries have in common."""
+    """Statistics of the selected queries."""
 
     total: int
     """Queries selected, over all pages"""
@@ -2449,19 +2448,19 @@ class RankedTraining(Answer):
     """The model that it made, null before there is one"""
 
     validation: Interval | None = None
-    """The metric on the validation data; without an interval while it runs and in trainings of earlier releases; null where it was not measured there"""
+    """The metric on the validation data, null if not measured; no interval while it runs"""
 
     test: Interval | None = None
     """The metric on the test data: a final look, not what to choose by; null where it was not measured there"""
 
     difference: float | None = None
-    """Mean minus that of the best one, over the validation queries that define both; null where these are not the same queries, or where their values were not stored"""
+    """Mean minus that of the best one on the same validation queries; null for other queries or without values"""
 
     p: float | None = None
-    """Two-sided p-value of the paired t-test against the best one, adjusted for the number of trainings (Holm); null for the best one and where `difference` is null"""
+    """Two-sided p-value of the paired t-test against the best one, adjusted (Holm); null without `difference`"""
 
     tied: bool | None = None
-    """Whether the test does not tell it from the best one (p >= 0.05); null where it was not tested"""
+    """Whether it is not significantly worse than the best one (p >= 0.05); null if untested"""
 
 
 class RankingEntry(Answer):
@@ -2538,7 +2537,7 @@ class RankingPage(Answer):
 
 
 class RefusedObject(Answer):
-    """An object that is not deleted, with what needs it."""
+    """An object that is not deleted, with its dependents."""
 
     kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
     id: str
@@ -2548,7 +2547,7 @@ class RefusedObject(Answer):
 
 
 class Deletion(Answer):
-    """What was deleted, or would be."""
+    """Objects deleted, or to delete in a dry run."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -2560,7 +2559,7 @@ class Deletion(Answer):
     """Bytes of their artifacts"""
 
     purge_at: AwareDatetime | None = None
-    """When these bytes are freed; null where at once"""
+    """When these bytes are freed; null for immediately"""
 
     missing: list[str]
     """Ids that do not exist"""
@@ -2576,7 +2575,7 @@ class Deletion(Answer):
 
 
 class Restored(Answer):
-    """What was restored."""
+    """Restored objects."""
 
     restored: dict[str, int]
     """Number of objects by kind, with those that went along or are needed"""
@@ -2610,7 +2609,7 @@ class ScheduleRun(Answer):
     """When it was due, or asked for"""
 
     missed_since: AwareDatetime | None = None
-    """The first of the due times before it that were missed and that it stands for"""
+    """The first missed due time that this run replaces"""
 
     trigger: Literal["clock", "request"]
     status: Literal["queued", "training", "running", "promoting", "promoted", "refused", "trained", "succeeded", "skipped", "failed"]
@@ -2657,7 +2656,7 @@ class Schedule(Answer):
 
     project: str | None = None
     key_id: str | None = None
-    """The key of whoever set it last, which its jobs are queued for"""
+    """The key that set it last and owns its jobs"""
 
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -2730,7 +2729,7 @@ class ScorerCatalogue(Answer):
 
 
 class SearchHit(Answer):
-    """An object that a search found."""
+    """A search result."""
 
     kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str
@@ -2747,7 +2746,7 @@ class SearchHit(Answer):
 
 
 class SearchHits(Answer):
-    """What a search found, by kind."""
+    """Search results by kind."""
 
     items: list[SearchHit]
 
@@ -2760,7 +2759,7 @@ class SelectedDatasets(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, wherever it stands in the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on; null where there is none, or none fits"""
 
 
 class SelectedFields(Answer):
@@ -2797,7 +2796,7 @@ class Settings(Answer):
 
 
 class SlackResidue(Answer):
-    """Thresholds that Solr cannot be brought to, as it adds 1e-6 in float32 to each."""
+    """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int
     """How many: thresholds under about 1e-6, and some powers of two below 0"""
@@ -2892,7 +2891,7 @@ class Evaluation(Answer):
     metrics: dict[str, MetricSummary]
     baselines: list[Baseline] | None = None
     slices: list[Slice] | None = None
-    """Segments of at least 5 queries; all of one kind stand together, in order"""
+    """Segments of at least 5 queries, grouped by kind, in order"""
 
     diagnostics: LossDiagnostics | None = None
     findings: list[Finding] | None = None
@@ -2930,7 +2929,7 @@ class StorageKind(Answer):
 
 
 class Storage(Answer):
-    """What is stored, by kind."""
+    """Storage usage by kind."""
 
     measured_at: AwareDatetime
     total_bytes: int
@@ -3038,7 +3037,7 @@ class TreeLeaf(Answer):
     """What it adds to a score"""
 
     documents: int | None = None
-    """Training documents that ended here; null where not told"""
+    """Training documents that ended here; null where unknown"""
 
     linear: LinearLeaf | None = None
     """What it adds instead; null for a constant leaf"""
@@ -3056,7 +3055,7 @@ class TreeSplit(Answer):
     """Goes left what is `<=` threshold or `in` categories"""
 
     threshold: float | None = None
-    """Null for categories, and where it is infinite: only missing values are told from others"""
+    """Null for categories, and where infinite: it separates missing values from all others"""
 
     categories: list[int | str] | None = None
     """Those that go left, by text where the model has it; null where there is a threshold"""
@@ -3071,7 +3070,7 @@ class TreeSplit(Answer):
     """By how much it reduced the training loss"""
 
     documents: int | None = None
-    """Training documents that came through; null where not told"""
+    """Training documents that came through; null where unknown"""
 
     leaves: int
     """Leaves below"""
@@ -3239,7 +3238,7 @@ class UnlabelledObject(Answer):
 
 
 class Labelled(Answer):
-    """What was labelled, or would be."""
+    """Objects labelled, or to label in a dry run."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -3331,7 +3330,7 @@ class Lineage(Answer):
     """Kind of processor"""
 
     names_in_file: dict[str, str] | None = None
-    """How the model's file spells features whose names LightGBM cannot hold, by their names; null for one from before that was kept"""
+    """Spellings in the model's file of feature names that LightGBM cannot hold; null where unknown"""
 
 
 class ListedModel(Answer):
@@ -3376,10 +3375,10 @@ class ListedModel(Answer):
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
 
     precision: Literal["float32", "float64"] | None = None
-    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
+    """Precision of features in scoring: `float64` for imported trees, else `float32`; null for a sum, whose members differ"""
 
     scorer: dict[str, Any] | None = None
-    """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
+    """Scorer with all hyperparameters; of an imported network its structure; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
     """Boosting hyperparameters; null for an imported one"""
@@ -3455,10 +3454,10 @@ class Model(Answer):
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
 
     precision: Literal["float32", "float64"] | None = None
-    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
+    """Precision of features in scoring: `float64` for imported trees, else `float32`; null for a sum, whose members differ"""
 
     scorer: dict[str, Any] | None = None
-    """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
+    """Scorer with all hyperparameters; of an imported network its structure; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
     """Boosting hyperparameters; null for an imported one"""
@@ -3540,7 +3539,7 @@ class WebhookPage(Answer):
 
 
 class WebhookTest(Answer):
-    """What came of a test."""
+    """Outcome of a test."""
 
     delivered: bool
     status: int | None = None
@@ -3564,10 +3563,10 @@ class WorkerAtWork(Answer):
     """`training`, or the jobs that take little time"""
 
     processes: int
-    """How many jobs it carries out at the same time"""
+    """Number of jobs that it runs concurrently"""
 
     compiling: str | None = None
-    """How far the compilation of its kernels is; null once it carries out jobs"""
+    """Progress of the compilation of its kernels; null once it runs jobs"""
 
     started_at: AwareDatetime
     seen_at: AwareDatetime
