@@ -1,4 +1,4 @@
-"""A crowd of requests begins few at a time; scoring passes beside it."""
+"""Many concurrent requests start few at a time; scoring requests pass."""
 
 import asyncio
 from typing import Any
