@@ -56,7 +56,7 @@ def list_datasets(
 ) -> DatasetPage | SelectedDatasets:
     """List datasets, newest first by default.
 
-    A form that measures systems asks with `for`, offers what fits, and proposes `default_id`.
+    With `for`, `fit` shows whether the systems can be measured on each, and `default_id` proposes one.
     """
     check_fields(Dataset, fields)
     with services.store.read() as tx:

@@ -68,8 +68,8 @@ class DatasetFit(ResponseModel):
         examples=[["f47", "f48"]],
     )
     part: PartName | None = Field(
-        description="What it was in the training of a model, `test` before the others; `test` where a ranking"
-        " is of its queries; null where it was nothing"
+        description="Its role in the training of a model; `test` for the dataset of a ranking; null without"
+        " a role"
     )
 
 
@@ -135,8 +135,8 @@ class Dataset(ResponseModel):
 DefaultDataset = Annotated[
     str | None,
     Field(
-        description="The dataset that most systems of `for` were tested on, on any page of the list;"
-        " null where there is none, or where they do not fit it"
+        description="The dataset that most systems of `for` were tested on; null where there is none, or"
+        " none fits"
     ),
 ]
 

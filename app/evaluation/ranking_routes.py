@@ -62,8 +62,7 @@ async def upload_run(
 ) -> Response:
     """Upload a TREC run of any system; a job reads it.
 
-    Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
-    can be evaluated and compared like a model.
+    Its ids are those of the dataset. The ranking can be evaluated and compared like a model.
     """
     upload_id = new_id("run_")
     keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
@@ -125,8 +124,7 @@ def get_ranking(
 ) -> Ranking | Response:
     """Show a dataset's documents in the order of a model or an uploaded run.
 
-    In the run file scores fall strictly within a query, lowered by the least amount where they would tie,
-    so that tools which sort by score keep the order.
+    In the run file tied scores are lowered minimally, so that sorting by score keeps the order.
     """
     with services.store.read() as tx:
         ranking = tx.rankings.get(ranking_id)

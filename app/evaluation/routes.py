@@ -127,7 +127,7 @@ def list_compared_queries(
 ) -> ComparedQueryPage:
     """List each query's metrics for all systems, sorted and filtered by the difference of a pair.
 
-    `min`, `max` and the histogram are of what `sort` names, of the difference when it is left out.
+    `min`, `max` and the histogram are of `sort`, by default of the difference.
     """
     selection = Selection(sort is not None, order, minimum, maximum, segment)
     pair = SelectedPair(a, b, metric, sort)
@@ -251,7 +251,7 @@ def get_evaluation_metrics(
 ) -> EvaluationMetricsList:
     """Show the means of several evaluations with their 95 % intervals, such as a metric by cutoff.
 
-    The systems were measured apart: overlapping intervals decide nothing. A comparison tests pairs by query.
+    Overlapping intervals decide nothing; a comparison tests pairs by query.
     """
     ids = list(dict.fromkeys(evaluation))
     with services.store.read() as tx:
@@ -295,7 +295,7 @@ def list_evaluation_queries(
 ) -> QueryValuesPage:
     """List each query's metrics, sorted and filtered by one of them.
 
-    `min`, `max` and the histogram are of the metric in `sort`, of the first metric when it is left out.
+    `min`, `max` and the histogram are of `sort`, by default of the first metric.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)

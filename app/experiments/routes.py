@@ -83,8 +83,7 @@ def create_experiment(
 ) -> Response:
     """Train and measure tables of a paper again.
 
-    Its trainings are jobs of low priority. One that an earlier experiment has made, of the same specification
-    on the same content, is not made again.
+    Its trainings are jobs of low priority; equal ones of earlier experiments are reused.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)

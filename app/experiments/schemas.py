@@ -46,8 +46,8 @@ class ExperimentRequest(UndistributedRequest):
         min_length=1,
         max_length=1000,
         pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="`synthetic` or `sparse` for drawn data, or a folder below the data roots; the paper's"
-        " own choice of drawn data when null",
+        description="`synthetic`, `sparse`, or a folder below the data roots; null: drawn data chosen for"
+        " the paper",
         examples=[None],  # with `dataset_ids` it is left out
     )
     dataset_ids: ExperimentDatasets | None = Field(None, description="Instead of `data`")

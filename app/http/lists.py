@@ -14,8 +14,7 @@ from core.metrics import metric_name
 Direction = Annotated[
     Literal["asc", "desc"] | None,
     Query(
-        description="Texts ascend, numbers and times descend where it is left out. Items without a value come"
-        " last, and among equals the id decides",
+        description="By default texts ascend, numbers and times descend. Items without a value come last",
     ),
 ]
 Prefix = Annotated[

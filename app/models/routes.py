@@ -218,8 +218,7 @@ async def import_model(
 ) -> Response:
     """Import a model as the next version of a name: LightGBM's text, or a network's safetensors file.
 
-    A job reads the file in a separate process and scores random documents; of trees, the scores must be
-    those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
+    A job checks the file in a separate process; trees must score random documents as LightGBM does.
     """
     upload_id = new_id("mup_")
     keys = UploadKeys.single(model_upload_key(upload_id), model_upload_folder(upload_id))
@@ -245,10 +244,9 @@ def reproduce_model(
 ) -> Response:
     """Repeat a training from its lineage and compare the bytes; no model is created.
 
-    The job's result is `{"model_id", "equal", "sha256", "expected_sha256", "stored_sha256", "differences"}`:
-    `equal` where the new text, the checksum on record and the stored text are the same, and what differs from
-    the lineage between then and now, `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`; null where no
-    lineage was kept.
+    The job's result has `equal`, the checksums of the new, the expected and the stored bytes, and
+    `differences` of the lineage: `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`, null without a
+    lineage.
     """
     with idempotency.begin(services.store) as tx:
         model = tx.models.resolve(ref)

@@ -47,7 +47,7 @@ class Settings(ResponseModel):
 def list_settings(services: UseServices) -> Settings:
     """List the settings of this API process; workers have their own.
 
-    They are environment variables, read when a process starts, and cannot be changed here.
+    They are environment variables, read at the start.
     """
     settings = services.settings
     fields = sorted(ApiSettings.model_fields.items())

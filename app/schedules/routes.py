@@ -53,9 +53,9 @@ def create_schedule(
 ) -> Response:
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
-    The job is checked now as if it were submitted. Due times that are missed while no worker runs have one
-    run together; a due time at which the run before has not ended is skipped. Jobs are queued for the key of
-    the key that set the schedule last, within its quota; a schedule whose key was revoked is paused.
+    The job is checked now. Due times missed without a worker have one run together; a due time during the
+    previous run is skipped. Jobs belong to the key that set the schedule last; if it is revoked, the schedule
+    is paused.
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
@@ -115,8 +115,7 @@ def change_schedule(
 ) -> Schedule:
     """Change, pause or resume a schedule; an active run is not affected.
 
-    From now on its jobs are queued for the key of this request. Due times that passed while it was paused
-    have no run.
+    Its jobs belong to the key of this request. Due times during a pause have no run.
     """
     given = body.model_fields_set
     nulls = [name for name in given - {"promote"} if getattr(body, name) is None]

@@ -165,8 +165,8 @@ class ScheduleRun(ResponseModel):
     missed_since: datetime | None = Field(description="The first missed due time that this run replaces")
     trigger: Literal["clock", "request"]
     status: RunStatus = Field(
-        description="`queued`, `training`, `running` and `promoting` go on. `promoted`, `refused` by the"
-        " gate, `trained`, `succeeded`, `skipped` and `failed` have ended"
+        description="Active: `queued`, `training`, `running`, `promoting`; ended: `promoted`, `refused`,"
+        " `trained`, `succeeded`, `skipped`, `failed`"
     )
     detail: str | None = Field(description="A sentence about its outcome")
     datasets: dict[str, str] = Field(description="The datasets that it uses: `train`, `validation`, `test`")

@@ -57,8 +57,8 @@ def create_study(
 ) -> Response:
     """Tune a training: queue the first trials, of which number 0 is the base as it is.
 
-    Each trial is a job of kind `trial`; the end of one queues the next. After the last one, winner and
-    default are trained again on all queries but those held out, and compared on these once.
+    Each trial is a job of kind `trial`. At the end winner and default are trained on all queries but those
+    held out, and compared on these.
     """
     with idempotency.begin(services.store) as tx:
         study = _submit(tx, services, body, caller.key_id)

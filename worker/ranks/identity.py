@@ -1,4 +1,4 @@
-"""Who belongs to a training: certificates made for it alone, and proofs of job, token and rank."""
+"""Authentication of a training's processes: certificates, and proofs of job, token and rank."""
 
 import hashlib
 import hmac

@@ -257,8 +257,8 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     used = [names[column] for column in trained.model.used_features]
     absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
     findings = tuple(absent_feature_findings(absent, "the model"))
-    told = [finding.to_json() for finding in findings]
-    _report_of_test(run, trained, told)
+    reported = [finding.to_json() for finding in findings]
+    _report_of_test(run, trained, reported)
     if absent.are_most and not job.allows_absent_features:
         return None  # the test data is at fault, so the model is kept
     run.reporter.phase("scoring")
@@ -270,7 +270,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    _report_of_test(run, trained, [*told, *evaluation.beside_baselines])
+    _report_of_test(run, trained, [*reported, *evaluation.beside_baselines])
     return _Judged(evaluation, store_ranking(run, ranked))
 
 

@@ -1,4 +1,4 @@
-"""Keys that are bound to projects: nothing of others can be found, told from what is not there, or used."""
+"""Keys restricted to projects: objects of other projects can neither be found nor used, as if absent."""
 
 import json
 import re

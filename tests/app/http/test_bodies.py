@@ -1,4 +1,4 @@
-"""JSON of strangers: deep, wide, and with numbers without end."""
+"""Untrusted JSON: deep, wide, and with endless numbers."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What the report holds, and its form in JSON."""
+"""Content of the report, and its JSON."""
 
 import json
 from pathlib import Path

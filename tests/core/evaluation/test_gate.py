@@ -1,4 +1,4 @@
-"""What a gate says of a challenger."""
+"""Decisions of a gate about a challenger."""
 
 from typing import Any
 

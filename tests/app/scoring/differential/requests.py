@@ -1,4 +1,4 @@
-"""What a form of scoring request consists of, for the comparison of its readers."""
+"""Parts of a scoring request, for the comparison of its readers."""
 
 import random
 from collections.abc import Callable, Mapping
