@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ def _swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
         for _ in range(n_ranks)
     ]
     for number, rank in enumerate(ranks):
-        _tell(rank, {"identity": identity.to_json(), "rank": number})
+        _tell(rank, {"identity": asdict(identity), "rank": number})
     addresses = {number: _heard(rank) for number, rank in enumerate(ranks)}
     for rank in ranks:
         _tell(rank, {"addresses": addresses, "sizes": sizes})
@@ -89,7 +89,7 @@ def _heard(rank: "subprocess.Popen[str]") -> Any:
 
 def _be_rank() -> None:
     told = json.loads(sys.stdin.readline())
-    endpoint = Endpoint(Identity.from_json(told["identity"]), told["rank"])
+    endpoint = Endpoint(Identity(**told["identity"]), told["rank"])
     mesh = Mesh(endpoint, told["rank"])
     print(json.dumps(endpoint.listen("127.0.0.1", mesh.accept)), flush=True)
     order = json.loads(sys.stdin.readline())

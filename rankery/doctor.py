@@ -179,13 +179,17 @@ def examine_files(
         )
         statistics = dataset_statistics(reading.dataset)
         side = sizes.name if sizes and reading.format == "lightgbm" else None
-        examined.append(ExaminedFile(str(path), reading.format, side, statistics, report.to_json()))
+        examined.append(
+            ExaminedFile(
+                str(path), reading.format, side, statistics, [asdict(finding) for finding in report.findings]
+            )
+        )
     beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
     pairs = [
         ExaminedPair(
             str(train),
             str(test),
-            [finding.to_json() for finding in compare(datasets[train], datasets[test], "test")],
+            [asdict(finding) for finding in compare(datasets[train], datasets[test], "test")],
         )
         for train, test in beside
         if train != test

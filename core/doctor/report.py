@@ -1,8 +1,7 @@
 """Findings and reports of the doctor, and the examples of findings."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,10 +77,6 @@ class Finding:
         title = f"{counted} {subject} {predicate[count != 1]}"
         return cls(code, severity, title, advice, count, total, unit, examples, example_kind)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self) | {"examples": list(self.examples)}
-
 
 @dataclass(frozen=True)
 class FeatureProfile:
@@ -114,10 +109,6 @@ class FeatureProfile:
     ndcg_at_10: float | None
     direction: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Report:
@@ -130,10 +121,6 @@ class Report:
 
     findings: tuple[Finding, ...]
     features: tuple[FeatureProfile, ...]
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return the findings as plain values for JSON."""
-        return [finding.to_json() for finding in self.findings]
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:

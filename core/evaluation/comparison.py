@@ -35,10 +35,6 @@ class MetricDifference:
     adjusted_p: float
     verdict: Verdict
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as one flat object."""
-        return {**asdict(self.paired), "adjusted_p": self.adjusted_p, "verdict": self.verdict}
-
 
 @dataclass(frozen=True)
 class ChangedQuery:
@@ -88,7 +84,7 @@ class Pair:
             "b": self.b,
             "sentence": self.sentence,
             "verdict": self.verdict,
-            "metrics": {name: found and found.to_json() for name, found in self.metrics.items()},
+            "metrics": {name: found and _flat(found) for name, found in self.metrics.items()},
             "most_improved": [_changed_json(changed, query_ids) for changed in self.most_improved],
             "most_harmed": [_changed_json(changed, query_ids) for changed in self.most_harmed],
         }
@@ -180,6 +176,11 @@ def _most_changed(
     improved = [int(query) for query in order[:MOST_CHANGED] if gained[query] > 0.0]
     harmed = [int(query) for query in order[::-1][:MOST_CHANGED] if gained[query] < 0.0]
     return changed(improved), changed(harmed)
+
+
+def _flat(difference: MetricDifference) -> dict[str, Any]:
+    fields = asdict(difference)
+    return fields.pop("paired") | fields
 
 
 def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, Any]:

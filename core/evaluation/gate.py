@@ -1,14 +1,15 @@
 """Promotion gates: decide whether a challenger may replace the champion."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
+from core.stored import entry
 from core.types import Float64Array
 
 Requirement = Literal["not_worse", "better"]
@@ -34,17 +35,8 @@ class GateRule:
     p: float = 0.05
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
-    better_than_baselines: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store, without `better_than_baselines` where it asks nothing.
-
-        Workers of the release before the field refuse it, so that they still run the other gates.
-        """
-        stored = asdict(self)
-        if not self.better_than_baselines:
-            del stored["better_than_baselines"]
-        return stored
+    # Workers of the release before this field refuse it, so that they still run the other gates.
+    better_than_baselines: bool = entry(False, later=True)
 
 
 @dataclass(frozen=True)
@@ -85,10 +77,6 @@ class GateDecision:
     sentence: str
     paired: PairedDifference | None
     slices: list[SliceChange]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return asdict(self)
 
 
 def decide(

@@ -18,9 +18,9 @@ from core.jobs.promote import PromoteJob
 from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
-from core.jobs.stored import Stored
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
+from core.stored import Stored
 
 MAX_TITLE = 255
 

@@ -21,6 +21,7 @@ from core.losses import loss_values
 from core.metrics import Conventions
 from core.scorers import Trees, WeightedSum
 from core.store import Dataset, Transaction
+from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
@@ -54,7 +55,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     spec = {
         **request.model_dump(mode="json"),
         **_scorer(tx, parsed, automatic),
-        "automatic": automatic and automatic.to_json(),
+        "automatic": automatic and write_entries(automatic),
         "loss": loss_values(parsed.loss) if parsed.learns else None,
         "metrics": list(parsed.followed_metrics),
         "contract": contract.to_json(),
@@ -156,7 +157,8 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     try:
-        FeatureChoice.from_json(request.features.model_dump() if request.features else None)
+        if request.features is not None:
+            read_entries(FeatureChoice, request.features.model_dump())
     except InvalidInput as invalid:
         return invalid.below("/features").problems
     return ()
@@ -210,7 +212,7 @@ def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Itera
     if request.distribution is None:
         return ()
     try:
-        Distribution.from_json(request.distribution.model_dump())
+        read_entries(Distribution, request.distribution.model_dump(), exact=True)
     except InvalidInput as invalid:
         return invalid.below("/distribution").problems
     return undistributable(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))
