@@ -1,14 +1,15 @@
 /**
- * Tables of the API's lists: sorted, searched and paged by the address, kept current, with columns to
- * choose, rows to tick for bulk actions, and rows that open.
+ * Lists of the API, each from one declaration: filters, a table that is sorted and paged by the address and kept
+ * current, columns to choose, rows to tick for bulk actions, rows that open, and what an empty list shows.
  * @module
  */
 import { conditionalReader, get, Problem } from "../page/api.js";
-import { h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, emptyState, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
-import { askedFilters, showFilters, showPager } from "./paged_list.js";
+import { ID } from "./columns.js";
+import { askedFilters, followFilters, onFirstPage, showFilters, showPager } from "./paged_list.js";
 
 const LIMIT = 50;
 /** Rows of one request for a file. */
@@ -37,29 +38,31 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
 
 /**
  * @typedef {object} Ticked
+ * @property {string} kind of the list
  * @property {string[]} ids of the ticked rows
  * @property {Map<string, any>} items that are known, by id
  * @property {() => void} clear
  * @property {() => import("./paged_list.js").AskedFilter[]} filters that narrow the list now
+ * @property {() => void} again reload the list
  */
 
 /**
- * @typedef {object} ListOptions
- * @property {string} path of the API
- * @property {string} label of the table
+ * The declaration of a list.
+ *
+ * @typedef {object} List
+ * @property {string} kind plural, such as `jobs`: the path in the API and of the page, and the id of the place
  * @property {string} noun of one row: `job` marks it with `data-job`
- * @property {HTMLFormElement} form of the filters, which takes the choice of columns in
- * @property {string[]} filters parameters that the address passes on to the API
- * @property {string[]} fields what every row needs of an item
- * @property {ListColumn[]} columns the first one heads the rows and is always shown
+ * @property {string[]} filters parameters that the address passes on to the API, besides the project and the prefix
+ * @property {string[]} fields of an item that every row needs
+ * @property {ListColumn[]} columns the first one heads the rows and is always shown; the id follows the last
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
  * @property {string} [after] key of the column before them
  * @property {(item: any) => string} name of an item, for its box and its button
- * @property {(selection: Ticked) => any[]} [actions] for ticked rows
+ * @property {((ticked: Ticked) => any)[]} [actions] make the buttons and links for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
- * @property {() => Node} nothing shown in place of an empty table
- * @property {(items: any[]) => boolean} [busy] whether something is still moving
- * @property {(before: any, now: any) => void} [changed] called with an item that has changed
+ * @property {(item: any) => boolean} [isActive] whether an item may change soon
+ * @property {(item: any) => string} [announcement] of a new status
+ * @property {[sentence: string, href: string, action: string]} empty what to do where there is no item yet
  */
 
 function here() {
@@ -79,23 +82,58 @@ function remember(values) {
 }
 
 /**
- * @param {HTMLElement} place
- * @param {ListOptions} options
- * @returns {() => void} ask again, now
+ * Show a list in its page.
+ *
+ * @param {List} list
+ * @returns {() => void} reload the list
  */
-export function listTable(place, options) {
+export function showList(list) {
+  const form = elementById("filters", HTMLFormElement);
+  const again = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });
+  followFilters(form, again);
+  for (const parameter of ["dataset", "dataset_id"])
+    if (list.filters.includes(parameter)) offerDatasetFilter(form, parameter).catch(() => {});
+  offerProjectFilter(form).catch(() => {});
+  return again;
+}
+
+/** Parameters that narrow a list. @param {List} list */
+function narrowing({ filters }) {
+  return [...filters, "project", "prefix"];
+}
+
+/** What a list shows in place of an empty table. @param {List} list */
+function nothing(list) {
+  const { kind, noun, empty } = list;
+  const page = `/${kind}`;
+  const asked = here();
+  if (narrowing(list).some((name) => asked.get(name)))
+    return emptyState(`No such ${kind}`, `No ${noun} is as the filters above ask for.`, page, `All ${kind}`);
+  if (!onFirstPage()) return emptyState(`No older ${kind}`, "This is the end of the list.", page, `Newest ${kind}`);
+  return emptyState(`No ${kind} yet`, ...empty);
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {HTMLFormElement} form of the filters, which takes the choice of columns in
+ * @param {List} list
+ * @returns {() => void} reload the list
+ */
+function listTable(place, form, list) {
   const read = conditionalReader();
-  const selection = options.actions && tickedRows(place, options, () => draw());
+  const path = `/v1/${list.kind}`;
+  const label = list.kind[0].toUpperCase() + list.kind.slice(1);
+  const selection = list.actions && tickedRows(place, form, list, { redraw: () => draw(), again: () => again() });
   const head = h("tr");
   const table = h("table", { class: "list" }, h("thead", {}, head));
-  const scroll = h("div", { class: "scroll", role: "region", "aria-label": options.label, tabindex: "0" }, table);
+  const scroll = h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table);
   const chooser = columnChooser(chosen);
   const node = h("div", { class: "panel list-panel" }, scroll);
   csvSource(table, allRows);
-  options.form.append(h("span", { class: "list-tools" }, csvButton(table, options.label), chooser.node));
+  form.append(h("span", { class: "list-tools" }, csvButton(table, label), chooser.node));
   /** @type {Map<string, ReturnType<typeof listRow>>} */
   const rows = new Map();
-  let columns = options.columns;
+  let columns = list.columns;
   /** @type {Page | null} */
   let shownPage = null;
   let shownHead = "";
@@ -110,15 +148,15 @@ export function listTable(place, options) {
   function address() {
     const asked = here();
     const query = new URLSearchParams({ limit: String(LIMIT) });
-    for (const name of [...options.filters, "prefix", "order", "cursor"]) {
+    for (const name of [...narrowing(list), "order", "cursor"]) {
       const value = asked.get(name);
       if (value) query.set(name, value);
     }
     const [sort, metric] = (asked.get("sort") ?? "").split(/:(.*)/);
     if (sort) query.set("sort", sort);
     if (metric) query.set("metric", metric);
-    query.set("fields", [...new Set([...options.fields, ...shown().flatMap(({ fields }) => fields ?? [])])].join());
-    return `${options.path}?${query}`;
+    query.set("fields", [...new Set([...list.fields, ...shown().flatMap(({ fields }) => fields ?? [])])].join());
+    return `${path}?${query}`;
   }
 
   /** The rows of all pages from this one on, as they are sorted and narrowed, in the columns that are shown. */
@@ -131,7 +169,7 @@ export function listTable(place, options) {
     /** @type {string | null} */
     let next;
     do {
-      const page = /** @type {Page} */ (await get(`${options.path}?${query}`));
+      const page = /** @type {Page} */ (await get(`${path}?${query}`));
       for (const item of page.items)
         table.push(
           cellsOf(/** @type {HTMLTableRowElement} */ (tableRow(visible.map((column) => cellOf(null, column, item))))),
@@ -149,7 +187,7 @@ export function listTable(place, options) {
       asked = address();
       await show(/** @type {Page | null} */ (await read(asked).catch(refused)));
     } while (asked !== address());
-    return Boolean(shownPage?.items.length && options.busy?.(shownPage.items));
+    return Boolean(list.isActive && shownPage?.items.some(list.isActive));
   }
 
   /** Show why the API refused a filter; the next one that is typed may be right. @param {unknown} error */
@@ -183,11 +221,11 @@ export function listTable(place, options) {
     if (!items.length) {
       for (const row of rows.values()) row.node.remove();
       rows.clear();
-      replace(place, options.nothing());
+      replace(place, nothing(list));
       return;
     }
-    const behind = options.columns.findIndex(({ key }) => key === options.after) + 1;
-    columns = options.columns.toSpliced(behind, 0, ...(options.found?.(items) ?? []));
+    const behind = list.columns.findIndex(({ key }) => key === list.after) + 1;
+    columns = list.columns.toSpliced(behind, 0, ...(list.found?.(items) ?? []));
     const visible = shown();
     drawHead(visible);
     arrange(items, visible);
@@ -204,7 +242,7 @@ export function listTable(place, options) {
       replace(
         head,
         selection && h("td", { class: "tick" }, selection.all),
-        options.details && h("td", { class: "tick" }),
+        list.details && h("td", { class: "tick" }),
         ...visible.map((column) => heading(column, sort, resort)),
       );
       /** @type {HTMLElement | null} */ (
@@ -227,7 +265,7 @@ export function listTable(place, options) {
       rows.delete(id);
     }
     items.forEach((item, index) => {
-      const row = rows.get(item.id) ?? listRow(item, options, selection, () => again());
+      const row = rows.get(item.id) ?? listRow(item, list, selection, () => again());
       rows.set(item.id, row);
       row.update(item, visible);
       if (table.children[index + 1] !== row.node) table.insertBefore(row.node, table.children[index + 1] || null);
@@ -299,15 +337,15 @@ function heading(column, { key, descending }, resort) {
  * One row, which keeps its cells where their content is as it was, and what was opened below it.
  *
  * @param {any} first
- * @param {ListOptions} options
+ * @param {List} list
  * @param {Selection | undefined} selection
  * @param {() => void} again
  */
-function listRow(first, options, selection, again) {
+function listRow(first, list, selection, again) {
   const row = h("tr");
-  const node = h("tbody", { [`data-${options.noun}`]: first.id }, row);
+  const node = h("tbody", { [`data-${list.noun}`]: first.id }, row);
   const open =
-    options.details &&
+    list.details &&
     h("button", { type: "button", class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
   /** @type {Map<string, HTMLElement>} */
   let cells = new Map();
@@ -327,7 +365,7 @@ function listRow(first, options, selection, again) {
 
   async function showDetails() {
     if (!details) {
-      details = options.details?.(item, again);
+      details = list.details?.(item, again);
       replace(below, h("td", { colspan: "100" }, details?.node));
     }
     await details?.update(item);
@@ -340,7 +378,7 @@ function listRow(first, options, selection, again) {
     /** @param {any} now @param {ListColumn[]} visible */
     update(now, visible) {
       const text = JSON.stringify(now);
-      if (drawn && text !== drawn) options.changed?.(item, now);
+      if (list.announcement && now.status !== item.status) announce(list.announcement(now));
       item = now;
       setAttribute(node, "data-status", now.status);
       const keys = visible.map(({ key }) => key).join();
@@ -348,9 +386,9 @@ function listRow(first, options, selection, again) {
       drawn = text + keys;
       const known = cells;
       cells = new Map(visible.map((column, index) => [column.key, cellOf(known.get(column.key), column, now, index)]));
-      if (open) setAttribute(open, "aria-label", `Details of ${options.name(now)}`);
+      if (open) setAttribute(open, "aria-label", `Details of ${list.name(now)}`);
       const wanted = [
-        selection && (row.querySelector(".tick") ?? h("td", { class: "tick" }, selection.box(now, options.name(now)))),
+        selection && (row.querySelector(".tick") ?? h("td", { class: "tick" }, selection.box(now, list.name(now)))),
         open && (open.parentElement ?? h("td", { class: "tick" }, open)),
         ...cells.values(),
       ].filter(Boolean);
@@ -436,10 +474,11 @@ function columnChooser(chosen) {
  * Ticked rows, whose ids stay in the address from page to page, and the bar of what can be done with them.
  *
  * @param {HTMLElement} place
- * @param {ListOptions} options
- * @param {() => void} redraw
+ * @param {HTMLFormElement} form of the filters
+ * @param {List} list
+ * @param {{redraw: () => void, again: () => void}} table
  */
-function tickedRows(place, { label, actions, form, filters: names }, redraw) {
+function tickedRows(place, form, list, { redraw, again }) {
   const ids = new Set(here().getAll("tick"));
   /** @type {Map<string, any>} */
   const items = new Map();
@@ -448,7 +487,7 @@ function tickedRows(place, { label, actions, form, filters: names }, redraw) {
   const bar = h("div", {
     class: "ticked",
     role: "region",
-    "aria-label": `Selected ${label.toLowerCase()}`,
+    "aria-label": `Selected ${list.kind}`,
     hidden: true,
   });
   const words = h("span", { role: "status" });
@@ -489,7 +528,7 @@ function tickedRows(place, { label, actions, form, filters: names }, redraw) {
   }
 
   function filters() {
-    return askedFilters(form, [...names, "prefix"]);
+    return askedFilters(form, narrowing(list));
   }
 
   function show() {
@@ -500,11 +539,12 @@ function tickedRows(place, { label, actions, form, filters: names }, redraw) {
     all.indeterminate = here > 0 && here < page.length;
     bar.hidden = ids.size === 0;
     setText(words, ids.size ? `${count(ids.size)} selected` : "");
+    const ticked = { kind: list.kind, ids: [...ids], items, clear, filters, again };
     if (!bar.hidden)
       replace(
         bar,
         words,
-        ...(actions?.({ ids: [...ids], items, clear, filters }) ?? []),
+        ...(list.actions ?? []).map((action) => action(ticked)),
         h("button", { type: "button", class: "quiet", click: clear }, "Clear"),
       );
   }

@@ -44,12 +44,6 @@ function asked(control) {
   return new URLSearchParams(location.search).get(control.dataset.filter ?? "") ?? "";
 }
 
-/** Check whether the address narrows the list. @param {HTMLFormElement} form */
-export function isNarrowed(form) {
-  const here = new URLSearchParams(location.search);
-  return controls(form).some((control) => here.get(control.dataset.filter ?? ""));
-}
-
 /**
  * A filter of the address.
  * @typedef {object} AskedFilter
