@@ -10,8 +10,8 @@ import { offerUndo, trashed, trashWords } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
 import { announce, confirmed, elementById, find, h } from "../page/dom.js";
-import { count, counted, short, size, timeElement } from "../page/format.js";
-import { projectColumn } from "../tables/columns.js";
+import { count, counted, short, size } from "../page/format.js";
+import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 const FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
@@ -75,13 +75,7 @@ const COLUMNS = [
     fields: ["size_bytes"],
     cell: ({ size_bytes: bytes }) => bytes && size(bytes),
   },
-  {
-    key: "created",
-    label: "Added",
-    sort: "created",
-    descends: true,
-    cell: ({ created_at: created }) => timeElement(created),
-  },
+  timeColumn("created", "Added"),
   {
     key: "train",
     label: "Training",

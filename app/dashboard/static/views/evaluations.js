@@ -10,8 +10,8 @@ import { modelPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { CREATED, DATASET, JOB, projectColumn } from "../tables/columns.js";
-import { metricColumns, showList } from "../tables/list.js";
+import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [

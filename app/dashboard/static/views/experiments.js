@@ -9,8 +9,7 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
-import { timeElement } from "../page/format.js";
-import { CREATED, projectColumn } from "../tables/columns.js";
+import { CREATED, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -51,15 +50,7 @@ const COLUMNS = [
   },
   projectColumn("/experiments"),
   CREATED,
-  {
-    key: "finished",
-    label: "Finished",
-    sort: "finished",
-    descends: true,
-    optional: true,
-    fields: ["finished_at"],
-    cell: ({ finished_at: finished }) => finished && timeElement(finished),
-  },
+  timeColumn("finished", "Finished", { optional: true }),
 ];
 
 showList({

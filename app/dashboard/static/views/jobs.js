@@ -14,8 +14,8 @@ import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
 import { announce, elementById, h, setAttribute } from "../page/dom.js";
-import { count, counted, duration, metric, timeElement } from "../page/format.js";
-import { projectColumn } from "../tables/columns.js";
+import { count, counted, duration, metric } from "../page/format.js";
+import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** Of one request. */
@@ -57,13 +57,7 @@ const COLUMNS = [
     cell: ({ main_metric: main }) =>
       main && [h("strong", {}, metric(main.value)), h("small", {}, ` ${main.name} ${main.data}`)],
   },
-  {
-    key: "created",
-    label: "Submitted",
-    sort: "created",
-    descends: true,
-    cell: ({ created_at: created }) => timeElement(created),
-  },
+  timeColumn("created", "Submitted"),
   {
     key: "duration",
     label: "Duration",
@@ -81,22 +75,8 @@ const COLUMNS = [
     cell: (job) => (trains(job) ? kindName(job.spec?.scorer?.kind ?? "trees") : null),
   },
   { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
-  {
-    key: "started",
-    label: "Started",
-    sort: "started",
-    descends: true,
-    optional: true,
-    cell: ({ started_at: started }) => started && timeElement(started),
-  },
-  {
-    key: "finished",
-    label: "Ended",
-    sort: "finished",
-    descends: true,
-    optional: true,
-    cell: ({ finished_at: finished }) => finished && timeElement(finished),
-  },
+  timeColumn("started", "Started", { optional: true }),
+  timeColumn("finished", "Ended", { optional: true }),
   { key: "priority", label: "Priority", optional: true, cell: ({ priority }) => priority },
   { key: "attempt", label: "Attempts", number: true, optional: true, cell: ({ attempt }) => count(attempt) },
   {

@@ -14,8 +14,8 @@ import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem } from "../page/api.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
-import { CREATED, projectColumn } from "../tables/columns.js";
-import { metricColumns, showList } from "../tables/list.js";
+import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 const MOST_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
