@@ -155,9 +155,6 @@ class SelectedDatasets(SelectedFields):
     default_id: DefaultDataset = None
 
 
-DatasetColumn = Literal["created", "name", "status", "size", "queries", "documents", "features"]
-
-
 class DatasetChanges(RequestModel):
     """Changes of a dataset's name and project; omitted fields stay."""
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
-from app.evaluation.ranking_schemas import Ranking, RankingColumn, RankingEntry, RankingItem, RankingPage
+from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
@@ -30,6 +30,7 @@ from core.jobs.folders import run_folder
 from core.store import Ranking as RankingRow
 from core.store import new_id
 from core.store.artifacts.keys import ranking_key, run_key
+from core.store.repositories.results import Rankings
 
 router = Router(prefix="/v1/rankings", tags=["results"], route_class=JsonRoute)
 
@@ -73,7 +74,7 @@ async def upload_run(
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 
 
-_Listing = Annotated[ListQuery, list_query(RankingEntry, RankingColumn)]
+_Listing = Annotated[ListQuery, list_query(RankingEntry, Rankings.columns)]
 
 
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})

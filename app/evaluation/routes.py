@@ -51,6 +51,7 @@ from app.http.services import UseServices
 from app.jobs.requests import MOST_JOBS_AT_ONCE
 from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
+from core.store.repositories.results import Comparisons, Evaluations
 
 Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
@@ -63,7 +64,7 @@ ComparedMetric = Annotated[
 ]
 
 
-_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Literal["created", "dataset"])]
+_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparisons.columns)]
 
 
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
@@ -201,7 +202,7 @@ _EvaluationListing = Annotated[
     ListQuery,
     list_query(
         EvaluationEntry,
-        Literal["created", "system", "dataset", "metric"],
+        Evaluations.columns,
         "What to sort by; `metric` is the mean of `metric`",
         MetricName,
     ),

@@ -11,7 +11,6 @@ from app.experiments.papers import paper_entry, whole_paper
 from app.experiments.schemas import (
     REQUEST_EXAMPLES,
     Experiment,
-    ExperimentColumn,
     ExperimentCounts,
     ExperimentDataset,
     ExperimentEntry,
@@ -39,6 +38,7 @@ from core.experiments.render import to_csv, to_latex, to_markdown
 from core.jobs import JobStatus, orphaned_artifacts
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
+from core.store.repositories.experiments import Experiments
 
 papers_router = Router(prefix="/v1/papers", tags=["experiments"], route_class=JsonRoute)
 router = Router(prefix="/v1/experiments", tags=["experiments"], route_class=JsonRoute)
@@ -93,7 +93,7 @@ def create_experiment(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(ExperimentEntry, ExperimentColumn)]
+_Listing = Annotated[ListQuery, list_query(ExperimentEntry, Experiments.columns)]
 
 
 @polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})

@@ -11,7 +11,6 @@ from app.jobs.distribution_schemas import UndistributedRequest
 
 Scale = Literal["quick", "paper"]
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
-ExperimentColumn = Literal["created", "paper", "status", "finished"]
 _NAME = r"^[a-z0-9][a-z0-9-]*$"
 PaperName = Annotated[str, Field(max_length=64, pattern=_NAME, examples=["lambdaloss-2018"])]
 _TableName = Annotated[str, Field(max_length=64, pattern=_NAME)]

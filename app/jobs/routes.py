@@ -27,12 +27,12 @@ from app.jobs.schemas import (
     JobBatch,
     JobHistories,
     JobHistory,
-    JobOrder,
     JobPage,
     JobWithAttempts,
 )
 from app.jobs.submission import submit, submit_all
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
+from core.store.repositories.jobs import ORDERS, Jobs
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=PolledRoute)
@@ -92,7 +92,7 @@ def create_jobs(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(Job, JobOrder, ORDER_WORDS)]
+_Listing = Annotated[ListQuery, list_query(Job, [*Jobs.columns, *ORDERS], ORDER_WORDS)]
 
 
 @polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})

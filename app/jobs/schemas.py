@@ -14,19 +14,6 @@ from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
 
-JobOrder = Literal[
-    "created",
-    "name",
-    "kind",
-    "status",
-    "started",
-    "finished",
-    "duration",
-    "metric",
-    "newest",
-    "oldest",
-    "longest",
-]
 ORDER_WORDS = (
     "What to sort by. `duration` is the time from the first start to the end; `metric` the latest value of"
     " the main metric, of trainings on the validation data where there is some. `newest`, `oldest` and"

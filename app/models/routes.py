@@ -29,7 +29,6 @@ from app.models.schemas import (
     ListedModel,
     Model,
     ModelChanges,
-    ModelColumn,
     ModelList,
     ModelPage,
     NamedModel,
@@ -47,6 +46,7 @@ from app.uploads.form import UploadKeys, receive_form
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
+from core.store.repositories.models import Models
 from core.store.repositories.projects import Labels
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
@@ -82,7 +82,7 @@ _TAG_EXAMPLES: Any = {
 
 _Listing = Annotated[
     ListQuery,
-    list_query(ListedModel, ModelColumn, "What to sort by; `metric` is the mean of `metric`", MetricName),
+    list_query(ListedModel, Models.columns, "What to sort by; `metric` is the mean of `metric`", MetricName),
 ]
 
 

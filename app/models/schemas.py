@@ -183,9 +183,6 @@ class Model(ResponseModel):
         return cls(**columns, **computed)
 
 
-ModelColumn = Literal["created", "name", "metric", "trees", "size"]
-
-
 class ListedModel(Model):
     """One version of a ranker in a list."""
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.lists import Direction, Prefix
+from app.http.lists import ListQuery, Prefix, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
@@ -20,7 +20,6 @@ from app.schedules.schemas import (
     PromoteRequest,
     Schedule,
     ScheduleChange,
-    ScheduleColumn,
     SchedulePage,
     ScheduleRequest,
     ScheduleRun,
@@ -32,7 +31,7 @@ from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
 from core.store import Transaction
 from core.store.clock import utc_now
-from core.store.repositories.schedules import RunStatus
+from core.store.repositories.schedules import RunStatus, Schedules
 
 router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=PolledRoute)
@@ -79,21 +78,21 @@ def create_schedule(
         return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
 
 
+_Listing = Annotated[
+    ListQuery, list_query(None, Schedules.columns, "What to sort by; `next` is the next due time")
+]
+
+
 @polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
 def list_schedules(
     services: UseServices,
+    listing: _Listing,
     enabled: Annotated[bool | None, Query(description="Only those that are enabled, or that are not")] = None,
     prefix: Prefix = None,
-    sort: Annotated[
-        ScheduleColumn, Query(description="What to sort by; `next` is the next due time")
-    ] = "created",
-    order: Direction = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> SchedulePage:
     """List schedules with their last runs, newest first by default."""
     with services.store.read() as tx:
-        page = tx.schedules.page(cursor, limit, enabled=enabled, prefix=prefix, sort=sort, direction=order)
+        page = tx.schedules.page(enabled=enabled, prefix=prefix, **listing.paging)
         last = tx.schedules.last_runs(row.id for row in page.items)
     items = [Schedule.of(row, last.get(row.id)) for row in page.items]
     return SchedulePage(items=items, next_cursor=page.next_cursor)

@@ -24,7 +24,6 @@ from core.store import ScheduleRun as ScheduleRunRow
 from core.store.clock import utc_now
 from core.store.repositories.schedules import RunStatus
 
-ScheduleColumn = Literal["created", "name", "next"]
 SHOWN_DUE_TIMES = 3
 
 ScheduleName = Annotated[NameForPeople, Field(description="For people; need not be unique")]

@@ -28,11 +28,12 @@ from app.studies.requests import (
     StudyChanges,
     StudyRequest,
 )
-from app.studies.schemas import Study, StudyImportance, StudyOrder, StudyPage, StudyStatus, Trial, TrialPage
+from app.studies.schemas import Study, StudyImportance, StudyPage, StudyStatus, Trial, TrialPage
 from app.studies.submission import budget_of, check_parameters, cloned, study_spec
 from core.errors import InvalidInput
 from core.store import Study as StudyRow
 from core.store import Transaction
+from core.store.repositories.studies import Studies
 from core.studies import StudySpec
 from core.studies.history import past_trials
 from core.studies.importance import METHOD, importances
@@ -68,7 +69,9 @@ def create_study(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(Study, StudyOrder, "What to sort by; `best` is the best value")]
+_Listing = Annotated[
+    ListQuery, list_query(Study, Studies.columns, "What to sort by; `best` is the best value")
+]
 
 
 @polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
