@@ -130,9 +130,9 @@ class KernelDispatcher(CPUDispatcher):
 
     @cached_property
     def wrapped(self) -> Any:
-        """What Python calls, by types of arguments; `overloads` are the parts that kernels call.
+        """Entry points from Python by types of arguments; `overloads` are the parts that kernels call.
 
-        A kernel never merges what Python calls: its code would depend on who called first.
+        A kernel never links these: its code would depend on the first caller.
         """
         return OrderedDict()
 
