@@ -54,6 +54,4 @@ class TrainingRanking(ResponseModel):
         ],
     )
     items: list[RankedTraining] = Field(description="Those that measured nothing last")
-    missing: list[str] = Field(
-        description="Those asked for that do not exist or are no trainings", examples=[[]]
-    )
+    missing: list[str] = Field(description="Ids that are unknown or not of trainings", examples=[[]])

@@ -183,7 +183,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Document the ways in which an operation may fail."""
+    """Describe the error responses of an operation."""
     schema = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
     content = {"application/json": {"schema": schema, "example": {"error": "there is no model 'web'"}}}
     anywhere = problems()
