@@ -43,7 +43,7 @@ class FeatureChoice:
         return {"use": list(self.use)} if self.use else {"leave_out": list(self.leave_out or ())}
 
     def of(self, feature_names: Sequence[str]) -> tuple[str, ...]:
-        """Return the chosen ones of a dataset's features, in the dataset's order.
+        """Return the chosen features of a dataset, in the dataset's order.
 
         Raises:
             InvalidInput: At `/use` or `/leave_out`: a name is no feature and no block, or none is left.
