@@ -37,7 +37,7 @@ class GateRule:
     better_than_baselines: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store, without `better_than_baselines` where it asks nothing.
+        """Return the JSON to store, without `better_than_baselines` where it is false.
 
         Workers of the release before the field refuse it, so that they still run the other gates.
         """
@@ -135,11 +135,11 @@ def decide(
         f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
         f" over {paired.queries:,} queries"
     )
-    found = _verdict(rule.require, names, gained if shown else 0.0)
+    verdict = _verdict(rule.require, names, gained if shown else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
     fallen = list(_fallen(rule, sign, changes))
     unbeaten = [finding.title for finding in beside_baselines if rule.better_than_baselines]
-    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
+    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
     return GateDecision(passes and not fallen and not unbeaten, sentence, paired, changes)
 
 
