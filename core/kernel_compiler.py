@@ -130,7 +130,7 @@ class KernelDispatcher(CPUDispatcher):
 
     @cached_property
     def wrapped(self) -> Any:
-        """What Python calls, by types of arguments; `overloads` are the parts that kernels call.
+        """Entry points for Python by types of arguments; `overloads` are the parts that kernels call.
 
         A kernel never merges what Python calls: its code would depend on who called first.
         """
