@@ -36,7 +36,7 @@ class FeatureChoice:
             raise InvalidInput.at("", "must list features either to use or to leave_out")
 
     def of(self, feature_names: Sequence[str]) -> tuple[str, ...]:
-        """Return the chosen ones of a dataset's features, in the dataset's order.
+        """Return the chosen features of a dataset, in the dataset's order.
 
         Raises:
             InvalidInput: At `/use` or `/leave_out`: a name is no feature and no block, or none is left.

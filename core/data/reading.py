@@ -199,7 +199,7 @@ def read_dataset(
     threads: int = 1,
     limits: Limits | None = None,
 ) -> RankingDataset:
-    """Read judged documents from a file; `read_file` says how, `ReadingOptions` what may be asked for."""
+    """Read judged documents from a file; see `read_file` and `ReadingOptions`."""
     side = None if query_sizes is None else Path(query_sizes)
     file = JudgedFile(Path(path), name or Path(path).name, side, None if side is None else side.name)
     options = ReadingOptions(

@@ -84,16 +84,16 @@ class FeatureProfile:
 
     Attributes:
         name: Its name.
-        minimum: The smallest finite value, None where there is none.
-        maximum: The largest finite value, None where there is none.
-        mean: The mean of the finite values, None where there are none.
+        minimum: The smallest finite value, None without any.
+        maximum: The largest finite value, None without any.
+        mean: The mean of the finite values, None without any.
         missing: Documents without a value (NaN).
         infinite: Documents whose value is infinite.
         zeros: The share of documents whose value is 0.
         constant: Whether all documents have the same value.
         constant_in_queries: Whether all documents of a query have the same value, in every query.
         ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where no
-            query can tell.
+            query defines it.
         direction: Whether the feature ranks better "descending" or "ascending".
     """
 

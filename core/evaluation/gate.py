@@ -123,11 +123,11 @@ def decide(
         f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
         f" over {paired.queries:,} queries"
     )
-    found = _verdict(rule.require, names, gained if shown else 0.0)
+    verdict = _verdict(rule.require, names, gained if shown else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
     fallen = list(_fallen(rule, sign, changes))
     unbeaten = [finding.title for finding in beside_baselines if rule.better_than_baselines]
-    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
+    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
     return GateDecision(passes and not fallen and not unbeaten, sentence, paired, changes)
 
 

@@ -39,7 +39,7 @@ _BY_CONTRACT = (
 
 
 def from_ir_measures(text: str) -> str | None:
-    """Return our spelling of what ir_measures spells so, None of anything else.
+    """Return our spelling of a metric that ir_measures spells so, None of any other text.
 
     Raises:
         InvalidInput: For arguments in brackets other than a cutoff, judged_only and the persistence of RBP.
@@ -77,7 +77,7 @@ def from_ir_measures(text: str) -> str | None:
 
 
 def ir_measures_spelling(name: str) -> str | None:
-    """Return how ir_measures spells a metric of ours, with a cutoff where it takes one, None of others.
+    """Return the spelling of ir_measures of a metric, with any cutoff, None of a metric that it lacks.
 
     Example:
         >>> ir_measures_spelling("ndcg"), ir_measures_spelling("bpref"), ir_measures_spelling("auc")
