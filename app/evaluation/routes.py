@@ -51,7 +51,7 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
 from app.http.services import UseServices
-from app.jobs.requests import MOST_JOBS_AT_ONCE
+from app.jobs.requests import MAX_BATCH_JOBS
 from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 
@@ -186,7 +186,7 @@ def list_ranked_trainings(
         list[Id],
         Query(
             min_length=1,
-            max_length=MOST_JOBS_AT_ONCE,
+            max_length=MAX_BATCH_JOBS,
             description="Trainings, such as those of a grid",
             examples=[["job_01k9x2z4q7c8v5n3b6r1", "job_01k9x2z4q7c8v5n3b6r2"]],
         ),
@@ -257,7 +257,7 @@ def get_evaluation_metrics(
         list[Id],
         Query(
             min_length=1,
-            max_length=MOST_JOBS_AT_ONCE,
+            max_length=MAX_BATCH_JOBS,
             description="Evaluations, such as the tests of trainings",
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),

@@ -11,7 +11,7 @@ from core.training.distribution import DEFAULT_MOST_RANKS, LEAST_RANKS, MOST_RAN
 
 
 class RanksRequest(RequestModel):
-    """How many processes train a model together."""
+    """Number of processes that train a model together."""
 
     at_least: int = Field(
         LEAST_RANKS,

@@ -27,7 +27,7 @@ def best_iteration_of(model: Model) -> int:
 
 
 def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False) -> JobHistories:
-    """Return the learning curves of several jobs, each above an iteration of its own.
+    """Return the learning curves of several jobs, each after its last known iteration.
 
     Args:
         tx: Where they are recorded.

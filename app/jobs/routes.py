@@ -161,7 +161,7 @@ def get_job_histories(
 ) -> JobHistories:
     """Show the metrics of every iteration of several jobs, so that a page follows many with one request.
 
-    A poller names the last iteration that it knows of each job. Whatever does not exist is `missing`.
+    A poller sends the last iteration that it has of each job. Unknown jobs are `missing`.
     """
     after = {}
     for each in job:
@@ -236,7 +236,7 @@ def cancel_jobs(
     responses=problems(404, 409),
 )
 def cancel_job(job_id: str, services: UseServices) -> Response:
-    """Stop a job: at once while it is queued, within moments while it runs."""
+    """Stop a job: immediately while queued, within moments while running."""
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.of(tx, job)

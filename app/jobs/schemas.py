@@ -35,7 +35,7 @@ ORDER_WORDS = (
 
 
 class Progress(ResponseModel):
-    """How far a running job is."""
+    """Progress of a running job."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
@@ -72,7 +72,7 @@ class Progress(ResponseModel):
 
 
 class Phase(ResponseModel):
-    """What an attempt did for some time."""
+    """A phase of an attempt."""
 
     phase: str = Field(examples=["training"])
     seconds: float = Field(description="How long it took so far", examples=[41.2])
@@ -276,7 +276,7 @@ class JobCurves(_LearningCurves):
     """The learning curves of one of several jobs; `milliseconds` is empty unless times were asked for."""
 
     attempt: int = Field(
-        description="Start again without `after` when it is another one: the curves may have begun anew",
+        description="Start again without `after` when it is another one: the curves may have restarted",
         examples=[1],
     )
     status: JobStatus
@@ -290,7 +290,7 @@ class JobHistories(ResponseModel):
 
 
 class CancelledJob(ResponseModel):
-    """What a request to cancel did to one job."""
+    """Outcome of cancelling one job."""
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
@@ -301,7 +301,7 @@ class CancelledJob(ResponseModel):
 
 
 class CancelledJobs(ResponseModel):
-    """What a request to cancel did to each of several jobs."""
+    """Outcomes of cancelling several jobs."""
 
     items: list[CancelledJob] = Field(description="In the order in which they were named")
 

@@ -73,7 +73,7 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
                 raise InvalidInput.at(pointer, "send the stream without dictionaries")
             if rows > most_rows:
                 raise InvalidInput.at(
-                    pointer, f"at most {most_rows} documents are scored at once by this model"
+                    pointer, f"at most {most_rows} documents are scored in one request by this model"
                 )
     except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
         raise damaged(pointer, error) from error
@@ -109,7 +109,7 @@ def _place(header: bytes, table: int, field: int) -> int:
 
 
 class Flatbuffer:
-    """Locate fields of many tables at once; offsets are multiples of four bytes, verified by Arrow."""
+    """Locate fields of many tables together; offsets are multiples of four bytes, verified by Arrow."""
 
     def __init__(self, header: bytes) -> None:
         self.size = len(header)

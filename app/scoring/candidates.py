@@ -1,4 +1,4 @@
-"""What every form of a scoring request has in common: how it is read, scored and answered."""
+"""The interface of scoring requests: read, score and answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,5 +61,5 @@ class CandidateReader(Protocol[Form]):
         A quick reader returns None for what another has to read, or has to say what is wrong with.
 
         Raises:
-            InvalidInput: The request is wrong, or holds more than is scored at once.
+            InvalidInput: The request is wrong, or holds more than is scored in one request.
         """

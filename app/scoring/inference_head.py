@@ -91,7 +91,7 @@ def quick_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float
     except (JSONDecodeError, InvalidInput, ValidationError):
         return None
     if sum(tensor.has_data for tensor in head.inputs) != len(found.arrays):
-        return None  # a repeated name hides some of them, or they stand where no tensor is
+        return None  # a repeated name hides some of them, or they are outside of tensors
     return head, found.arrays
 
 

@@ -28,7 +28,7 @@ class ScoringKernels:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Load the kernels; return at once where they must be compiled first."""
+        """Load the kernels; return immediately where they must be compiled first."""
         if not missing(self._parts):
             self._load()
             return

@@ -34,12 +34,14 @@ def check_candidates(body: Any, settings: ApiSettings) -> None:
     if not isinstance(queries, list):
         return
     if len(queries) > settings.max_rank_queries:
-        raise InvalidInput.at("/queries", f"at most {settings.max_rank_queries} queries are scored at once")
+        raise InvalidInput.at(
+            "/queries", f"at most {settings.max_rank_queries} queries are scored in one request"
+        )
     check_documents(sum(map(len, _documents(queries))), 0, settings, "/queries")
 
 
 def max_documents(n_features: int, settings: ApiSettings) -> int:
-    """Return how many documents a model of so many features scores at once."""
+    """Return the limit of documents in one request for a model of so many features."""
     return min(settings.max_rank_documents, settings.max_rank_cells // n_features)
 
 
@@ -50,13 +52,15 @@ def check_documents(n_documents: int, n_features: int, settings: ApiSettings, po
         InvalidInput: There are, or they would.
     """
     if n_documents > settings.max_rank_documents:
-        raise InvalidInput.at(pointer, f"at most {settings.max_rank_documents} documents are scored at once")
+        raise InvalidInput.at(
+            pointer, f"at most {settings.max_rank_documents} documents are scored in one request"
+        )
     cells = n_documents * n_features
     if cells > settings.max_rank_cells:
         raise InvalidInput.at(
             pointer,
             f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
-            f" most {settings.max_rank_cells} are scored at once",
+            f" most {settings.max_rank_cells} are scored in one request",
         )
 
 
@@ -69,7 +73,8 @@ def check_explained(explained: int, settings: ApiSettings) -> None:
     if explained > settings.max_explained_documents:
         raise InvalidInput.at(
             "/explain",
-            f"at most {settings.max_explained_documents} scores are explained at once, not {explained};"
+            f"at most {settings.max_explained_documents} scores are explained in one request, not"
+            f" {explained};"
             " ask for fewer documents by top_k",
         )
 

@@ -47,13 +47,13 @@ def quick_candidates(
         content: The body.
         model: What scores.
         settings: Bounds.
-        most_documents: Documents to make room for, where they are fewer than are scored at once.
+        most_documents: Documents to make room for, where they are fewer than are scored in one request.
 
     Returns:
         None for a body that is wrong, only unusual, or too large: who reads it in the general way can tell.
 
     Raises:
-        InvalidInput: There are more queries or documents than are scored at once.
+        InvalidInput: There are more queries or documents than are scored in one request.
     """
     room = max_documents(len(model.feature_names), settings)
     values = model.reader.read(content, room if most_documents is None else min(most_documents, room))

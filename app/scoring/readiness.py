@@ -1,4 +1,4 @@
-"""What works of the service: all of it, what scoring needs, or what jobs need."""
+"""Readiness of the service: of all parts, for scoring, or for jobs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _COMPILED = "workers compiled"
 
 
 class Purpose(StrEnum):
-    """What a caller wants to do."""
+    """Purpose of a readiness check."""
 
     SCORING = "scoring"
     JOBS = "jobs"
@@ -40,7 +40,7 @@ _NEEDED_TO_READ_MODELS = frozenset({"database", "storage"})
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out about each part.
+    """Faults of the parts.
 
     Attributes:
         faults: What is wrong with it, None for nothing.
@@ -54,7 +54,7 @@ class Findings:
 
     @property
     def down(self) -> list[str]:
-        """What keeps the service from its purpose, a sentence each."""
+        """Faults that keep the service from its purpose, a sentence each."""
         return [
             f"the {name} {fault}"
             for name, fault in self.faults.items()
@@ -63,7 +63,7 @@ class Findings:
 
 
 class Readiness:
-    """Checks of the parts of the service, all at once and each for two seconds at most.
+    """Checks of the parts of the service, concurrent and each for two seconds at most.
 
     Args:
         store: Rows and artifacts.

@@ -37,8 +37,8 @@ class ScoringRoute(JsonRoute):
         """Return the response to a request.
 
         Raises:
-            InvalidInput: There are more queries or documents than are scored at once, or the number to
-                return stands where only a table has it.
+            InvalidInput: There are more queries or documents than are scored in one request, or the number to
+                return is given where only a table has it.
             HTTPException: The body is neither JSON nor a table of Arrow.
         """
         services = scoring_services_of(request)

@@ -128,11 +128,11 @@ class _Sample:
     def __str__(self) -> str:
         """Return the sample as a line of JSON."""
         model = {"id": self.model.id, "name": self.model.name, "version": self.model.version}
-        told: dict[str, Any] = {"at": self.at, "request_id": self.request_id, "model": model}
+        fields: dict[str, Any] = {"at": self.at, "request_id": self.request_id, "model": model}
         if self.rows is not None:
-            told["scored_documents"] = sum(map(len, self.ids.documents))
+            fields["scored_documents"] = sum(map(len, self.ids.documents))
         queries = ",".join(self._queries())
-        return f'{to_json(told).decode()[:-1]},"queries":[{queries}]}}'
+        return f'{to_json(fields).decode()[:-1]},"queries":[{queries}]}}'
 
     def _queries(self) -> Iterator[str]:
         """Yield the queries, each document written by itself, so that other threads run in between."""

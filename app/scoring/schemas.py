@@ -46,7 +46,7 @@ NamedValue = Annotated[
     _OneProblem("must be a finite number, the text of a category, a list of finite numbers, or null"),
 ]
 Features = Annotated[
-    # One mistake a document is told: each of a million values may be one.
+    # Report one mistake a document: each of a million values may be one.
     Annotated[dict[str, NamedValue], Field(fail_fast=True), Tag("object")]
     | Annotated[list[FeatureValue], Field(fail_fast=True), Tag("array")],
     Discriminator(
@@ -57,7 +57,7 @@ Features = Annotated[
     Field(
         description="An object by feature name, where features left out are missing; or an array in the "
         "model's feature order. null is a missing value. A category is given by its text. In an object the"
-        " name of an embedding column stands for all of its features, given as a list.",
+        " name of an embedding column has a list of all of its features.",
         examples=[{"bm25": 12.5, "pagerank": 0.3}],
     ),
 ]

@@ -259,7 +259,7 @@ class ServedModels:
         if self._under_way.get(key) is done:
             del self._under_way[key]
         if not done.cancelled():
-            done.exception()  # whoever waits is told; where nobody does, the next request finds out
+            done.exception()  # waiters get the exception; without any, the next request does
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:

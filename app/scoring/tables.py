@@ -119,9 +119,9 @@ def _written(
     names = [name for name in (QUERY, DOCUMENT) if name in table.column_names]
     columns = [table.column(name).combine_chunks().take(order) for name in names]
     columns += [pa.array(order), pa.array(ranks.astype(np.int32)), pa.array(scores)]
-    told = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
+    metadata = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
     batch = pa.RecordBatch.from_arrays(columns, [*names, "row", "rank", "score"])
-    batch = batch.replace_schema_metadata(told)
+    batch = batch.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -196,7 +196,7 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
         )
     lists = column.combine_chunks()
     if lists.null_count:
-        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; null stands for values within it")
+        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; use null for values within it")
     return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER, model)
 
 
@@ -226,7 +226,7 @@ def _query_codes(table: pa.Table) -> Int64Array:
     if back.size:
         row = int(back[0]) + 1
         query = table.column(QUERY)[row].as_py()
-        raise InvalidInput.at(f"/{QUERY}", f"row {row}: documents of query {query!r} do not stand together")
+        raise InvalidInput.at(f"/{QUERY}", f"row {row}: documents of query {query!r} are not contiguous")
     return codes
 
 

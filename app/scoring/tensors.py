@@ -129,7 +129,9 @@ class GeneralInference:
 
 def _parts(content: bytes, head_bytes: int | None) -> tuple[bytes, memoryview]:
     if head_bytes is not None and head_bytes > len(content):
-        raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
+        raise InvalidInput.at(
+            "", f"the body has {len(content)} bytes, its header declares {head_bytes} of JSON"
+        )
     text = content[:head_bytes]
     return text, memoryview(content)[len(text) :]
 
@@ -236,7 +238,7 @@ def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> Floa
         rounded: Float32Array = floats.astype(np.float32)
     if np.isinf(rounded).any():
         raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
-    # JSON has no types: what is said to be of 32 bits is rounded to them.
+    # JSON has no types: values declared as 32 bits are rounded to them.
     return rounded if tensor.datatype == "FP32" else floats
 
 

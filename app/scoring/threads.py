@@ -1,7 +1,7 @@
 """Decide which work runs on the event loop and which in a thread.
 
 About two milliseconds of work cost less than the thread that would take them over. Only work whose size is
-known beforehand is carried out at once: a body of a few kilobytes may stand for many documents and features.
+known beforehand runs inline: a body of a few kilobytes may encode many documents and features.
 """
 
 from collections.abc import Callable

@@ -19,7 +19,7 @@ async def read(reader: CandidateReader[Form], model: ServedModel, settings: ApiS
     """Return the candidates of a request.
 
     Raises:
-        InvalidInput: The request is wrong, or holds more than is scored at once.
+        InvalidInput: The request is wrong, or holds more than is scored in one request.
     """
     return await run_brief_or_threaded(lambda: reader.read(model, settings), is_brief=reader.is_brief)
 

@@ -68,7 +68,7 @@ class Checksum:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a client says of its file.
+    """The client's metadata of its file.
 
     Attributes:
         header: `Upload-Metadata` as it was sent, empty without one.
@@ -123,7 +123,7 @@ def size_to_create(headers: Headers, max_bytes: int) -> int | None:
     """Return the size of a new upload, None where it is named later.
 
     Raises:
-        HTTPException: 400 where neither is said, 413 where it is too large.
+        HTTPException: 400 where neither is given, 413 where it is too large.
     """
     if "upload-concat" in headers:
         raise _unusable("Upload-Concat", "is not supported; send the file as one upload")

@@ -53,7 +53,7 @@ _SPEAKS_TUS = [Depends(_tus_version)]
 
 @router.options("", summary="Describe the upload protocol", status_code=204, responses=problems())
 def describe_protocol(services: UseServices) -> Response:
-    """Tell which version and extensions of tus are spoken, and the largest file."""
+    """Return the supported version and extensions of tus, and the largest file."""
     return Response(
         status_code=NO_CONTENT,
         headers={

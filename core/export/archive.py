@@ -51,7 +51,7 @@ def readme(export: Export, report: ParityReport) -> str:
     return (
         f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n"
         f"## Loading it\n\n{target.instructions(source)}\n"
-        f"## Proof\n\n`parity.json` tells what was compared, and how:\n\n{verdicts}{notes}\n"
+        f"## Proof\n\n`parity.json` has what was compared, and how:\n\n{verdicts}{notes}\n"
         "`golden.jsonl` has a document a line: `features`, the `score` that the engine must give it, and\n"
         f"{own}\n"
     )

@@ -134,5 +134,5 @@ def prefix_of(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Write a string literal in ASCII; what is not plain stands as its bytes of UTF-8, in octal."""
+    """Write a string literal in ASCII; other characters are written as UTF-8 bytes in octal."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'

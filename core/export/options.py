@@ -39,7 +39,7 @@ class ExportOptions:
         return [name for name in OPTIONS if getattr(self, name) != getattr(ExportOptions(), name)]
 
     def before(self, *version: int) -> bool:
-        """Tell whether the engine is older than a version."""
+        """Return whether the engine is older than a version."""
         return self.target_version is not None and _parts(self.target_version) < version
 
     def check(self, taken: frozenset[str], format: str) -> None:

@@ -66,7 +66,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
     for engine in found:
         if (residue := engine.slack_residue) and residue.splits:
             notes.append(
-                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot come to LightGBM's: values"
+                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's: values"
                 f" between the two, at most {residue.widest_range:.2g} apart, go the other way. Zeros do not."
             )
     exact = not any(
@@ -81,8 +81,8 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
     n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
     if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
         yield (
-            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
-            " place the largest number stands: an infinite value would go where the missing ones go."
+            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, replaced"
+            f" by the largest number: an infinite value would go where the missing ones go."
         )
     if source.options.never_missing:
         yield (

@@ -1,4 +1,4 @@
-"""What is found when an export is held against its model."""
+"""Report of the comparison of an export with its model."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class DataParity:
         largest_score_difference: Between the engine's and LightGBM's score, `score_shift` added.
         adjacent_pairs: Neighbours in LightGBM's rankings whose scores differ.
         swapped_pairs: How many of them the engine ranks the other way round.
-        tied_pairs: How many of them the engine cannot tell apart.
+        tied_pairs: How many of them have equal scores in the engine.
         ndcg_at_10: LightGBM's mean over queries with a relevant document; None where there is none.
         ndcg_at_10_difference: The engine's mean less LightGBM's.
         largest_ndcg_at_10_difference: Of a single query.
@@ -81,7 +81,7 @@ class NeighbourParity:
 
 @dataclass(frozen=True)
 class SlackResidue:
-    """Thresholds that no number plus 1e-6, added in float32, comes to.
+    """Thresholds that no number plus 1e-6, added in float32, equals.
 
     Attributes:
         splits: How many: thresholds under about 1e-6, and some powers of two below 0.

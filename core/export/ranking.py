@@ -11,7 +11,7 @@ from core.types import Float64Array, Int64Array
 
 @dataclass(frozen=True)
 class RankingParity:
-    """What differs between the rankings of the model and of the engine; see `DataParity`."""
+    """Differences between the rankings of the model and of the engine; see `DataParity`."""
 
     largest_score_difference: float
     adjacent_pairs: int

@@ -62,7 +62,7 @@ class RankLib(TreeTarget):
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         found = _TOKEN.findall(content.decode())
-        # They stand in the order in which nodes are asked for.
+        # They are in the order in which nodes are read.
         tokens = ((tag, text) for tag, text in found if tag != "tree")
 
         def ask(_: None) -> float | tuple[Split, None, None]:
@@ -78,7 +78,7 @@ class RankLib(TreeTarget):
         """Show RankLib and the plugins."""
         return f"""\
 Feature 1 is the first of the names under `features` in `golden.jsonl`, feature 2 the second, and so on: the
-features of the feature set `{source.feature_set}` must stand in that order. A missing feature counts as 0.
+features of the feature set `{source.feature_set}` must be in that order. A missing feature counts as 0.
 
 ```sh
 java -jar RankLib.jar -load {self.filename} -rank documents.txt -score scores.txt

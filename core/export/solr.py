@@ -169,7 +169,7 @@ def java_float(value: float) -> str:
 
 
 def _legacy(options: ExportOptions) -> bool:
-    """Tell whether Solr is older than isNullSameAsZero and `missing` (SOLR-16596)."""
+    """Return whether Solr is older than isNullSameAsZero and `missing` (SOLR-16596)."""
     return options.before(9, 2)
 
 

@@ -1,4 +1,4 @@
-"""What a format of forests is: how the engine decides at splits, and which splits it cannot express."""
+"""The interface of formats of forests: the engine's decisions, and splits it cannot express."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _EXAMPLES = 3
 
 
 class Missing(Enum):
-    """What an engine does at a split where a document lacks the feature."""
+    """Decision of an engine at a split where a document lacks the feature."""
 
     AS_WRITTEN = "go where the split says"
     ZERO = "count as 0"
@@ -38,7 +38,7 @@ class Missing(Enum):
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How an engine decides and adds up.
+    """Arithmetic of an engine.
 
     Attributes:
         engine: Whose arithmetic it is, and from which version to which.
@@ -126,7 +126,7 @@ class TreeTarget(Target[TreeSource]):
     """A format of forests.
 
     Attributes:
-        nests: Whether nodes stand within each other, which bounds the depth of trees.
+        nests: Whether nodes are nested, which bounds the depth of trees.
         way_out: What to do about missing values that go elsewhere.
     """
 

@@ -45,7 +45,7 @@ class InspectRequest(QueuedRequest):
 
 
 class DriftThresholdsRequest(RequestModel):
-    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+    """Thresholds of drift: significance and effect size."""
 
     p: float = Field(
         0.01, gt=0, le=0.5, description="Greatest probability that a report without drift finds any"

@@ -1,4 +1,4 @@
-"""What every kind of job is held against."""
+"""Checks shared by all kinds of jobs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

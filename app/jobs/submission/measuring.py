@@ -95,7 +95,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
         else _ranking(tx, system)
         for place, system in enumerate(request.systems)
     ]
-    _tell_apart(systems)
+    _disambiguate(systems)
     _check_data(tx, request, contract, systems)
     spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.to_json()}
     return CompareJob.from_json(spec)
@@ -175,7 +175,7 @@ def _by_folds(tx: Transaction, request: CompareRequest, place: int, asked: Model
     return _ranking(tx, RankingSystem(ranking_id=folds["ranking_id"]))
 
 
-def _tell_apart(systems: list[Json]) -> None:
+def _disambiguate(systems: list[Json]) -> None:
     """Refuse a duplicate system, and add the id to ambiguous ranking names."""
     given = [system.get("model_id") or system["ranking_id"] for system in systems]
     problems = [

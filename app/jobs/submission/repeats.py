@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest
+from app.jobs.requests import MAX_BATCH_JOBS, JobBatchRequest, RepeatsRequest
 from app.jobs.requests.training import TrainRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
@@ -26,10 +26,11 @@ def check_repeats(batch: JobBatchRequest) -> None:
         for place, request in enumerate(batch.jobs)
         if not isinstance(request, TrainRequest)
     ]
-    if batch.size > MOST_JOBS_AT_ONCE:
+    if batch.size > MAX_BATCH_JOBS:
         problems.append(
             InputProblem(
-                "/repeats/count", f"makes {batch.size} jobs; at most {MOST_JOBS_AT_ONCE} are queued at once"
+                "/repeats/count",
+                f"makes {batch.size} jobs; at most {MAX_BATCH_JOBS} are queued in one request",
             )
         )
     for place, request in enumerate(batch.jobs):

@@ -181,7 +181,7 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if scorer.weights is None and request.validation is None:
         yield InputProblem("/validation", "is needed to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
-        yield InputProblem("/validation", "folds train a model in turn; hold a part or another dataset out")
+        yield InputProblem("/validation", "folds train several models; hold a part or another dataset out")
     for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap"):
         if getattr(request, name):
             yield InputProblem(f"/{name}", "is for what is trained; a sum takes its models as they are")
@@ -201,8 +201,8 @@ def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if request.labels_from is not None and isinstance(request.validation, RandomFolds | FoldColumn):
         yield InputProblem(
             "/validation",
-            "folds are trained on and validated in turn, and a teacher's labels would measure them; hold a"
-            " part or another dataset out",
+            "a teacher's labels would measure the folds that are validated; hold a part or another dataset"
+            " out",
         )
 
 

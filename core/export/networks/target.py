@@ -1,4 +1,4 @@
-"""What a format of linear scorers and networks is: how one is written, read back and evaluated."""
+"""The interface of formats of linear scorers and networks: write, read back, evaluate."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ class NetworkSource(Source):
 
 @dataclass(frozen=True)
 class Engine:
-    """What reads a file, as far as it can be computed here.
+    """The arithmetic of an engine that reads a file.
 
     Attributes:
         name: Whose arithmetic it is.
@@ -134,7 +134,7 @@ def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
 
 
 def centres_of(network: Network) -> Float64Array:
-    """Return the raw value, (n_features,), that scales to 0, where a missing feature stands.
+    """Return the raw value, (n_features,), that scales to 0, as a missing feature does.
 
     Of inputs that are `standard` or `none`, without logarithms.
     """

@@ -100,7 +100,7 @@ class Deletion:
 
 @dataclass(frozen=True)
 class DeletionMode:
-    """How objects are deleted.
+    """Options of a deletion.
 
     Attributes:
         with_results: Whether to delete their results as well.

@@ -39,7 +39,7 @@ _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
 @dataclass(frozen=True)
 class RetentionPolicy:
-    """How long objects are kept.
+    """Retention times of objects.
 
     Attributes:
         days: Days by kind; objects of other kinds are kept for ever.

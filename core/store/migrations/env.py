@@ -1,4 +1,4 @@
-"""What alembic runs: the migrations, on the connection and in the transaction it is given."""
+"""Entry point of alembic: run the migrations on the given connection and transaction."""
 
 from alembic import context
 

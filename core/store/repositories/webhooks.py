@@ -16,7 +16,7 @@ from core.store.repositories.rows import added, found, locked
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
-_DISPATCHED_AT_ONCE = 500
+_DISPATCH_BATCH = 500
 
 
 class Webhooks:
@@ -158,7 +158,7 @@ class Webhooks:
 
     def _dispatch(self, webhook: Webhook, latest: int, now: datetime) -> None:
         events = self._events.after(
-            webhook.dispatched_id, _DISPATCHED_AT_ONCE, kinds=webhook.events, project=webhook.project
+            webhook.dispatched_id, _DISPATCH_BATCH, kinds=webhook.events, project=webhook.project
         )
         rows = [
             {
@@ -178,7 +178,7 @@ class Webhooks:
         ]
         if rows:
             self._session.execute(insert(WebhookDelivery), rows)
-        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_AT_ONCE else latest
+        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCH_BATCH else latest
 
     def _locked(self, id: str) -> Webhook:
         return locked(self._session, Webhook, "webhook", id)

@@ -1,4 +1,4 @@
-"""What needs an object, so that it cannot be deleted."""
+"""Dependents of an object, which prevent its deletion."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -62,7 +62,7 @@ class Refused:
 
 @dataclass
 class Plan:
-    """What a deletion of some objects comes to.
+    """Plan of a deletion of some objects.
 
     Attributes:
         roots: The objects that go, in the order in which they were named.

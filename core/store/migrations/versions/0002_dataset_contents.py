@@ -1,4 +1,4 @@
-"""Datasets know their content and what is to be said about it; jobs, what is to be said about their data."""
+"""Content digests and findings of datasets; findings of jobs on their data."""
 
 import sqlalchemy as sa
 from alembic import op

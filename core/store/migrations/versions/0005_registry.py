@@ -67,9 +67,9 @@ def downgrade() -> None:
     op.drop_column("model_aliases", "move_id")
     for name in ("lineage", "tags", "description"):
         op.drop_column("models", name)
-    for name, (kind, stand_in) in _OF_TRAINED.items():
-        column = sa.Column(name, kind, nullable=False, server_default=stand_in)
-        _replace(column, f"COALESCE(kept, '{stand_in}')")
+    for name, (kind, default) in _OF_TRAINED.items():
+        column = sa.Column(name, kind, nullable=False, server_default=default)
+        _replace(column, f"COALESCE(kept, '{default}')")
 
 
 def _replace(column: sa.Column[Any], value: str) -> None:
@@ -79,5 +79,5 @@ def _replace(column: sa.Column[Any], value: str) -> None:
     """
     op.execute(f"ALTER TABLE models RENAME COLUMN {column.name} TO kept")
     op.add_column("models", column)
-    op.execute(f"UPDATE models SET {column.name} = {value}")  # noqa: S608 - the names stand above
+    op.execute(f"UPDATE models SET {column.name} = {value}")  # noqa: S608 - constant names
     op.drop_column("models", "kept")

@@ -52,7 +52,7 @@ def downgrade() -> None:
 
 
 def _fill() -> None:
-    """Tell of the jobs that there are what is told of new ones."""
+    """Fill the new columns of existing jobs."""
     moment = sa.DateTime(timezone=True)
     jobs = sa.table(
         "jobs",

@@ -1,4 +1,4 @@
-"""The checksums of artifacts, which tell whether stored bytes are still those that were written.
+"""The checksums of artifacts, to detect damaged bytes.
 
 Models have had theirs since they were first stored. Other artifacts get theirs when they are first read, and
 so do those that a worker of the release before still writes.

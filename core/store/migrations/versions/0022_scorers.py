@@ -1,4 +1,4 @@
-"""What a model is, where it is not trees."""
+"""The scorer of a model that is not trees."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Promotions that their gate refused have a status of their own; they were failed jobs."""
+"""Promotions that their gate refused have a separate status; they were failed jobs."""
 
 from alembic import op
 
