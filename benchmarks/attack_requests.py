@@ -66,7 +66,7 @@ def absurd_shapes(number: int) -> Request:
 
 
 def tensors(number: int) -> Request:
-    """Both kinds in turn."""
+    """Both kinds, alternating."""
     return absurd_shapes(number // 2) if number % 2 else small_tensors_of_a_wide_model()
 
 
@@ -75,7 +75,7 @@ def colliding_names() -> list[str]:
     """Names that FNV-1a with its usual basis puts into one place of a table of 65,536.
 
     Modulo a power of two a state follows from the state before: of all blocks of three letters those are
-    taken that lead to the commonest state, and so on from there (A. Joux 2004, Multicollisions).
+    taken that result in the commonest state, and so on from there (A. Joux 2004, Multicollisions).
     """
     letters = np.array(
         [ord(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP"], np.uint32
@@ -107,20 +107,20 @@ def proofs(number: int) -> Request:
 
 
 def writes(number: int) -> Request:
-    """Something that waits for the database's lock."""
+    """A request that waits for the database's lock."""
     return _post("/v1/datasets/synthetic", json.dumps({"queries": 1, "seed": number}).encode(), JSON)
 
 
 @dataclass(frozen=True)
 class Attack:
-    """What is sent meanwhile.
+    """Requests of an attack.
 
     Attributes:
-        name: What the table calls it.
+        name: Its name in the table.
         request: Makes the request of a number.
-        n_senders: How many send at once, one request after the other.
+        n_senders: Number of concurrent senders, each one request after the other.
         pace_seconds: From the beginning of one request of a sender to the next.
-        holds_lock: Whether somebody holds the database's lock most of the time.
+        holds_lock: Whether the database's lock is held most of the time.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A training on 2 and 3 ranks beside one process: time, memory, bytes, recovery, and a prediction for more.
 
-Jobs run as a worker runs them, each in a process of its own, with a real store and empty caches. Ranks are
+Jobs run as a worker runs them, each in a separate process, with a real store and empty caches. Ranks are
 processes of this machine, so that they share its processors with each other: what they take here is no
 speed-up of machines. That is predicted, from one rank alone on parts of the documents and from the measured
 cost of an exchange; where the system allows, the prediction is held against a loopback of 1 Gbit/s a rank.
@@ -20,7 +20,7 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.distributed_job import Outcome, Task, can_shape, carry_out
+from benchmarks.distributed_job import Outcome, Task, can_shape, run_job
 from benchmarks.exchange import Exchange
 from benchmarks.exchange import measure as measure_exchange
 from benchmarks.loads import LOADS, Load
@@ -68,7 +68,7 @@ class Bench:
         spec = {**_asked(self.iterations), "model_name": "w", "dataset_id": self.datasets[share]}
         if n_ranks > 1:
             spec["distribution"] = ranks
-        return carry_out(Task(str(self.folder), spec, **task))
+        return run_job(Task(str(self.folder), spec, **task))
 
 
 def _asked(iterations: int) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
 
 
 def recoveries(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
-    """Show how long a training stands still when a rank is lost."""
+    """Show the interruption of a training when a rank is lost."""
     table = _table("3 ranks, one of them is struck", "seconds to the next tree", "of them until noticed")
     for (name, signal), outcome in outcomes.items():
         noticed = _SILENCE_SECONDS if signal == "SIGSTOP" else 0.0

@@ -1,4 +1,4 @@
-"""All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, in turn in one run.
+"""All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, alternating in one run.
 
 Every tool starts from the same arrays of labels and scores by query, with ids; what it has to build of them
 is part of its time. Rankery also takes the scores as a run, which it joins with the judgments by the ids.
@@ -36,7 +36,7 @@ TREC_EVAL = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "
 
 @dataclass(frozen=True)
 class Scored:
-    """A judged dataset and its scores, as whoever scores it holds them: arrays by query, and ids."""
+    """A judged dataset and its scores as arrays by query, with ids."""
 
     query_ids: list[str]
     document_ids: list[str]

@@ -1,4 +1,4 @@
-"""What one exchange between ranks takes on this machine, over the connections that trainings use.
+"""Time of an exchange between ranks on this machine, over the connections that trainings use.
 
 Processes connect as ranks do, and swap blocks of several sizes. Each also copies and adds what it gets, as
 LightGBM does with histograms.
@@ -44,7 +44,7 @@ def measure() -> Exchange:
     of_two = _swaps(2, _SIZES)
     byte_seconds, round_seconds = np.polyfit(_SIZES, [wall for wall, _ in of_two], 1)
     numbers = range(2, _MOST_RANKS + 1)
-    # Ranks share the processors here, so their processor time tells more than the clock.
+    # Ranks share the processors here, so their processor time is more precise than the clock.
     busy = [_swaps(number, _SIZES[:1])[0][1] for number in numbers]
     return Exchange(float(round_seconds), float(np.polyfit(list(numbers), busy, 1)[0]), float(byte_seconds))
 
@@ -88,14 +88,14 @@ def _heard(rank: "subprocess.Popen[str]") -> Any:
 
 
 def _be_rank() -> None:
-    told = json.loads(sys.stdin.readline())
-    endpoint = Endpoint(Identity.from_json(told["identity"]), told["rank"])
-    mesh = Mesh(endpoint, told["rank"])
+    invitation = json.loads(sys.stdin.readline())
+    endpoint = Endpoint(Identity.from_json(invitation["identity"]), invitation["rank"])
+    mesh = Mesh(endpoint, invitation["rank"])
     print(json.dumps(endpoint.listen("127.0.0.1", mesh.accept)), flush=True)
     order = json.loads(sys.stdin.readline())
     addresses = {int(rank): address for rank, address in order["addresses"].items()}
     endpoint.run(mesh.connect_all(addresses))
-    others = [rank for rank in addresses if rank != told["rank"]]
+    others = [rank for rank in addresses if rank != invitation["rank"]]
     found = []
     for size in order["sizes"]:
         own = np.zeros(size // 8)

@@ -103,7 +103,7 @@ def _print(console: Console, title: str, job: Job, most: dict[str, int]) -> None
         table.add_row(phase.phase, f"{phase.seconds:.1f}", "" if peak is None else f"{peak / 2**20:,.0f}")
     console.print(table)
     console.print(
-        f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB of its own,"
+        f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB anonymous,"
         f" {most['VmRSS'] / 2**20:,.0f} MiB with mapped pages; metrics {job.metrics}"
     )
 

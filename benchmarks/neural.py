@@ -1,8 +1,8 @@
 """Epochs of networks beside a plain PyTorch loop, their parts, and the growth of RankNet with a query.
 
-Each number of threads is a set of processors that the process is pinned to, in a process of its own; both
-tools are measured in turn and the fastest epoch counts, since other work only adds to a time. The part with
-PyTorch is left out where it is not installed.
+Each number of threads is a set of processors that a separate process is pinned to; both
+tools are measured alternating and the fastest epoch counts, since other work only adds to a time. The part
+with PyTorch is left out where it is not installed.
 """
 
 import argparse

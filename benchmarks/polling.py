@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass
 class Connection:
-    """One kept-alive HTTP/1.1 connection; opened anew after an error."""
+    """One kept-alive HTTP/1.1 connection; reopened after an error."""
 
     host: str
     port: int
@@ -74,7 +74,7 @@ class Connection:
 
 @dataclass
 class Figures:
-    """What all pollers measured, and what they noticed."""
+    """Measurements and errors of all pollers."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)

@@ -15,12 +15,12 @@ WIRE_SECONDS = 50e-6  # assumed of a switched network: from one machine to anoth
 
 @dataclass(frozen=True)
 class Volume:
-    """What ranks send each other for a tree.
+    """Traffic between ranks for a tree.
 
     Attributes:
         bins: Of all features that have a histogram.
         leaves: Of the tree.
-        max_cat_threshold: Of the hyperparameters; each split that is told has room for so many categories.
+        max_cat_threshold: Of the hyperparameters; each transmitted split has room for so many categories.
     """
 
     bins: int
@@ -45,7 +45,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Computation:
-    """What one rank alone takes for an iteration on a part of the documents: compute · share + fixed.
+    """Time of an iteration of one rank on a part of the documents: compute · share + fixed.
 
     Attributes:
         compute_seconds: On all documents.

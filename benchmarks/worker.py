@@ -29,7 +29,7 @@ class JobTimes:
         end_seconds: From the last iteration to the success: the test set is evaluated, the model stored.
         parts_milliseconds: Medians by part, from the job's history.
         iterated_at: Moments at which the iterations ended.
-        ranks: What each rank of a distributed training told of itself at the end of each iteration.
+        ranks: Reports of the ranks of a distributed training at the end of each iteration.
     """
 
     first_seconds: float
@@ -74,7 +74,7 @@ class BenchmarkWorker:
         shutil.rmtree(self._settings.data_dir / "cache", ignore_errors=True)
 
     def train(self, spec: Mapping[str, Any]) -> JobTimes:
-        """Carry out a training job.
+        """Run a training job.
 
         Raises:
             RuntimeError: It did not succeed.
