@@ -1,7 +1,7 @@
 """Memory of a worker that ingests, trains on and evaluates data larger than it may hold, phase by phase.
 
 A Parquet file is written in blocks, uploaded, and trained on with a part held out for the test. Peaks are
-those that the jobs report themselves, and what the kernel says of the worker's processes: anonymous memory,
+those that the jobs report themselves, and the kernel's figures of the worker's processes: anonymous memory,
 which the limit bounds, and resident memory, which counts mapped pages that the system may drop at any time.
 """
 

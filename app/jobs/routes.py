@@ -217,7 +217,7 @@ def change_job(
 def cancel_jobs(
     body: Annotated[JobSelection, Body(openapi_examples=SELECTION_EXAMPLES)], services: UseServices
 ) -> CancelledJobs:
-    """Stop several jobs, and say of each what became of it.
+    """Stop several jobs, and report the outcome of each.
 
     A job that has already ended is left as it is, so that the request may be sent again.
     """

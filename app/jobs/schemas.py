@@ -95,7 +95,7 @@ class Attempt(ResponseModel):
     ending: Literal["succeeded", "refused", "failed", "cancelled", "lost", "handed_back"] | None = Field(
         description="Null while it runs"
     )
-    detail: str | None = Field(description="Why it ended so, where there is something to say")
+    detail: str | None = Field(description="Reason of the outcome, if any")
     resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
     phases: list[Phase] = Field(
         [], description="In the order in which they began; none for attempts of earlier releases"
@@ -167,7 +167,7 @@ class Job(ResponseModel):
     title: str = Field(
         "", description="Its name, or what it makes, measures or moves", examples=["web:3 for @champion"]
     )
-    name: str | None = Field(None, description="As people named it; null where nobody did")
+    name: str | None = Field(None, description="Display name, null without one")
     notes: str | None = Field(description="What people wrote about it")
     tags: ShownTags
     project: ShownProject

@@ -58,7 +58,7 @@ class CandidateReader(Protocol[Form]):
     def read(self, model: ServedModel, settings: ApiSettings) -> Form:
         """Return the candidates.
 
-        A quick reader returns None for what another has to read, or has to say what is wrong with.
+        A quick reader returns None for requests that another has to read or refuse.
 
         Raises:
             InvalidInput: The request is wrong, or holds more than is scored in one request.

@@ -29,7 +29,7 @@ INFINITE = (2 - 2.0**-24) * 2.0**127
 
 @dataclass(frozen=True)
 class GeneralJson:
-    """A JSON request that FastAPI has validated: its reader says what is wrong with each document."""
+    """A JSON request that FastAPI has validated: its reader reports the problems of each document."""
 
     body: RankRequest
     is_brief = False

@@ -26,7 +26,7 @@ class JsonCandidates:
         features: (n_documents, n_features) in the precision of the model, as in training, so that a document
             falls into the leaf that it would have fallen into there; NaN where missing.
         top_k: Documents to return a query, or None for all.
-        explain: Whether to say how each score came about.
+        explain: Whether to explain each score.
     """
 
     query_ids: Sequence[str]
@@ -62,7 +62,7 @@ class JsonCandidates:
         Args:
             model: What scored.
             scores: (n_documents,)
-            explainer: What explains the scores, None where nobody wants to know.
+            explainer: Explainer of the scores, None if not requested.
         """
         return Response(_ranking(model, self, scores, explainer), media_type=MEDIA_TYPE)
 

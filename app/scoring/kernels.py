@@ -68,6 +68,6 @@ class ScoringKernels:
             if not self._stopped.is_set():
                 self._load()
                 _log.info("kernels.compiled")
-        except Exception as error:  # noqa: BLE001 - readiness says it, and the rest of the API works
+        except Exception as error:  # noqa: BLE001 - readiness reports it, and the rest of the API works
             self._failure = str(error)
             _log.exception("kernels.compilation_failed")

@@ -56,10 +56,10 @@ class Samples:
         Args:
             model: What scored.
             candidates: The request.
-            features: (n_documents, n_features) of the candidates; nobody may change them any more.
+            features: (n_documents, n_features) of the candidates; they must not change any more.
             scores: (n_documents,)
         """
-        if not self._share or random.random() >= self._share:  # noqa: S311 - nobody gains by guessing it
+        if not self._share or random.random() >= self._share:  # noqa: S311 - no security by it
             return
         record = logging.makeLogRecord({"model_name": model.name})
         record.msg = _Sample.of(model, candidates.ids(), features, scores)

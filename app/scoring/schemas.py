@@ -86,7 +86,8 @@ class RankRequest(RequestModel):
     )
     explain: bool = Field(
         False,
-        description="Whether to say what each feature contributes to the score of each document returned",
+        description="Whether to return the contribution of each feature to the score of each returned"
+        " document",
     )
 
 

@@ -29,7 +29,7 @@ _POINTER = "/"
 class ArrowTable:
     """A request as an Arrow IPC stream.
 
-    Its headers are read first: they say how much there is to score.
+    Its headers are read first: they have the number of documents.
 
     Attributes:
         content: A row a document: `query_id`, where there are several queries; `document_id`, where that is

@@ -1,6 +1,6 @@
 """Stored datasets as portable Parquet: columns by their names, categories as texts.
 
-The metadata of the schema say which column is what, so that the file is read back to the same dataset.
+The metadata of the schema have the column roles, so that the file is read back to the same dataset.
 """
 
 import io

@@ -190,7 +190,7 @@ class Claim:
     Attributes:
         name: Short name.
         statement: The claim in one sentence.
-        source: Where the paper says so.
+        source: Place in the paper.
         rule: What must be true of the numbers.
     """
 
@@ -233,7 +233,7 @@ class Table:
         unit: `percent`, `fraction`, `milliseconds` or `number`.
         printed: Printed numbers by corpus, row and column; empty where only a picture shows them.
         significance: The paper's own test, None without one.
-        claims: What the paper says of it.
+        claims: Claims of the paper about it.
         deviations: Where our set-up differs from the paper's.
     """
 

@@ -15,7 +15,7 @@ class IterationReport:
         total: Requested iterations.
         values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
             "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
-            "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.
+            "diagnostics" are diagnostics of the gradient that the iteration's tree follows.
         best_iteration: Best iteration so far on validation, the present one without validation data.
         milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
             update, "metrics" the measuring, "diagnostics" where they were computed. Where the loss is

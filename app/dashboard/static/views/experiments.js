@@ -137,7 +137,7 @@ function nothing() {
     return emptyState("No older experiments", "This is the end of the list.", "/experiments", "Newest experiments");
   return emptyState(
     "No experiments yet",
-    "An experiment trains tables of a paper again, and says which of its claims hold here.",
+    "An experiment trains tables of a paper again, and checks its claims.",
     "#run",
     "Run an experiment",
   );

@@ -93,7 +93,7 @@ function nothing() {
     return emptyState("No older studies", "This is the end of the list.", "/studies", "Newest studies");
   return emptyState(
     "No studies yet",
-    "A study tries many parameters and says whether the best ones are really better than the default.",
+    "A study tries many parameters and tests whether the best ones are better than the default.",
     "/studies/new",
     "New study",
   );

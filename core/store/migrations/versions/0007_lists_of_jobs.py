@@ -1,4 +1,4 @@
-"""Jobs are found by name and sorted by what they reached and took; workers say that they are there.
+"""Search and sort columns of jobs; liveness of workers.
 
 All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
 """

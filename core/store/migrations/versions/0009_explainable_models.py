@@ -1,4 +1,4 @@
-"""Models say whether their scores can be explained; those from before are examined when somebody asks.
+"""Whether the scores of models can be explained; earlier models are examined on request.
 
 The column may be left out by an INSERT, so that a worker of the release before can finish its job.
 """
