@@ -45,7 +45,7 @@ class Parts:
 
 
 def parts_of_file(path: Path, repetitions: int) -> Iterator[Parts]:
-    """Part a file into folds, differently each time."""
+    """Split a file into folds, differently each time."""
     dataset = read_dataset(path)
     for seed in range(repetitions):
         for fold in range(1, FOLDS + 1):

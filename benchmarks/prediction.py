@@ -63,7 +63,7 @@ class Computation:
             shares: Of the documents, such as 1/4.
             seconds: Of an iteration on them.
         """
-        # By relative errors: the small ones say what is fixed.
+        # By relative errors: the small ones determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
         return cls(float(slope), float(level))
 

@@ -105,7 +105,7 @@ def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
     named = _named(store, data_key)
     if named is None:
         return None
-    # The stored bytes before the footer never change, and the footer says what they are.
+    # The stored bytes before the footer never change, and the footer describes them.
     digest = hashlib.sha256(data_key.encode() + b"\n" + named.footer).hexdigest()[:32]
     return RangedFile(named.size_bytes, f'"{digest}"', lambda start, stop: named.blocks(file, start, stop))
 

@@ -48,7 +48,8 @@ def list_datasets(
         Query(
             alias="for",
             max_length=20,
-            description="References of models and ids of rankings: say of each dataset whether they can be"
+            description="References of models and ids of rankings: return for each dataset whether they can"
+            " be"
             " measured on it",
         ),
     ] = [],  # noqa: B006 - FastAPI copies it

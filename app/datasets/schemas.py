@@ -108,7 +108,7 @@ class Dataset(ResponseModel):
         description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
-        description="`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which"
+        description="`kind` is `upload`, `folder`, `address` or `synthetic`, with its parameters"
     )
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the file")
@@ -120,7 +120,9 @@ class Dataset(ResponseModel):
     statistics: dict[str, Any] | None = Field(
         description="Counts of queries, documents, features and labels; documents a query; values of columns"
     )
-    findings: list[Finding] | None = Field(description="What the doctor says, errors first; null until ready")
+    findings: list[Finding] | None = Field(
+        description="Findings of the doctor, errors first; null until ready"
+    )
     problem: FailureReason | None = Field(
         description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
     )

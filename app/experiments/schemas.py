@@ -129,7 +129,7 @@ class PaperClaim(ResponseModel):
 
     name: str
     statement: str
-    source: str = Field(description="Where the paper says so", examples=["section 5.3, table 5"])
+    source: str = Field(description="Place in the paper", examples=["section 5.3, table 5"])
 
 
 class PaperTable(PaperTableEntry):

@@ -226,7 +226,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     421: "The service does not go by the name in the Host header",
     422: "The request is not valid",
     423: "Another request goes on with it",
-    429: "The caller asks too often, or has too many jobs; `Retry-After` says when to try again",
+    429: "The caller asks too often, or has too many jobs; retry after `Retry-After`",
     431: "The headers are too large",
     460: "The checksum of the body is wrong",
     501: "The service was installed without the package for this",

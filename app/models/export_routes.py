@@ -65,7 +65,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[
     Literal["trees", "linear", "mlp", "sum"],
-    Query(description="Kind of the models, as their `kind` says; sums are exported in no format"),
+    Query(description="`kind` of the models; sums are exported in no format"),
 ]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]

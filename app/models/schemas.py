@@ -139,7 +139,7 @@ class Model(ResponseModel):
     version: int = Field(description="Counts up within the name, from 1")
     aliases: list[str] = Field(description="Aliases of the name that point at this version")
     title: str | None = Field(description="What people call this version; null where its reference will do")
-    description: str | None = Field(description="What its owners say of it")
+    description: str | None = Field(description="Description by its owners")
     tags: ShownTags
     project: ShownProject
     source: Literal["trained", "imported"] = Field(description="Whether it was trained here")

@@ -15,7 +15,7 @@ from app.settings import ApiSettings
 
 router = Router(prefix="/v1/settings", tags=["overview"], route_class=JsonRoute)
 
-# Where things are may hold passwords, and is nobody's business over the network.
+# Addresses may hold passwords, and are not shown over the network.
 _HIDDEN = frozenset({"broker_url", "data_dir", "data_roots", "database_url", "storage_url"})
 
 

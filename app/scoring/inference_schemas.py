@@ -163,7 +163,7 @@ REQUEST_BODY: dict[str, Any] = {
             "schema": {
                 "type": "string",
                 "format": "binary",
-                "description": "JSON as long as the header says, then the tensors' bytes, lowest byte first",
+                "description": "JSON of the header's length, then the tensors' bytes, lowest byte first",
             }
         },
     },

@@ -102,7 +102,7 @@ class Readiness:
         try:
             return await self._damage.answer(TIMEOUT_SECONDS)
         except (TimeoutError, StoreUnavailable):
-            return []  # the check of the database says why
+            return []  # the check of the database reports it
 
 
 UseReadiness = Annotated[Readiness, injected(Readiness)]
@@ -118,7 +118,7 @@ def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
         with store.read() as tx:
             workers = tx.workers.present()
     except StoreUnavailable:
-        return None  # the check of the database says why
+        return None  # the check of the database reports it
     idle = [lane for lane in LANES if not any(w.lane == lane and w.compiling is None for w in workers)]
     compiling = next((worker.compiling for worker in workers if worker.compiling is not None), None)
     if idle and compiling is not None:

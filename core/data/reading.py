@@ -147,7 +147,7 @@ def read_file(
     judged: Table
     if chosen == "parquet":
         judged = ParquetTable(text, file.name, limits)
-        if form is None and options.columns == Columns():  # one that was downloaded says what its columns are
+        if form is None and options.columns == Columns():  # a downloaded one has its column roles
             options = replace(options, columns=columns_of(judged.schema) or options.columns)
     else:
         judged = DelimitedTable(text, file.name, content.delimiter or ",")

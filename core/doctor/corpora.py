@@ -129,7 +129,7 @@ class _Shape:
     largest_label: float
 
 
-# Recognised by their features alone, so that nobody takes them for what papers print.
+# Recognised by their features alone, so that they are not mistaken for the printed counts.
 _SHAPES = (
     _Shape("MSLR-WEB10K and MSLR-WEB30K", _MSLR_FEATURES, 4.0),
     _Shape("Istella", _ISTELLA_FEATURES, 4.0),

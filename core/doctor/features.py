@@ -65,7 +65,8 @@ def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
         ("has the same value in every document", "have the same value in every document"),
         advice="There is nothing that documents could be ranked by. Check how the features were read."
         if count == total
-        else "They say nothing and may be removed. In LETOR files they are often ids that no row uses.",
+        else "They have no information and may be removed. In LETOR files they are often ids that no row"
+        " uses.",
         examples=feature_examples(dataset, concerned),
         example_kind="feature",
     )

@@ -27,7 +27,7 @@ MAX_TITLE = 255
 
 # The one list of all kinds, each with the class of its specification.
 class JobKind(StrEnum):
-    """What a job does."""
+    """Kind of a job."""
 
     specification: type[JobSpec]
 

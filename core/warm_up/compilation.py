@@ -1,6 +1,6 @@
 """Compile the missing kernels in child processes, whose memory is given back with them.
 
-Each child takes the next part that nobody else compiles. A part is locked while it is compiled and marked
+Each child takes the next part that no other child compiles. A part is locked while it is compiled and marked
 once it is: processes that start on one cache at the same time share the work.
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 _POLL_SECONDS = 0.02
-# A killed process is gone within milliseconds; where nobody reaps orphans their remains are not waited for.
+# A killed process is gone within milliseconds; where orphans are not reaped, do not wait for them.
 _GROUP_SECONDS = 2.0
 
 

@@ -63,7 +63,7 @@ class Actor:
         tx.audit.add_all(shared | {"path": f"/v1/{node.kind.plural}/{node.id}"} for node in plan.roots)
 
 
-# For objects that nobody restored in time: the audit log has their deletion already.
+# For objects that were not restored in time: the audit log has their deletion already.
 UPKEEP = Actor(is_audited=False)
 
 

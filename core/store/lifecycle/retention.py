@@ -1,4 +1,4 @@
-"""Retention: move expired objects to the trash, and purge those that nobody restored in time."""
+"""Retention: move expired objects to the trash, and purge those not restored in time."""
 
 import time
 from collections.abc import Iterator, Mapping

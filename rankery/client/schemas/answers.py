@@ -71,7 +71,7 @@ class Budget(Answer):
 
 
 class CancelledJob(Answer):
-    """What a request to cancel did to one job."""
+    """Outcome of cancelling one job."""
 
     id: str
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
@@ -84,7 +84,7 @@ class CancelledJob(Answer):
 
 
 class CancelledJobs(Answer):
-    """What a request to cancel did to each of several jobs."""
+    """Outcomes of cancelling several jobs."""
 
     items: list[CancelledJob]
     """In the order in which they were named"""
@@ -1044,7 +1044,7 @@ class JobCurves(Answer):
     """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` what was asked of them; null where it was not recorded"""
 
     attempt: int
-    """Start again without `after` when it is another one: the curves may have begun anew"""
+    """Start again without `after` when it is another one: the curves may have restarted"""
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
@@ -1653,7 +1653,7 @@ class PaperClaim(Answer):
     name: str
     statement: str
     source: str
-    """Where the paper says so"""
+    """Place in the paper"""
 
 
 class PaperMethod(Answer):
@@ -1797,7 +1797,7 @@ class LossCatalogue(Answer):
 
 
 class Phase(Answer):
-    """What an attempt did for some time."""
+    """A phase of an attempt."""
 
     phase: str
     seconds: float
@@ -1824,7 +1824,7 @@ class Attempt(Answer):
     """Null while it runs"""
 
     detail: str | None = None
-    """Why it ended so, where there is something to say"""
+    """Reason of the outcome, if any"""
 
     resumed_from: int | None = None
     """Iteration of the checkpoint that it went on from"""
@@ -1890,7 +1890,7 @@ class Dataset(Answer):
     """`pending` while it is read, then `ready`, or `invalid` with a `problem`"""
 
     source: dict[str, Any]
-    """`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which"""
+    """`kind` is `upload`, `folder`, `address` or `synthetic`, with its parameters"""
 
     job_id: str | None = None
     """The job that reads it"""
@@ -1911,7 +1911,7 @@ class Dataset(Answer):
     """Counts of queries, documents, features and labels; documents a query; values of columns"""
 
     findings: list[Finding] | None = None
-    """What the doctor says, errors first; null until ready"""
+    """Findings of the doctor, errors first; null until ready"""
 
     problem: FailureReason | None = None
     """Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"""
@@ -2232,7 +2232,7 @@ class RankProgress(Answer):
 
 
 class Progress(Answer):
-    """How far a running job is."""
+    """Progress of a running job."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -2267,7 +2267,7 @@ class Job(Answer):
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
     """The kind for people"""
@@ -2276,7 +2276,7 @@ class Job(Answer):
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Display name, null without one"""
 
     notes: str | None = None
     """What people wrote about it"""
@@ -2355,7 +2355,7 @@ class JobWithAttempts(Answer):
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
     """The kind for people"""
@@ -2364,7 +2364,7 @@ class JobWithAttempts(Answer):
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Display name, null without one"""
 
     notes: str | None = None
     """What people wrote about it"""
@@ -2590,7 +2590,7 @@ class RunningJob(Answer):
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
     """The kind for people"""
@@ -2717,7 +2717,7 @@ class ScorerDescription(Answer):
     """One line"""
 
     is_network: bool
-    """Whether its hyperparameters stand in `scorer`, and an iteration is an epoch; those of trees stand in `hyperparameters`"""
+    """Whether its hyperparameters are in `scorer`, and an iteration is an epoch"""
 
     parameters: list[ParameterDescription]
     """Its hyperparameters in `scorer`"""
@@ -3349,7 +3349,7 @@ class ListedModel(Answer):
     """What people call this version; null where its reference will do"""
 
     description: str | None = None
-    """What its owners say of it"""
+    """Description by its owners"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -3428,7 +3428,7 @@ class Model(Answer):
     """What people call this version; null where its reference will do"""
 
     description: str | None = None
-    """What its owners say of it"""
+    """Description by its owners"""
 
     tags: dict[str, str]
     """What its owners mark it with"""

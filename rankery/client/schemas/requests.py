@@ -154,7 +154,7 @@ class CandidateDocument(TypedDict):
     """Unique within its query"""
 
     features: dict[str, float | str | list[float | None] | None] | list[float | str | None]
-    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column stands for all of its features, given as a list."""
+    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column has a list of all of its features."""
 
 
 class CandidateQuery(TypedDict):
@@ -274,7 +274,7 @@ class DiagnosticsRequest(TypedDict):
 
 
 class DriftThresholdsRequest(TypedDict):
-    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+    """Thresholds of drift: significance and effect size."""
 
     p: NotRequired[float]
     """Greatest probability that a report without drift finds any"""
@@ -803,7 +803,7 @@ class JobChanges(TypedDict):
 
 
 JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-"""What a job does."""
+"""Kind of a job."""
 
 
 class JobSelection(TypedDict):
@@ -1671,7 +1671,7 @@ class RankRequest(TypedDict):
     """Documents returned a query; all when null"""
 
     explain: NotRequired[bool]
-    """Whether to say what each feature contributes to the score of each document returned"""
+    """Whether to return the contribution of each feature to the score of each returned document"""
 
 
 class RankSvmRequest(TypedDict):
@@ -1817,7 +1817,7 @@ class CompareRequest(TypedDict):
 
 
 class RanksRequest(TypedDict):
-    """How many processes train a model together."""
+    """Number of processes that train a model together."""
 
     at_least: NotRequired[int]
     """Fewer do not start, and do not go on when others are lost"""
