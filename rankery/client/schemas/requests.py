@@ -154,14 +154,14 @@ class CandidateDocument(TypedDict):
     """Unique within its query"""
 
     features: dict[str, float | str | list[float | None] | None] | list[float | str | None]
-    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column has a list of all of its features."""
+    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column has the list of all its features."""
 
 
 class CandidateQuery(TypedDict):
     """A query with its candidate documents."""
 
     id: str
-    """Returned as it came"""
+    """Returned unchanged"""
 
     documents: list[CandidateDocument]
     """In the order that equal scores keep"""
@@ -274,7 +274,7 @@ class DiagnosticsRequest(TypedDict):
 
 
 class DriftThresholdsRequest(TypedDict):
-    """Thresholds of drift: significance and effect size."""
+    """Differences of a feature or of the scores that count as drift: significance and size."""
 
     p: NotRequired[float]
     """Greatest probability that a report without drift finds any"""
@@ -807,7 +807,7 @@ JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluat
 
 
 class JobSelection(TypedDict):
-    """The jobs that a request is about."""
+    """The jobs of a request."""
 
     ids: list[str]
     """Ids of jobs"""
@@ -1671,7 +1671,7 @@ class RankRequest(TypedDict):
     """Documents returned a query; all when null"""
 
     explain: NotRequired[bool]
-    """Whether to return the contribution of each feature to the score of each returned document"""
+    """Whether to add each feature's contribution to the score of each returned document"""
 
 
 class RankSvmRequest(TypedDict):
