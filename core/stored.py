@@ -69,7 +69,8 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     """
     if not isinstance(stored, Mapping):
         raise InvalidInput.at("", "must be an object")
-    values, known = {}, set()
+    values: dict[str, Any] = {}
+    known: set[str] = set()
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         declared = _declared(field)
         known.update(declared.names)

@@ -180,7 +180,7 @@ def _most_changed(
 
 def _flat(difference: MetricDifference) -> dict[str, Any]:
     fields = asdict(difference)
-    return fields.pop("paired") | fields
+    return {**fields.pop("paired"), **fields}
 
 
 def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, Any]:

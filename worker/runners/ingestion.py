@@ -10,7 +10,7 @@ from core.errors import ArtifactDamaged, DatasetError, NotFound
 from core.jobs.folders import claims_folders, upload_folder
 from core.jobs.ingest import IngestJob
 from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
-from core.store.tables.columns import to_json
+from core.store.tables.columns import serialize_json
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
 from worker.job.sources import opened_source
@@ -93,7 +93,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
     with run.artifacts.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
     with run.artifacts.writing(features_key(data_key)) as file:
-        file.write(to_json([asdict(profile) for profile in report.features]).encode())
+        file.write(serialize_json([asdict(profile) for profile in report.features]).encode())
     with run.succeeding({"dataset_id": dataset_id}) as tx:
         ready = tx.datasets.mark_ready(
             dataset_id,
