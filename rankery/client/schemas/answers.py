@@ -71,7 +71,7 @@ class Budget(Answer):
 
 
 class CancelledJob(Answer):
-    """What a request to cancel did to one job."""
+    """Outcome of a request to cancel for one job."""
 
     id: str
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
@@ -84,10 +84,10 @@ class CancelledJob(Answer):
 
 
 class CancelledJobs(Answer):
-    """What a request to cancel did to each of several jobs."""
+    """Outcomes of a request to cancel several jobs."""
 
     items: list[CancelledJob]
-    """In the order in which they were named"""
+    """In the requested order"""
 
 
 class ChangedQuery(Answer):
@@ -664,14 +664,14 @@ class ExperimentDataset(Answer):
 
 class Explanation(Answer):
     """
-    The explanation of a score, which base and contributions add up to.
+    The explanation of a score, which is the sum of base and contributions.
 
-    Exactly but for rounding of trees and linear scorers; of networks within 0.01 % of how far the score moves
-    from the base to the document.
+    The sum is exact but for rounding for trees and linear scorers. For networks it is within 0.01 % of the
+    difference between score and base.
     """
 
     base: float
-    """Score before anything is known of the document"""
+    """Score without the document's features"""
 
     contributions: list[Contribution]
     """But for those of 0, the greatest first"""
@@ -990,7 +990,7 @@ class EvaluationEntry(Answer):
     """Its name; null where it was deleted"""
 
     metrics: dict[str, Interval]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     project: str | None = None
     """The project that it belongs to; null for none"""
@@ -1013,10 +1013,10 @@ class EvaluationMetricsList(Answer):
     """The metrics of several evaluations."""
 
     items: list[EvaluationMetrics]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     missing: list[str]
-    """Those asked for that do not exist"""
+    """Unknown ids"""
 
 
 class EvaluationPage(Answer):
@@ -1028,7 +1028,7 @@ class EvaluationPage(Answer):
 
 
 class JobCurves(Answer):
-    """The learning curves of one of several jobs; `milliseconds` is empty unless times were asked for."""
+    """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
 
     job_id: str
     best_iteration: int | None = None
@@ -1041,10 +1041,10 @@ class JobCurves(Answer):
     """By data and metric, a value for each of the iterations"""
 
     milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` what was asked of them; null where it was not recorded"""
+    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` their computation; null where it was not recorded"""
 
     attempt: int
-    """Start again without `after` when it is another one: the curves may have begun anew"""
+    """Start again without `after` when it is another one: the curves may have restarted"""
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
@@ -1059,10 +1059,10 @@ class JobHistories(Answer):
     """The learning curves of several jobs."""
 
     items: list[JobCurves]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     missing: list[str]
-    """Those asked for that do not exist"""
+    """Unknown ids"""
 
 
 class JobHistory(Answer):
@@ -1079,7 +1079,7 @@ class JobHistory(Answer):
     """By data and metric, a value for each of the iterations"""
 
     milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` what was asked of them; null where it was not recorded"""
+    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` their computation; null where it was not recorded"""
 
 
 class JobSchemas(Answer):
@@ -1206,7 +1206,7 @@ class LossDiagnostics(Answer):
 
 
 class MainMetric(Answer):
-    """The metric to show first: what early stopping watches, else the first one asked for."""
+    """The metric to show first: that of early stopping, else the first requested one."""
 
     name: str
     data: Literal["test", "validation", "train"]
@@ -1797,7 +1797,7 @@ class LossCatalogue(Answer):
 
 
 class Phase(Answer):
-    """What an attempt did for some time."""
+    """A phase of an attempt, with its duration and memory."""
 
     phase: str
     seconds: float
@@ -1824,7 +1824,7 @@ class Attempt(Answer):
     """Null while it runs"""
 
     detail: str | None = None
-    """Why it ended so, where there is something to say"""
+    """Why it ended so, if known"""
 
     resumed_from: int | None = None
     """Iteration of the checkpoint that it went on from"""
@@ -2232,7 +2232,7 @@ class RankProgress(Answer):
 
 
 class Progress(Answer):
-    """How far a running job is."""
+    """Progress of a running job."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -2263,23 +2263,23 @@ class Progress(Answer):
 
 
 class Job(Answer):
-    """A piece of work for a worker."""
+    """A job of a worker."""
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
     """What a job does."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Label of the kind"""
 
     title: str = ""
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Name of the job; null without one"""
 
     notes: str | None = None
-    """What people wrote about it"""
+    """Notes on it"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -2296,7 +2296,7 @@ class Job(Answer):
     """
 
     spec: dict[str, Any]
-    """What was asked for, all defaults and references spelled out"""
+    """The request with all defaults and resolved references"""
 
     progress: Progress | None = None
     """Null before it starts"""
@@ -2317,7 +2317,7 @@ class Job(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What to know of a training, and of its datasets beside each other; null until known"""
+    """Findings about a training and its datasets; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None
@@ -2339,11 +2339,11 @@ class JobBatch(Answer):
     """Jobs that were queued together."""
 
     jobs: list[Job]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
 
 class JobPage(Answer):
-    """A page of jobs, in the order asked for."""
+    """A page of jobs, in the requested order."""
 
     items: list[Job]
     next_cursor: str | None = None
@@ -2358,16 +2358,16 @@ class JobWithAttempts(Answer):
     """What a job does."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Label of the kind"""
 
     title: str = ""
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Name of the job; null without one"""
 
     notes: str | None = None
-    """What people wrote about it"""
+    """Notes on it"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -2384,7 +2384,7 @@ class JobWithAttempts(Answer):
     """
 
     spec: dict[str, Any]
-    """What was asked for, all defaults and references spelled out"""
+    """The request with all defaults and resolved references"""
 
     progress: Progress | None = None
     """Null before it starts"""
@@ -2405,7 +2405,7 @@ class JobWithAttempts(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What to know of a training, and of its datasets beside each other; null until known"""
+    """Findings about a training and its datasets; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None
@@ -2690,7 +2690,7 @@ class ScoredDocument(Answer):
     """Raw score; only differences within a query mean anything"""
 
     explanation: Explanation | None = None
-    """Only where it was asked for"""
+    """Only with `explain`"""
 
 
 class RankedQuery(Answer):
@@ -2717,7 +2717,7 @@ class ScorerDescription(Answer):
     """One line"""
 
     is_network: bool
-    """Whether its hyperparameters stand in `scorer`, and an iteration is an epoch; those of trees stand in `hyperparameters`"""
+    """Whether its hyperparameters are in `scorer`, and an iteration is an epoch; trees have theirs in `hyperparameters`"""
 
     parameters: list[ParameterDescription]
     """Its hyperparameters in `scorer`"""
@@ -2998,7 +2998,7 @@ class TrainingRanking(Answer):
     """Those that measured nothing last"""
 
     missing: list[str]
-    """Those asked for that do not exist or are no trainings"""
+    """Ids that are unknown or not of trainings"""
 
 
 class TrashedObject(Answer):
@@ -3274,14 +3274,14 @@ class Upload(Answer):
     """From `Upload-Metadata`; null without one"""
 
     size_bytes: int | None = None
-    """Size of the file; null until it is named"""
+    """Size of the file; null while deferred"""
 
     received_bytes: int
-    """How much of it has arrived and is stored"""
+    """Stored bytes"""
 
     created_at: AwareDatetime
     expires_at: AwareDatetime
-    """When it is removed, unless more of it arrives"""
+    """Time of removal without further bytes"""
 
 
 class UploadList(Answer):

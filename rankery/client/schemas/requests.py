@@ -154,14 +154,14 @@ class CandidateDocument(TypedDict):
     """Unique within its query"""
 
     features: dict[str, float | str | list[float | None] | None] | list[float | str | None]
-    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column stands for all of its features, given as a list."""
+    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column has the list of all its features."""
 
 
 class CandidateQuery(TypedDict):
     """A query with its candidate documents."""
 
     id: str
-    """Returned as it came"""
+    """Returned unchanged"""
 
     documents: list[CandidateDocument]
     """In the order that equal scores keep"""
@@ -274,7 +274,7 @@ class DiagnosticsRequest(TypedDict):
 
 
 class DriftThresholdsRequest(TypedDict):
-    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+    """Differences of a feature or of the scores that count as drift: significance and size."""
 
     p: NotRequired[float]
     """Greatest probability that a report without drift finds any"""
@@ -633,7 +633,7 @@ class Hyperparameters(TypedDict):
     """Share of documents drawn for a tree, where bagging_freq > 0."""
 
     bagging_freq: NotRequired[int]
-    """Draw documents anew every so many iterations; 0 for never."""
+    """Draw documents again every so many iterations; 0 for never."""
 
     query_fraction: NotRequired[float]
     """Share of queries drawn for each tree; documents of the others pull nothing, but count in a leaf."""
@@ -678,7 +678,7 @@ class Hyperparameters(TypedDict):
     """dart: share of earlier trees dropped."""
 
     max_drop: NotRequired[int]
-    """dart: trees dropped at once at most; 0 or less for no limit."""
+    """dart: most trees dropped per iteration; 0 or less for no limit."""
 
     skip_drop: NotRequired[float]
     """dart: probability that none is dropped in an iteration."""
@@ -807,7 +807,7 @@ JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluat
 
 
 class JobSelection(TypedDict):
-    """The jobs that a request is about."""
+    """The jobs of a request."""
 
     ids: list[str]
     """Ids of jobs"""
@@ -1109,7 +1109,7 @@ class ListMleRequest(TypedDict):
     """Likelihood of the ideal ranking"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+    """Order of documents of equal label: drawn for each tree, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""
@@ -1671,7 +1671,7 @@ class RankRequest(TypedDict):
     """Documents returned a query; all when null"""
 
     explain: NotRequired[bool]
-    """Whether to say what each feature contributes to the score of each document returned"""
+    """Whether to add each feature's contribution to the score of each returned document"""
 
 
 class RankSvmRequest(TypedDict):
@@ -1817,7 +1817,7 @@ class CompareRequest(TypedDict):
 
 
 class RanksRequest(TypedDict):
-    """How many processes train a model together."""
+    """Number of processes that train a model together."""
 
     at_least: NotRequired[int]
     """Fewer do not start, and do not go on when others are lost"""
@@ -2015,7 +2015,7 @@ class WeightedListMleRequest(TypedDict):
     """ListMLE with the weights of the essential loss, a bound of 1 − NDCG"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+    """Order of documents of equal label: drawn for each tree, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""
