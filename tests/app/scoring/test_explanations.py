@@ -105,5 +105,5 @@ def test_what_cannot_be_explained() -> None:
         Contributions(ModelText.read(random_model_text(random, 2, 5, 8, linear=True)))
     counted = random_model_text(random, 2, 5, 8)
     uncounted = "\n".join(line for line in counted.split("\n") if "_count=" not in line)
-    with pytest.raises(ModelError, match="how many documents"):
+    with pytest.raises(ModelError, match="number of documents"):
         Contributions(ModelText.read(uncounted))
