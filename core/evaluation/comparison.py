@@ -179,8 +179,9 @@ def _most_changed(
 
 
 def _flat(difference: MetricDifference) -> dict[str, Any]:
-    fields = asdict(difference)
-    return {**fields.pop("paired"), **fields}
+    fields: dict[str, Any] = asdict(difference)
+    paired: dict[str, Any] = fields.pop("paired")
+    return {**paired, **fields}
 
 
 def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, Any]:
