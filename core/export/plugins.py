@@ -232,10 +232,10 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         )
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Note the omitted bias and the option never_missing."""
+        """Return notes on the omitted bias and the option never_missing."""
         found = ["The bias is left out: model/linear has none, and it changes no order."]
         if source.options.never_missing:
-            found.append("Missing features are not compared: never_missing says that there are none.")
+            found.append("Missing features are not compared: by never_missing there are none.")
         return found
 
 

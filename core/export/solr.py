@@ -285,7 +285,7 @@ class SolrLinear(_SolrNetwork):
         return f'"weights":{{{",".join(f"{name}:{weight}" for name, weight in written)}}}'
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Note the omitted bias."""
+        """Return a note on the omitted bias."""
         bias = "The bias is left out: a LinearModel has none, and it changes no order."
         return [bias, *super().notes(source, content)]
 

@@ -116,7 +116,7 @@ class TreeSource(Source):
         return numeric(self.nodes.thresholds, self.nodes.ways)
 
     def words_of(self, node: int) -> str:
-        """Say which split a node is."""
+        """Return the description of a split."""
         tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
         threshold = float(self.nodes.thresholds[node])
         return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"

@@ -255,7 +255,7 @@ def check_names(names: tuple[str, ...]) -> None:
     problems = [
         InputProblem(
             "/feature_names",
-            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; say what it is"
+            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; map it to its name"
             " there, such as attribute(price)",
         )
         for name in names

@@ -64,7 +64,7 @@ showList({
   isActive: isMoving,
   announcement: ({ paper, status }) => `${paper}: ${status}.`,
   empty: [
-    "An experiment trains tables of a paper again, and says which of its claims hold here.",
+    "An experiment trains tables of a paper again, and shows which of its claims hold here.",
     "#run",
     "Run an experiment",
   ],

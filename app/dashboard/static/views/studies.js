@@ -76,7 +76,7 @@ showList({
   isActive: isMoving,
   announcement: ({ name, status }) => `${name}: ${status}.`,
   empty: [
-    "A study tries many parameters and says whether the best ones are really better than the default.",
+    "A study tries many parameters and tests whether the best ones are better than the default.",
     "/studies/new",
     "New study",
   ],
