@@ -219,7 +219,7 @@ bench-sampling: develop ## CPU time of scoring with none, a hundredth and all of
 	$(BIN)/python -m benchmarks.sampling
 
 .PHONY: bench-attacks
-bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, each in turn
+bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, one at a time
 	$(BIN)/python -m benchmarks.attacks
 
 # In environments of their own: they want other versions of what the service is made of.

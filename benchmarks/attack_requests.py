@@ -1,4 +1,4 @@
-"""Requests that once stopped the service: for its memory, its threads, its locks or its hashes."""
+"""Attacks on memory, threads, locks and hash tables of the service."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ def _post(path: str, body: bytes, media_type: str, **headers: str) -> Request:
 
 @cache
 def arrow_without_columns(_: int = 0) -> Request:
-    """A stream of a few hundred bytes that declares a hundred million rows."""
+    """Return an Arrow stream of a few hundred bytes that declares a hundred million rows."""
     sink, few = pa.BufferOutputStream(), 7_777
     batch = pa.RecordBatch.from_pydict({"x": np.zeros(few)}).select([])
     with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -40,7 +40,7 @@ def arrow_without_columns(_: int = 0) -> Request:
 
 @cache
 def small_tensors_of_a_wide_model(_: int = 0) -> Request:
-    """Two features of 150,000 documents each, a byte a value, for a model of a thousand."""
+    """Return two features of 150,000 documents each, a byte a value, for a model of a thousand."""
     n_documents = 150_000
     tensors = [
         {
@@ -59,23 +59,23 @@ def small_tensors_of_a_wide_model(_: int = 0) -> Request:
 
 @cache
 def absurd_shapes(number: int) -> Request:
-    """Tensors of no or of far too many values, which hold none."""
+    """Return a tensor without data whose shape declares no values, or far too many."""
     shapes = ([0, 2**62], [2**62, 0], [2**31, 2**31], [-1, 4], [2**63 - 1])
     tensor = {"name": "features", "shape": shapes[number % len(shapes)], "datatype": "FP32", "data": []}
     return _post("/v2/models/wide/infer", json.dumps({"inputs": [tensor]}).encode(), JSON)
 
 
 def tensors(number: int) -> Request:
-    """Both kinds in turn."""
+    """Return small tensors and absurd shapes, alternating."""
     return absurd_shapes(number // 2) if number % 2 else small_tensors_of_a_wide_model()
 
 
 @cache
 def colliding_names() -> list[str]:
-    """Names that FNV-1a with its usual basis puts into one place of a table of 65,536.
+    """Return names that FNV-1a with its usual basis puts into one place of a table of 65,536.
 
-    Modulo a power of two a state follows from the state before: of all blocks of three letters those are
-    taken that lead to the commonest state, and so on from there (A. Joux 2004, Multicollisions).
+    Modulo a power of two a state follows from the state before. Of all blocks of three letters those with
+    the commonest next state are taken, and so on from there (A. Joux 2004, Multicollisions).
     """
     letters = np.array(
         [ord(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP"], np.uint32
@@ -93,7 +93,7 @@ def colliding_names() -> list[str]:
 
 @cache
 def colliding_features(_: int = 0) -> Request:
-    """One document that names the last of the colliding features again and again."""
+    """Return a document that repeats the last two of the colliding features."""
     last = [f'"{name}":1' for name in colliding_names()[-2:]]
     members = ",".join(itertools.islice(itertools.cycle(last), REQUEST_BYTES // (len(last[0]) + 1)))
     body = f'{{"queries":[{{"id":"q","documents":[{{"id":"d","features":{{{members}}}}}]}}]}}'
@@ -101,26 +101,26 @@ def colliding_features(_: int = 0) -> Request:
 
 
 def proofs(number: int) -> Request:
-    """Half of them equal, half of them all different."""
+    """Return requests for parity files: half of them equal, half of them all different."""
     other = f"&model_name=m{number}" if number % 2 else ""
     return "GET", f"/v1/models/web/export/parity?format=solr{other}", b"", {}
 
 
 def writes(number: int) -> Request:
-    """Something that waits for the database's lock."""
+    """Return a request that waits for the database's lock."""
     return _post("/v1/datasets/synthetic", json.dumps({"queries": 1, "seed": number}).encode(), JSON)
 
 
 @dataclass(frozen=True)
 class Attack:
-    """What is sent meanwhile.
+    """An attack beside the scoring requests.
 
     Attributes:
-        name: What the table calls it.
+        name: Name in the table.
         request: Makes the request of a number.
-        n_senders: How many send at once, one request after the other.
+        n_senders: Number of concurrent senders, each with one request after the other.
         pace_seconds: From the beginning of one request of a sender to the next.
-        holds_lock: Whether somebody holds the database's lock most of the time.
+        holds_lock: Whether the benchmark holds the database's lock most of the time.
     """
 
     name: str

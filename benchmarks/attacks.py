@@ -1,9 +1,9 @@
-"""Scoring requests at a steady rate beside attacks, each in turn, on two processes of the API.
+"""Scoring requests at a steady rate beside attacks, one attack at a time, on two processes of the API.
 
-The scoring requests form an open loop: each counts from the moment it was due, whatever became of the ones
-before, and fails where it is not answered 200 within ten seconds. They and the attacks go to the processes
-in turn, as a load balancer would send them. The attackers are processes of their own,
-which share the machine with the server and with whoever measures.
+The scoring requests form an open loop: each counts from the moment it was due, whatever the outcome of
+earlier ones, and fails where it is not answered 200 within ten seconds. They and the attacks alternate
+between the processes, as with a load balancer. Attackers are separate processes, which share the machine with
+the server and the benchmark.
 """
 
 import argparse
@@ -51,7 +51,7 @@ REST_SECONDS = 15.0  # until what an attack asked for is done
 def attack(
     number: int, ports: Sequence[int], database: Path, seconds: float, begun: Any, outcomes: Any
 ) -> None:
-    """Attack for some time in a process of its own; put the counts of answers into `outcomes`."""
+    """Attack for some time in a separate process; put the counts of answers into `outcomes`."""
     chosen = ATTACKS[number]
     chosen.request(0)  # made before, so that its cost is not measured
     begun.set()
@@ -101,7 +101,7 @@ def _hold_lock(database: Path, until: float) -> None:
 
 @dataclass
 class Scorer:
-    """Sends scoring requests when they are due, each as soon as a connection is free."""
+    """Sender of scoring requests when they are due, each as soon as a connection is free."""
 
     ports: Sequence[int]
     message: bytes
@@ -151,7 +151,7 @@ class Scorer:
 
 
 def scoring_message() -> bytes:
-    """A hundred documents, their features as arrays."""
+    """Return a scoring request of a hundred documents, their features as arrays."""
     features = np.random.default_rng(1).normal(size=(DOCUMENTS, N_FEATURES)).round(4).tolist()
     documents = [{"id": f"d{number}", "features": row} for number, row in enumerate(features)]
     body = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()

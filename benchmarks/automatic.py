@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.automatic [FILE …]
 
-Files are parted into five folds of queries, each tested by models of the other four; synthetic data have test
-queries of their own. With validation, a fifth of the training queries picks the best iteration, and the best
+Files are parted into five folds of queries, each tested by models of the other four; synthetic data have
+separate test queries. With validation, a fifth of the training queries picks the best iteration, and the best
 of the random search; without, all iterations are kept. Differences are paired by query and tested by Fisher's
 randomisation test.
 """
@@ -45,7 +45,7 @@ class Parts:
 
 
 def parts_of_file(path: Path, repetitions: int) -> Iterator[Parts]:
-    """Part a file into folds, differently each time."""
+    """Split a file into folds, differently each time."""
     dataset = read_dataset(path)
     for seed in range(repetitions):
         for fold in range(1, FOLDS + 1):

@@ -1,7 +1,7 @@
 """Queries with incoherent gradients while LambdaRank and Lambda-eX train: Marcuzzi et al. 2023, Figure 3.
 
 As in the paper's Istella collections nearly all documents are non-relevant, which is where truncation leaves
-out the most. Trees grow at the paper's settings, and each gradient that a tree follows is looked at.
+out the most. Trees grow at the paper's settings, and each gradient that a tree follows is diagnosed.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def losses(cutoff: int) -> Mapping[str, Loss]:
 
 
 class Watched:
-    """A loss that trains, and what its gradients do to the queries at each tree.
+    """A training, with the incoherent queries of its gradients at each tree.
 
     Attributes:
         booster: The trained model.
@@ -84,7 +84,7 @@ def drawn(seed: int) -> RankingDataset:
 
 
 def compare(console: Console, cutoff: int, trees: int, threads: int) -> None:
-    """Train every loss; print the shares of incoherent queries by tree, and what the models are worth."""
+    """Train every loss; print the shares of incoherent queries by tree, and the metrics of the models."""
     train, test = drawn(1), drawn(2)
     ndcg = parse_metric(f"ndcg@{cutoff}")
     shown = [tree for tree in SHOWN if tree < trees] + [trees]

@@ -2,7 +2,7 @@
 
 A page can be used once it shows its content and its thread is free for the next key: the moment is taken in
 the browser, from the beginning of the navigation. `settled` is the end of its last long task, by when the
-charts stand as well. `cold` is a browser that has never been here, `warm` one that opens the page again.
+charts are drawn, too. `cold` is a browser with an empty cache, `warm` one that opens the page again.
 Requests and kilobytes are those that crossed the network, headers included, until the page has settled.
 
 The second table counts the requests a second of pages that follow 20 running trainings.
@@ -72,14 +72,14 @@ class Visit:
 
 @dataclass
 class Traffic:
-    """What a page asks of the service, told by the browser."""
+    """Requests of a page and their bytes, as the browser reports them."""
 
     received_bytes: int = 0
     sent: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, page: Page) -> "Traffic":
-        """Count from now on."""
+        """Start to count the traffic of a page."""
         traffic = cls()
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
@@ -177,7 +177,7 @@ def visit(context: BrowserContext, address: str) -> Visit:
 
 
 def requests_a_second(browser: Browser, address: str) -> float:
-    """Count what an open page asks of the service while it follows jobs."""
+    """Count the requests of an open page while it follows jobs."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.add_init_script(_WATCH)
     page = context.new_page()

@@ -35,7 +35,7 @@ _TOTAL = 10_000
 
 @dataclass(frozen=True)
 class Numbers:
-    """How many records of each kind there are to be."""
+    """Numbers of records by kind."""
 
     jobs: int
     models: int
@@ -87,7 +87,7 @@ def one_of_everything(client: Client) -> dict[str, str]:
 
 
 def multiply(database: Path, numbers: Numbers) -> None:
-    """Repeat the records that there are until there are so many; some of the jobs have failed."""
+    """Repeat the existing records up to these numbers; some of the jobs have failed."""
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
         _multiply(connection, numbers)

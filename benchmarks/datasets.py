@@ -1,4 +1,4 @@
-"""Reading a LETOR file like MSLR-WEB30K's: Rankery beside scikit-learn, in turn, medians of several runs."""
+"""Reading a LETOR file like MSLR-WEB30K's: Rankery and scikit-learn alternating, medians of several runs."""
 
 import argparse
 import json
@@ -94,7 +94,7 @@ def _equal_block(features: Float32Array, matrix: Any) -> bool:
 
 
 def _report_memory(console: Console, path: Path, threads: int) -> None:
-    """Read in a process of its own and print what it took at most."""
+    """Read in a separate process and print its peak memory."""
     command = [sys.executable, "-m", "benchmarks.datasets", "--read", str(path), "--threads", str(threads)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     file, matrix = path.stat().st_size / MEBIBYTE, found["matrix"] / MEBIBYTE

@@ -1,9 +1,9 @@
 """A training on 2 and 3 ranks beside one process: time, memory, bytes, recovery, and a prediction for more.
 
-Jobs run as a worker runs them, each in a process of its own, with a real store and empty caches. Ranks are
-processes of this machine, so that they share its processors with each other: what they take here is no
-speed-up of machines. That is predicted, from one rank alone on parts of the documents and from the measured
-cost of an exchange; where the system allows, the prediction is held against a loopback of 1 Gbit/s a rank.
+Jobs run as a worker runs them, each in a separate process, with a real store and empty caches. Ranks are
+processes of this machine and share its processors, so their times here show no speed-up of machines. The
+speed-up is predicted from one rank alone on parts of the documents and from the measured cost of an exchange.
+Where the system allows, the prediction is compared with a loopback of 1 Gbit/s a rank.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.distributed_job import Outcome, Task, can_shape, carry_out
+from benchmarks.distributed_job import Outcome, Task, can_shape, run_task
 from benchmarks.exchange import Exchange
 from benchmarks.exchange import measure as measure_exchange
 from benchmarks.loads import LOADS, Load
@@ -68,7 +68,7 @@ class Bench:
         spec = {**_asked(self.iterations), "model_name": "w", "dataset_id": self.datasets[share]}
         if n_ranks > 1:
             spec["distribution"] = ranks
-        return carry_out(Task(str(self.folder), spec, **task))
+        return run_task(Task(str(self.folder), spec, **task))
 
 
 def _asked(iterations: int) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def ms(outcome: Outcome) -> float:
 
 
 def times_and_memory(one: Outcome, of_ranks: Mapping[int, Outcome]) -> Iterator[Table]:
-    """Show what one process and what ranks take."""
+    """Show times and memory of one process and of ranks."""
     times = _table("measured", "ms an iteration", "tree", "objective", "exchange", "first tree after, s")
     memory = _table("most memory, MiB", "with mapped files", "its own", "of the driver, its own")
     own = one.anonymous_bytes["process"]
@@ -130,7 +130,7 @@ def _times(outcome: Outcome) -> Iterator[str]:
 
 
 def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
-    """Show bytes of an iteration beside the formula, and what they take."""
+    """Show bytes of an iteration beside the formula, and their times."""
     table = _table(
         "ranks",
         "MB an iteration and rank",
@@ -155,7 +155,7 @@ def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
 
 
 def recoveries(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
-    """Show how long a training stands still when a rank is lost."""
+    """Show the seconds that a training pauses when a rank is lost."""
     table = _table("3 ranks, one of them is struck", "seconds to the next tree", "of them until noticed")
     for (name, signal), outcome in outcomes.items():
         noticed = _SILENCE_SECONDS if signal == "SIGSTOP" else 0.0
@@ -191,7 +191,7 @@ def against_measured(
     exchange: Exchange,
     measured: Sequence[tuple[int, float | None, Outcome]],
 ) -> Table:
-    """Hold the prediction against what this machine can measure."""
+    """Compare the prediction with measurements on this machine."""
     table = _table("ranks here", "bandwidth of each", "predicted, s", "measured, s", "of it exchange, s")
     for number, gigabits, outcome in measured:
         predicted = predicted_seconds(computation, volume, exchange, number, gigabits)

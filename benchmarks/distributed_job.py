@@ -1,6 +1,6 @@
-"""One training job in a process of its own, so that what it is measured to hold is its own.
+"""One training job in a separate process, so that no other work counts as its memory.
 
-Run by `benchmarks.distributed`: a `Task` as JSON on the standard input, a `Outcome` on the standard output.
+Run by `benchmarks.distributed`: a `Task` as JSON on the standard input, an `Outcome` on the standard output.
 """
 
 import json
@@ -24,11 +24,11 @@ from tests.worker.ranks.processes import Strike
 
 @dataclass(frozen=True)
 class Task:
-    """A job to carry out.
+    """A job to run.
 
     Attributes:
         folder: Of the service's data.
-        spec: What to train.
+        spec: Specification of the training.
         threads: Threads of the job where it is not distributed.
         strike: The name of a rank with its stage, and the signal that it gets there; or nothing.
         gigabits: Bandwidth of all that the processes send each other together, None for that of loopback.
@@ -48,7 +48,7 @@ class Outcome:
     Attributes:
         times: Its times.
         peak_bytes: Most resident memory of the process that ran it, mapped files included.
-        anonymous_bytes: Most memory of its own that each process had, by `process` and `rank 0`, ….
+        anonymous_bytes: Most anonymous memory of each process, by `process` and `rank 0`, ….
         by_stage: The same by the names of processes, `rank 0 histogra`.
         recovery_seconds: From the strike to the next iteration that is new, if there was one.
     """
@@ -60,8 +60,8 @@ class Outcome:
     recovery_seconds: float | None = None
 
 
-def carry_out(task: Task) -> Outcome:
-    """Carry out a job in a new process.
+def run_task(task: Task) -> Outcome:
+    """Run a job in a new process.
 
     Raises:
         CalledProcessError: It failed; the reason is on the standard error.
@@ -75,10 +75,10 @@ def carry_out(task: Task) -> Outcome:
     ) as process:
         by_name: dict[str, int] = {}
         with memory_by_name(process.pid, by_name):
-            told, _ = process.communicate(json.dumps(asdict(task)))
+            output, _ = process.communicate(json.dumps(asdict(task)))
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, "benchmarks.distributed_job")
-    values = json.loads(told)
+    values = json.loads(output)
     by_process: dict[str, int] = {}
     for name, size in by_name.items():
         owner = name[:6] if name.startswith("rank ") else "process"
@@ -93,13 +93,13 @@ def carry_out(task: Task) -> Outcome:
 
 
 def can_shape() -> bool:
-    """Tell whether a process may have a network of its own here, with less bandwidth."""
+    """Return whether a process may have a separate network here, with less bandwidth."""
     shaped = [*_network(1.0), "true"]
     return bool(shutil.which("unshare")) and subprocess.run(shaped, capture_output=True).returncode == 0
 
 
 def _network(gigabits: float | None) -> list[str]:
-    """Return what starts a command in a network namespace whose loopback has a bandwidth."""
+    """Return the command that starts another in a network namespace whose loopback has a bandwidth."""
     if gigabits is None:
         return []
     shape = f"tc qdisc add dev lo root tbf rate {gigabits:g}gbit burst 256kb latency 500ms"

@@ -1,4 +1,4 @@
-"""All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, in turn in one run.
+"""All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, in one run.
 
 Every tool starts from the same arrays of labels and scores by query, with ids; what it has to build of them
 is part of its time. Rankery also takes the scores as a run, which it joins with the judgments by the ids.
@@ -36,7 +36,7 @@ TREC_EVAL = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "
 
 @dataclass(frozen=True)
 class Scored:
-    """A judged dataset and its scores, as whoever scores it holds them: arrays by query, and ids."""
+    """A judged dataset and its scores, as a scoring program holds them: arrays by query, and ids."""
 
     query_ids: list[str]
     document_ids: list[str]
@@ -125,7 +125,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def compare_metrics(console: Console, queries: int, documents: int, repeats: int) -> None:
-    """Print the time of each tool, and how far the numbers that they share are apart."""
+    """Print the time of each tool, and the largest differences of their metrics."""
     scored = Scored.drawn(queries, documents)
     shared = [f"{name}@{k}" for name in SHARED for k in CUTOFFS]
     everything = [f"{name}@{k}" for name, kind in METRICS.items() if kind.takes_cutoff for k in CUTOFFS]

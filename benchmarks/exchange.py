@@ -1,4 +1,4 @@
-"""What one exchange between ranks takes on this machine, over the connections that trainings use.
+"""Milliseconds of an exchange between ranks on this machine, over the connections that trainings use.
 
 Processes connect as ranks do, and swap blocks of several sizes. Each also copies and adds what it gets, as
 LightGBM does with histograms.
@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def measure() -> Exchange:
     of_two = _swaps(2, _SIZES)
     byte_seconds, round_seconds = np.polyfit(_SIZES, [wall for wall, _ in of_two], 1)
     numbers = range(2, _MOST_RANKS + 1)
-    # Ranks share the processors here, so their processor time tells more than the clock.
+    # Ranks share the processors here, so their processor time is the better measure.
     busy = [_swaps(number, _SIZES[:1])[0][1] for number in numbers]
     return Exchange(float(round_seconds), float(np.polyfit(list(numbers), busy, 1)[0]), float(byte_seconds))
 
@@ -63,40 +63,40 @@ def _swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
         for _ in range(n_ranks)
     ]
     for number, rank in enumerate(ranks):
-        _tell(rank, {"identity": identity.to_json(), "rank": number})
-    addresses = {number: _heard(rank) for number, rank in enumerate(ranks)}
+        _send(rank, {"identity": asdict(identity), "rank": number})
+    addresses = {number: _receive(rank) for number, rank in enumerate(ranks)}
     for rank in ranks:
-        _tell(rank, {"addresses": addresses, "sizes": sizes})
-    found = [_heard(rank) for rank in ranks]
+        _send(rank, {"addresses": addresses, "sizes": sizes})
+    answers = [_receive(rank) for rank in ranks]
     for rank in ranks:
         rank.communicate("end\n")
     return [
-        (max(each[place][0] for each in found), max(each[place][1] for each in found))
+        (max(each[place][0] for each in answers), max(each[place][1] for each in answers))
         for place in range(len(sizes))
     ]
 
 
-def _tell(rank: "subprocess.Popen[str]", message: Any) -> None:
+def _send(rank: "subprocess.Popen[str]", message: Any) -> None:
     assert rank.stdin is not None
     rank.stdin.write(json.dumps(message) + "\n")
     rank.stdin.flush()
 
 
-def _heard(rank: "subprocess.Popen[str]") -> Any:
+def _receive(rank: "subprocess.Popen[str]") -> Any:
     assert rank.stdout is not None
     return json.loads(rank.stdout.readline())
 
 
 def _be_rank() -> None:
-    told = json.loads(sys.stdin.readline())
-    endpoint = Endpoint(Identity.from_json(told["identity"]), told["rank"])
-    mesh = Mesh(endpoint, told["rank"])
+    setup = json.loads(sys.stdin.readline())
+    endpoint = Endpoint(Identity(**setup["identity"]), setup["rank"])
+    mesh = Mesh(endpoint, setup["rank"])
     print(json.dumps(endpoint.listen("127.0.0.1", mesh.accept)), flush=True)
     order = json.loads(sys.stdin.readline())
     addresses = {int(rank): address for rank, address in order["addresses"].items()}
     endpoint.run(mesh.connect_all(addresses))
-    others = [rank for rank in addresses if rank != told["rank"]]
-    found = []
+    others = [rank for rank in addresses if rank != setup["rank"]]
+    times = []
     for size in order["sizes"]:
         own = np.zeros(size // 8)
         for timed in (False, True):
@@ -104,8 +104,8 @@ def _be_rank() -> None:
             for _ in range(_ROUNDS if timed else _ROUNDS // 10):
                 for block in endpoint.run(mesh.swap({other: own.tobytes() for other in others})).values():
                     own += np.frombuffer(block)
-        found.append(((time.perf_counter() - began) / _ROUNDS, (time.process_time() - busy) / _ROUNDS))
-    print(json.dumps(found), flush=True)
+        times.append(((time.perf_counter() - began) / _ROUNDS, (time.process_time() - busy) / _ROUNDS))
+    print(json.dumps(times), flush=True)
     sys.stdin.readline()
     endpoint.close()
 

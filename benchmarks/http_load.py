@@ -1,4 +1,4 @@
-"""Sending one HTTP request again and again, over several connections at once."""
+"""Repeat one HTTP request over several concurrent connections."""
 
 import socket
 import threading
@@ -41,7 +41,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured: requests a second, and quantiles of milliseconds."""
+    """Requests a second, and quantiles of milliseconds."""
 
     rate: float
     median: float
@@ -76,7 +76,7 @@ class Connection:
 
 
 def measure(load: Load, seconds: float) -> Figures:
-    """Send for some time over all connections at once."""
+    """Send for some time over all connections concurrently."""
     message, until = load.message, time.monotonic() + seconds
     taken: list[list[float]] = [[] for _ in range(CONNECTIONS)]
 

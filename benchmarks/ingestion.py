@@ -1,4 +1,4 @@
-"""A file like MSLR-WEB30K's on its way through the service: from its upload to the trees of a second job."""
+"""Seconds of each step for a file like MSLR-WEB30K's, from its upload to the trees of a second job."""
 
 import argparse
 import tempfile

@@ -2,11 +2,11 @@
 
 The pollers form an open loop, as in `benchmarks.polling`: each request is timed from the moment it was due.
 Every transaction of the deletion makes their answers out of date, so that none comes from a cache. Afterwards
-the bytes on the disk are those before, less what the dry run and `GET /v1/storage` promised, and nothing is
+the bytes on the disk have fallen by the estimate of the dry run and of `GET /v1/storage`, and nothing is
 orphaned or missing.
 
 With `--kills N` the whole service is killed with SIGKILL at N random moments of a deletion, started again,
-and looked at: each job must be there with all that came of it, or not at all.
+and checked: each job must exist with all its results, or not at all.
 """
 
 import argparse

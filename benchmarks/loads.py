@@ -33,7 +33,7 @@ class Load:
         return np.arange(self.n_queries + 1, dtype=np.int64) * self.n_per_query
 
     def draw(self, seed: int = 0) -> tuple[Float32Array, Float32Array]:
-        """Return features and labels; a tenth of the features say something about the label."""
+        """Return features and labels; a tenth of the features depend on the label."""
         generator = np.random.default_rng(seed)
         n = self.n_queries * self.n_per_query
         shares = np.array(self.label_shares) / sum(self.label_shares)

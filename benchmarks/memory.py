@@ -1,7 +1,7 @@
 """Memory of a worker that ingests, trains on and evaluates data larger than it may hold, phase by phase.
 
 A Parquet file is written in blocks, uploaded, and trained on with a part held out for the test. Peaks are
-those that the jobs report themselves, and what the kernel says of the worker's processes: anonymous memory,
+those that the jobs report, and those of the worker's processes in `/proc`: anonymous memory,
 which the limit bounds, and resident memory, which counts mapped pages that the system may drop at any time.
 """
 
@@ -103,7 +103,7 @@ def _print(console: Console, title: str, job: Job, most: dict[str, int]) -> None
         table.add_row(phase.phase, f"{phase.seconds:.1f}", "" if peak is None else f"{peak / 2**20:,.0f}")
     console.print(table)
     console.print(
-        f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB of its own,"
+        f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB anonymous,"
         f" {most['VmRSS'] / 2**20:,.0f} MiB with mapped pages; metrics {job.metrics}"
     )
 

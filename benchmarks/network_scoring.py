@@ -1,8 +1,9 @@
 """Microseconds to score documents with a network on one thread, beside ONNX Runtime; medians.
 
 ONNX Runtime computes the same graph: float32 features, cast, missing values replaced, standardised, matrix
-products with relu between them. In double it does as much as Rankery, in float half of it. All are measured
-in turn. In parentheses: times ours. Differences are the largest from Rankery's scores, of the largest score.
+products with relu between them. In double it does as much as Rankery, in float half of it. Measurements
+alternate. In parentheses: times ours. Differences are the largest from Rankery's scores, relative to the
+largest score.
 """
 
 import argparse
@@ -84,7 +85,7 @@ def session(model: Network, kind: int, dtype: type) -> Any:
 
 
 def microseconds(scorers: list[Callable[[], object]]) -> list[float]:
-    """Measure in turn until there is enough; returns medians."""
+    """Return the medians of alternating measurements."""
     taken: list[list[float]] = [[] for _ in scorers]
     until = time.monotonic() + _MEASURED_SECONDS
     while time.monotonic() < until or len(taken[0]) < 5:

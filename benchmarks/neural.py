@@ -1,7 +1,7 @@
 """Epochs of networks beside a plain PyTorch loop, their parts, and the growth of RankNet with a query.
 
-Each number of threads is a set of processors that the process is pinned to, in a process of its own; both
-tools are measured in turn and the fastest epoch counts, since other work only adds to a time. The part with
+Each number of threads is a set of processors that a separate process is pinned to. Measurements of both
+tools alternate and the fastest epoch counts, since other work only adds to a time. The part with
 PyTorch is left out where it is not installed.
 """
 

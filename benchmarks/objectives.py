@@ -1,7 +1,7 @@
 """Milliseconds of every loss, beside LightGBM's built-in objective, on three synthetic loads.
 
-The built-in's own cost is (its iteration) − (an iteration with gradients that are not computed); all are
-measured in turn, on the scores of a running training, and medians are printed.
+The built-in's own cost is (its iteration) − (an iteration with gradients that are not computed); the
+measurements alternate, on the scores of a running training, and medians are printed.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def milliseconds(action: Callable[[], object]) -> float:
 
 
 class Trainings:
-    """LightGBM's objective and ours on one load, advanced in turn."""
+    """LightGBM's objective and ours on one load, which advance alternately."""
 
     def __init__(self, load: Load, threads: int) -> None:
         features, self.labels = load.draw()
@@ -101,16 +101,16 @@ def measure(load: Load, threads: int, repeats: int, only: str) -> tuple[Table, T
     }
     times: dict[str, list[float]] = {}
     for repeat in track(range(repeats + 1), f"load {load.name}", transient=True):
-        turn = {
+        round_times = {
             "fixed gradients": milliseconds(trainings.fixed_once),
             "built-in, un-truncated": milliseconds(trainings.built_in[UNTRUNCATED].update),
             "built-in, truncation 30": milliseconds(trainings.built_in[DEFAULT_TRUNCATION].update),
             "ours, un-truncated": milliseconds(trainings.ours_once),
         }
         for label, objective in objectives.items():
-            turn[label] = milliseconds(partial(objective, trainings.scores, repeat))
-        if repeat > 0:  # the first turn warms caches and threads
-            for label, taken in turn.items():
+            round_times[label] = milliseconds(partial(objective, trainings.scores, repeat))
+        if repeat > 0:  # the first round warms caches and threads
+            for label, taken in round_times.items():
                 times.setdefault(label, []).append(taken)
     medians = {label: statistics.median(taken) for label, taken in times.items()}
     return _objective_table(load, threads, medians, list(objectives)), _iteration_table(load, medians)

@@ -1,8 +1,8 @@
 """Dashboards that follow a running training: 200 requests a second, each timed from the moment it was due.
 
 The pollers form an open loop: a late answer delays no other poller, and a poller's next request counts from
-when it should have been sent. Each poller has one connection, remembers the ETags it was given, and puts the
-learning curves together from what `history?after=…` brings, so that a lost or repeated iteration is noticed.
+when it should have been sent. Each poller has one connection, stores the ETags of answers, and puts the
+learning curves together from `history?after=…`, so that a lost or repeated iteration is noticed.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass
 class Connection:
-    """One kept-alive HTTP/1.1 connection; opened anew after an error."""
+    """One kept-alive HTTP/1.1 connection; opened again after an error."""
 
     host: str
     port: int
@@ -74,7 +74,7 @@ class Connection:
 
 @dataclass
 class Figures:
-    """What all pollers measured, and what they noticed."""
+    """Measured seconds, statuses and faults of all pollers."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)

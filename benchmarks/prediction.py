@@ -1,4 +1,4 @@
-"""Seconds of an iteration on machines that are not there, from what one machine has measured."""
+"""Predict the seconds of an iteration on several machines from measurements on one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ WIRE_SECONDS = 50e-6  # assumed of a switched network: from one machine to anoth
 
 @dataclass(frozen=True)
 class Volume:
-    """What ranks send each other for a tree.
+    """Bytes and rounds that ranks exchange for a tree.
 
     Attributes:
         bins: Of all features that have a histogram.
         leaves: Of the tree.
-        max_cat_threshold: Of the hyperparameters; each split that is told has room for so many categories.
+        max_cat_threshold: Of the hyperparameters; each split that is sent has room for so many categories.
     """
 
     bins: int
@@ -45,7 +45,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Computation:
-    """What one rank alone takes for an iteration on a part of the documents: compute · share + fixed.
+    """Seconds of an iteration of one rank on a share of the documents: compute · share + fixed.
 
     Attributes:
         compute_seconds: On all documents.
@@ -63,12 +63,12 @@ class Computation:
             shares: Of the documents, such as 1/4.
             seconds: Of an iteration on them.
         """
-        # By relative errors: the small ones say what is fixed.
+        # By relative errors: the small ones determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
         return cls(float(slope), float(level))
 
     def scaled(self, documents: float, features: float) -> "Computation":
-        """Return what it takes with so many times the documents and features."""
+        """Return the computation for so many times the documents and features."""
         return Computation(self.compute_seconds * documents * features, self.fixed_seconds * features)
 
     def seconds(self, n_ranks: int) -> float:

@@ -1,4 +1,4 @@
-"""Memory of the service's processes, as Linux tells it."""
+"""Memory of the service's processes, as Linux reports it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _LOOK_SECONDS = 0.05
 def peak_memory(process: int) -> Iterator[dict[str, int]]:
     """Follow a process and its descendants: the most bytes that one of them holds.
 
-    `RssAnon` is memory of its own, `VmRSS` has mapped pages beside.
+    `RssAnon` is anonymous memory, `VmRSS` includes mapped pages.
     """
     most = {"RssAnon": 0, "VmRSS": 0}
 
@@ -30,7 +30,7 @@ def peak_memory(process: int) -> Iterator[dict[str, int]]:
 
 @contextmanager
 def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
-    """Follow a process and its descendants: the most memory of their own, by the names that they have then.
+    """Follow a process and its descendants: the most anonymous memory by process name.
 
     Args:
         process: Its number.

@@ -1,7 +1,7 @@
 """Speed and NDCG@10 of quantised gradients, goss and dart beside exact gradients.
 
 On synthetic loads, and on pairs of files for training and test. An iteration's time is processor time, on one
-thread unless told otherwise, and the median of all iterations. NDCG differences are tested by Fisher's
+thread by default, and the median of all iterations. NDCG differences are tested by Fisher's
 randomisation test over the test queries, pooled over seeds by their means.
 """
 
@@ -51,7 +51,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class Measured:
-    """What is measured of one way.
+    """Measurements of one way to train.
 
     Attributes:
         milliseconds: Processor time of each iteration of all trainings but their first ones.
@@ -83,7 +83,7 @@ def measure(
             spec = training_spec(
                 {
                     "loss": {"name": "lambdarank"},
-                    # Queries are drawn, so that seeds tell how far chance moves exact gradients, too.
+                    # Queries are drawn, so that seeds show the variance of exact gradients, too.
                     "hyperparameters": asked | {"query_fraction": 0.9} | options,
                     "metrics": ["ndcg@10"],
                     "metric_interval": asked["num_iterations"],

@@ -1,9 +1,9 @@
 """CPU milliseconds of a scoring request with samples (`RANKERY_SCORE_LOG_SHARE`), beside those without.
 
-A process of the API for each share, 136 features and 500 trees of 64 leaves. They are asked in turn, in short
-rounds, and the time is that of all threads of the process: other work on the machine counts little. In
-parentheses: times the first. A second process without samples shows the noise. `--beside FOLDER` measures the
-API of another checkout as well.
+A process of the API for each share, 136 features and 500 trees of 64 leaves. Requests alternate between them,
+in short rounds, and the time is that of all threads of the process: other work on the machine counts little.
+In parentheses: times the first. A second process without samples shows the noise. `--beside FOLDER` measures
+the API of another checkout as well.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def loads() -> list[Load]:
 
 
 def compare(servers: Sequence[Server], rounds: int, console: Console) -> Table:
-    """Ask servers in turn, and return the time that they take."""
+    """Send requests to the servers, alternating, and return their times."""
     table = Table("request", *(f"{server.name}: ms (times 1st)" for server in servers))
     for load in track(loads(), "measuring", console=console):
         for server in servers:

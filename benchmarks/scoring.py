@@ -1,6 +1,6 @@
 """Microseconds to score documents with one thread, beside LightGBM, ONNX Runtime and treelite; medians.
 
-All are measured in turn. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our
+Measurements alternate. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our
 export and takes float32; treelite walks the trees by its General Tree Inference Library.
 """
 
@@ -36,7 +36,7 @@ Scorer = Callable[[Float64Array], Any]
 
 
 def model_text(n_trees: int, n_leaves: int) -> str:
-    """Train a forest on values that need many features at once."""
+    """Train a forest on values that depend on many features together."""
     random = np.random.default_rng(0)
     features = random.normal(size=(TRAINING_DOCUMENTS, N_FEATURES))
     targets = features @ random.normal(size=N_FEATURES) + 3 * np.sin(features[:, 3] * features[:, 5])
@@ -54,7 +54,7 @@ def model_text(n_trees: int, n_leaves: int) -> str:
 
 
 def microseconds(scorers: list[Callable[[], object]]) -> list[float]:
-    """Measure in turn until there is enough; returns medians."""
+    """Return the medians of alternating measurements."""
     taken: list[list[float]] = [[] for _ in scorers]
     until = time.monotonic() + _MEASURED_SECONDS
     while time.monotonic() < until or len(taken[0]) < 5:

@@ -1,8 +1,8 @@
 """Requests a second of 136 features and 500 trees of 64 leaves, beside MLServer with 100 documents each.
 
 Two processes of each server, four connections, the same model, and for the Open Inference Protocol the same
-bytes. The servers are measured in turn, several times; medians. Whoever sends is part of the measurement, the
-same for all.
+bytes. Measurements alternate between the servers, several times; medians. The sender is part of the
+measurement, the same for all.
 """
 
 import argparse

@@ -196,7 +196,7 @@ def _once(trials: list[Trial]) -> bool:
 
 
 def main() -> None:
-    """Run what is asked for, all three when nothing is."""
+    """Run the named parts, by default all three."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="*", help="overhead, noise, kills, or worker FOLDER")
     parser.add_argument("--trials", type=int, default=TRIALS)

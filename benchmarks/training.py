@@ -94,7 +94,7 @@ def judged(load: Load, seed: int) -> RankingDataset:
 
 
 def ours(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
-    """Carry out a training job."""
+    """Run a training job."""
     times = worker.train(spec)
     timing.first.append(times.first_seconds)
     timing.add_iterations(times.iteration_milliseconds)
@@ -103,14 +103,14 @@ def ours(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> No
     timing.ends.append(times.end_seconds)
 
 
-def ours_anew(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
-    """Carry out a training job with empty caches."""
+def ours_without_caches(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
+    """Run a training job with empty caches."""
     worker.clear_caches()
     ours(worker, spec, timing)
 
 
 def ours_without_loss(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
-    """Carry out a training job that does not measure its loss."""
+    """Run a training job that does not measure its loss."""
     with mock.patch.object(boosting._Training, "_loss", return_value=0.0):
         ours(worker, spec, timing)
 
@@ -174,7 +174,7 @@ def measure(load: Load, worker: BenchmarkWorker, threads: int, rounds: int, turn
         FLOOR: partial(floor, common, rounds, data),
         BUILT_IN_30: partial(theirs, truncated, rounds, data),
         BUILT_IN: partial(theirs, whole, rounds, data),
-        OURS: partial(ours_anew, worker, job),
+        OURS: partial(ours_without_caches, worker, job),
         OURS_WITHOUT_LOSS: partial(ours_without_loss, worker, job),
         OURS_SELDOM: partial(ours, worker, {**job, "metric_interval": 10}),
     }

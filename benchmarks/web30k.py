@@ -21,7 +21,7 @@ _QUERIES_OF_A_PART = 1_000_000  # more than any part has, so that ids differ
 
 
 def main() -> None:
-    """Write folds; a fold has about the megabytes asked for."""
+    """Write folds; each has about the requested megabytes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--megabytes", type=float, default=10.0)

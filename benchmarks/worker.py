@@ -24,12 +24,12 @@ class JobTimes:
 
     Attributes:
         first_seconds: From the claim, when the job begins to run, to the report of the first iteration.
-        findings_seconds: What compares its datasets with each other, once the first iteration is reported.
+        findings_seconds: Comparison of its datasets with each other, once the first iteration is reported.
         iteration_milliseconds: Of each further iteration, with all that the worker does meanwhile.
         end_seconds: From the last iteration to the success: the test set is evaluated, the model stored.
         parts_milliseconds: Medians by part, from the job's history.
         iterated_at: Moments at which the iterations ended.
-        ranks: What each rank of a distributed training told of itself at the end of each iteration.
+        ranks: Reports of each rank of a distributed training at the end of each iteration.
     """
 
     first_seconds: float
@@ -70,11 +70,11 @@ class BenchmarkWorker:
         return row.id
 
     def clear_caches(self) -> None:
-        """Let the next job find neither arrays nor bins."""
+        """Delete the cached arrays and bins."""
         shutil.rmtree(self._settings.data_dir / "cache", ignore_errors=True)
 
     def train(self, spec: Mapping[str, Any]) -> JobTimes:
-        """Carry out a training job.
+        """Run a training job.
 
         Raises:
             RuntimeError: It did not succeed.

@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: which one, what is in it, and how processes share it.
+"""Folder of compiled kernels: its path, its content and its sharing among processes.
 
 numba keeps an index for each kernel and a file for each of its signatures. Its index is read, changed and
 written without a lock: two concurrent processes may give one file to two signatures, and load the wrong one.
@@ -95,18 +95,18 @@ def package_folder(package: Path) -> Path:
 
 def _kernel_sources(package: Path) -> list[Path]:
     """List the package's files with kernels, and those of other packages of core that they call."""
-    found: set[Path] = set()
+    sources: set[Path] = set()
     waiting = list(package.glob("*.py"))
     while waiting:
         source = waiting.pop()
         text = source.read_bytes() if source.is_file() else b""
-        if source not in found and b"core.jit" in text:
-            found.add(source)
+        if source not in sources and b"core.jit" in text:
+            sources.add(source)
             waiting += [
                 _CORE.joinpath(*name.decode().split(".")).with_suffix(".py")
                 for name in _CORE_IMPORT.findall(text)
             ]
-    return sorted(found)
+    return sorted(sources)
 
 
 def keep_on_disk(kernel: Any) -> None:
@@ -135,7 +135,7 @@ class KernelCache(FunctionCache):
     """Numba's cache of one kernel, shared by processes that write at the same time, or read-only.
 
     Attributes:
-        failures: Why kernels of this process were not kept. They run all the same: on a full disk, say.
+        failures: Errors of storing kernels of this process, on a full disk, say; such kernels still run.
         has_wrapper: Whether what is kept or loaded next can be called by Python, not only by kernels.
     """
 

@@ -132,7 +132,7 @@ class KernelDispatcher(CPUDispatcher):
     def wrapped(self) -> Any:
         """Return the entry points of Python by types of arguments; `overloads` are those of kernels.
 
-        A kernel never merges what Python calls: its code would depend on who called first.
+        A kernel never links these: its code would depend on the first caller.
         """
         return OrderedDict()
 

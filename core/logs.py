@@ -111,7 +111,7 @@ class _LoggedLines(io.TextIOBase):
     def write(self, text: str) -> int:
         """Log the lines that the text completes."""
         *lines, self._begun = (self._begun + text).split("\n")
-        # A handler that fails says so on standard error, which is here.
+        # A failing handler reports on standard error, which is this stream.
         if not getattr(self._logging, "under_way", False):
             self._logging.under_way = True
             try:

@@ -34,7 +34,7 @@ class WorkerHealth:
 
     @property
     def is_live(self) -> bool:
-        """Whether it was written recently; a clock that goes back has restarted with the machine."""
+        """Whether the report is recent; a clock that goes back has restarted with the machine."""
         return 0.0 <= time.monotonic() - self.written_at < STALE_SECONDS
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class WorkerHealthFile:
         self._path = data_dir / _FOLDER / f"{host}-{lane}.json"
 
     def write(self, health: WorkerHealth) -> None:
-        """Write it with the current time; with a full disk the file becomes stale."""
+        """Write a report with the current time; with a full disk the file becomes stale."""
         temporary = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +69,6 @@ class WorkerHealthFile:
             return None
 
     def remove(self) -> None:
-        """Delete it."""
+        """Delete the file."""
         with suppress(OSError):
             self._path.unlink()

@@ -14,6 +14,10 @@ _INTRODUCTION = """\
 
 Rules for all commands; each command has a page.
 
+**Grammar.** `rankery VERB` for everyday work, such as `rankery train`; `rankery NOUN VERB` for what a service
+keeps: `list`, `show`, `label`, `describe`, `delete` and the verbs of one noun. Spellings of earlier versions
+work in this release, and print the new spelling on standard error.
+
 **Service.** A command uses the service at `--url` (`RANKERY_URL`). Without one, it uses the running
 service of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. Where none runs,
 it ends within a second and names the command that starts one. Only `rankery train FILE` and `rankery

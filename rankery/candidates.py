@@ -18,10 +18,10 @@ def read_candidates(
     """Read queries with their candidate documents.
 
     Args:
-        path: JSON as `/v1/models/{ref}/rank` takes it, or its list of queries alone; a table with a column a
-            feature; or any file of judged documents. Labels do not matter.
-        features: The model's; other columns of a table are left out.
-        columns: Which columns of a table are what, as an upload's: `{"query": "search"}`.
+        path: JSON of `/v1/models/{ref}/rank`, or its list of queries alone; a table with a column for each
+            feature; or any file of judged documents, whose labels are ignored.
+        features: Features of the model; other columns of a table are ignored.
+        columns: Column roles of a table, as in an upload: `{"query": "search"}`.
 
     Returns:
         `{"id", "documents": [{"id", "features": {name: value}}]}` each; values that are missing are None, and

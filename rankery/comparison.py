@@ -31,7 +31,7 @@ class Comparison(Shown, Tabular):
     """System B against system A, with the statistics of a compare job.
 
     Attributes:
-        names: What A and B are called.
+        names: Names of A and B.
         pair: The sentence, the verdict, and the tests of each metric.
     """
 
@@ -106,14 +106,14 @@ def compare(
     Args:
         a: Values of A.
         b: Values of B.
-        names: What the sentence calls them.
+        names: Names of A and B in the sentence.
         metric: The metric that decides, the first column when left out; of arrays, the metric that they hold.
-        higher_is_better: The direction of columns that are no metrics of ours.
+        higher_is_better: Direction of columns that are no metrics of this library.
         permutations: Random assignments of Fisher's randomisation test.
-        seed: Of the resampling.
+        seed: Seed of the resampling.
 
     Raises:
-        InvalidArgument: The queries or metrics of the two differ, or the direction of a column is not known.
+        InvalidArgument: The queries or metrics of the two differ, or the direction of a column is unknown.
         PackageMissing: rankery-server is not installed.
 
     Example:

@@ -19,8 +19,8 @@ class ExaminedFile:
 
     Attributes:
         file: Its path, as given.
-        format: What it turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
-        query_sizes: LightGBM's query file that goes with it; None without.
+        format: Detected format: letor, lightgbm, csv, parquet or trec-qrels.
+        query_sizes: Its query file of LightGBM, or None.
         statistics: Counts of queries, documents, features and labels, as the service shows them.
         findings: Errors first, as the service shows them.
     """
@@ -37,8 +37,8 @@ class ExaminedPair:
     """The findings of two files together.
 
     Attributes:
-        train: The file that a model would learn from.
-        test: The file that it would be judged on.
+        train: The training file.
+        test: The test file.
         findings: As of a file.
     """
 
@@ -52,9 +52,9 @@ class Examination:
     """The findings of several files.
 
     Attributes:
-        files: Each of them.
-        pairs: Those that were held against each other.
-        corpus: Which public corpus the parts of a folder are, in a sentence; None of single files.
+        files: The files.
+        pairs: Pairs of a training and a test file.
+        corpus: A sentence with the public corpus of a folder; None for single files.
     """
 
     files: list[ExaminedFile]
@@ -73,11 +73,11 @@ class ExaminedStorage:
     """The findings of a data folder's artifacts, by key.
 
     Attributes:
-        artifacts: How many are on record.
-        damaged: Those with other bytes than were written.
-        missing: Those that are gone.
-        unverified: Those that get their checksum when they are first read.
-        orphaned: Files older than an hour that nothing on record needs.
+        artifacts: Number of recorded artifacts.
+        damaged: Those that do not match their checksum.
+        missing: Those that do not exist.
+        unverified: Those without a checksum, which they get at their first read.
+        orphaned: Files older than an hour without a record.
     """
 
     artifacts: int
@@ -91,7 +91,7 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
     """Compare all stored artifacts with their checksums, the service running or not.
 
     Args:
-        data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL may name other places.
+        data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL override it.
 
     Raises:
         StoreUnusable: The database or the storage cannot be used.
@@ -106,11 +106,11 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
 def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Examination:
     """Check the training, validation and test files of a folder, recognised by their names.
 
-    The training file is held against the others. Their counts are compared with those of public corpora.
+    Compare the training file with the others, and their counts with those of public corpora.
 
     Args:
-        folder: In the shape of MSLR-WEB10K and 30K, Yahoo, Istella, or LETOR 3.0 and 4.0.
-        options: How to read its files, as an upload's.
+        folder: A folder with the layout of MSLR-WEB10K and 30K, Yahoo, Istella, or LETOR 3.0 and 4.0.
+        options: Options to read its files, as in an upload.
 
     Raises:
         FilesUnusable: In one sentence; also when it has no such file.
@@ -142,12 +142,12 @@ def examine_files(
     """Check files, and related files together.
 
     Args:
-        files: What models would learn from.
-        tests: What they would be judged on: each is held against each of `files`. Without any, each of
-            `files` is held against those after it.
-        options: How to read them all, as an upload's: `format`, `columns`, `non_contiguous_queries`, ….
-        query_sizes: LightGBM's query file of the first of `files`; a file beside it with `.query` after its
-            name is found without, as for all others.
+        files: Training files.
+        tests: Test files, each compared with each of `files`. Without any, each of `files` is compared with
+            those after it.
+        options: Options to read all files, as in an upload: `format`, `columns`, `non_contiguous_queries`, ….
+        query_sizes: LightGBM's query file of the first of `files`; by default a file beside it with
+            `.query` after its name, as for all others.
 
     Raises:
         FilesUnusable: In one sentence, with line and column.
@@ -179,13 +179,17 @@ def examine_files(
         )
         statistics = dataset_statistics(reading.dataset)
         side = sizes.name if sizes and reading.format == "lightgbm" else None
-        examined.append(ExaminedFile(str(path), reading.format, side, statistics, report.to_json()))
+        examined.append(
+            ExaminedFile(
+                str(path), reading.format, side, statistics, [asdict(finding) for finding in report.findings]
+            )
+        )
     beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
     pairs = [
         ExaminedPair(
             str(train),
             str(test),
-            [finding.to_json() for finding in compare(datasets[train], datasets[test], "test")],
+            [asdict(finding) for finding in compare(datasets[train], datasets[test], "test")],
         )
         for train, test in beside
         if train != test

@@ -9,7 +9,7 @@ class UserError(Exception):
 
 
 class ProcessFailed(UserError):
-    """A process of the service cannot work with what it was given."""
+    """A process of the service failed, for instance to start with its settings."""
 
 
 class NotHealthy(UserError):
@@ -21,7 +21,7 @@ class StackError(UserError):
 
 
 class StackInterrupted(Exception):
-    """Someone asked the embedded service to stop while it was still starting."""
+    """The embedded service was stopped during its start."""
 
 
 class ServiceUnreachable(UserError):
@@ -41,7 +41,7 @@ class DataUnusable(UserError):
 
 
 class DataWarning(UserWarning):
-    """Data in memory are used otherwise than their owner may expect."""
+    """Data in memory are interpreted in an unexpected way."""
 
 
 class WrongType(UserError, TypeError):
@@ -49,7 +49,7 @@ class WrongType(UserError, TypeError):
 
 
 class NothingFound(UserError):
-    """Nothing has the name that was given."""
+    """No object has this name."""
 
 
 class InvalidArgument(UserError, ValueError):
@@ -57,7 +57,7 @@ class InvalidArgument(UserError, ValueError):
 
 
 class PackageMissing(UserError):
-    """Something asked for needs a package that is not installed."""
+    """A requested function needs a package that is not installed."""
 
 
 class PackageShadowed(UserError):
@@ -65,11 +65,11 @@ class PackageShadowed(UserError):
 
 
 class WebhookNotVerified(UserError, ValueError):
-    """A request was not sent by the service, or not now, or its secret is another one."""
+    """A request was not sent by the service, is too old, or is signed with another secret."""
 
 
 class AnswerNotUnderstood(UserError):
-    """The service answered with something else than this version of the client expects."""
+    """The response is not in the form that this version of the client expects."""
 
 
 class NothingMade(UserError):
@@ -82,7 +82,7 @@ class RankeryApiError(UserError):
 
     Attributes:
         status: The HTTP status.
-        problem: The problem document (RFC 9457) as it was sent.
+        problem: The problem document (RFC 9457).
     """
 
     status: int

@@ -22,7 +22,7 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
         live: Ask only whether the process answers.
 
     Raises:
-        NotHealthy: It does not answer, or says what does not work.
+        NotHealthy: It does not answer, or reports a fault.
     """
     path = "healthz" if live else "readyz" if purpose is None else f"readyz?for={purpose}"
     url = f"http://{reachable_host(host)}:{port}/{path}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OPEN_REQUESTS_SECONDS = 5
 # Commands and tests that bring their own service are mostly done by then.
 _EXPORTS_AFTER_SECONDS = 30.0
-_OWN_FILES = 0o077  # nobody else on the machine reads labels, models, or the secrets of webhooks
+_OWN_FILES = 0o077  # other users cannot read labels, models, or the secrets of webhooks
 _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")

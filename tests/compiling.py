@@ -1,4 +1,4 @@
-"""What a program leaves to be compiled after it has warmed up."""
+"""Kernels that a program compiles after its warm-up."""
 
 import json
 import os

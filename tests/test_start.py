@@ -1,4 +1,4 @@
-"""What a process of the service imports until it is ready."""
+"""Modules that a process of the service imports until it is ready."""
 
 import subprocess
 import sys

@@ -203,7 +203,7 @@ def _plain(schema: Any, *, is_answer: bool) -> Any:
         else:
             plain[key] = _plain(value, is_answer=is_answer)
     if is_answer and "properties" in plain:
-        # A field that an older service does not have yet is null, as one that it has nothing to say in.
+        # A field that an older service does not have yet is null, like an unset one.
         fields = plain["properties"].items()
         nullable = {name for name, one in fields if {"type": "null"} in one.get("anyOf", ())}
         plain["required"] = [name for name in plain.get("required", ()) if name not in nullable]

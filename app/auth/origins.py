@@ -29,7 +29,7 @@ class Hosts:
         Args:
             headers: Of the request.
             by_address: Whether any IP address is as good as a name, which no DNS server can forge. Not so
-                while everybody is let in: then only this machine may ask.
+                while no key is needed: then only this machine may ask.
         """
         found = [_AUTHORITY.fullmatch(host) for host in headers.getlist("host")]
         if len(found) != 1 or found[0] is None:

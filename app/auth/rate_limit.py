@@ -21,7 +21,7 @@ class Buckets:
 
     The generic cell rate algorithm (ITU-T I.371): all that is kept of a caller is the moment at which its
     bucket will be full again. The callers seen last are remembered; one that is forgotten begins with a
-    full bucket, so that a crowd of addresses costs no memory and locks nobody out.
+    full bucket, so that many addresses need no memory and lock no caller out.
 
     Args:
         per_second: Tokens that a bucket gains a second.

@@ -28,8 +28,7 @@ def list_audit(
 ) -> AuditPage:
     """List the audit log, newest first: requests that changed something or tried to.
 
-    Those that were refused are listed with their status. Scoring changes nothing and is listed only where a
-    key was refused.
+    Refused ones are included; scoring requests only if refused.
     """
     with services.store.read() as tx:
         page = tx.audit.page(cursor, limit, key_id=key_id)
@@ -68,8 +67,7 @@ def create_key(
 ) -> NewKey:
     """Create an API key and return its secret once; only the hash is stored.
 
-    The first key closes the service to everybody without one. It takes no `Idempotency-Key`, since the answer
-    to repeat would have to be kept with the secret in it.
+    After the first key, every request needs one. It takes no `Idempotency-Key`.
     """
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
@@ -93,7 +91,7 @@ def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -
 def revoke_key(key_id: str, services: UseServices, authenticator: UseAuthenticator) -> None:
     """Revoke an API key within a second and end its browser sessions.
 
-    Its jobs go on. Revoking it again changes nothing.
+    Its jobs continue. It may be repeated.
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)

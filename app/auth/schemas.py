@@ -94,8 +94,8 @@ class KeyRequest(RequestModel):
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
         min_length=1,
         max_length=4,
-        description="`read` shows all but keys and the audit; `write` also submits, uploads and deletes;"
-        " `score` ranks documents and nothing else; `admin` does everything",
+        description="`read`: all but keys and audit; `write`: also submit, upload, delete; `score`: rank"
+        " documents only; `admin`: everything",
         json_schema_extra={"uniqueItems": True},
     )
     expires_at: Annotated[
@@ -111,8 +111,7 @@ class KeyRequest(RequestModel):
         None,
         min_length=1,
         max_length=20,
-        description="The projects that it is bound to: it finds, changes and makes nothing of others; null"
-        " for all. A key with `admin` cannot be bound",
+        description="Projects that it is restricted to; null for all. Not for keys with `admin`",
         json_schema_extra={"uniqueItems": True},
         examples=[["web"]],
     )

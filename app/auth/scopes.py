@@ -41,7 +41,7 @@ class Rule:
 
     Attributes:
         paths: Patterns of the paths.
-        reading: What GET and the other safe methods need; None lets everybody in.
+        reading: What GET and the other safe methods need; None for a public path.
         writing: What all other methods need.
         shows_all_projects: Whether a key that is bound to projects is refused.
     """

@@ -43,7 +43,7 @@ class MissingPages(HttpMiddleware):
 
 
 def _detail(body: bytes) -> str | None:
-    """Return what a problem says about this address; other contents say nothing."""
+    """Return the detail of a problem about this address, None for other contents."""
     try:
         detail = json.loads(body)["detail"]
     except (ValueError, TypeError, KeyError):

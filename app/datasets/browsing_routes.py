@@ -75,7 +75,7 @@ def get_query(
 ) -> JudgedQuery:
     """Show documents of one query with their labels and features, as they were read.
 
-    The id may hold slashes and any other character, percent-encoded.
+    The id is percent-encoded.
     """
     return DatasetFiles(services.store, dataset_id).query(query_id, offset, limit)
 

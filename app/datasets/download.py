@@ -47,12 +47,11 @@ Format = Annotated[
 def download_dataset(
     dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
 ) -> Response:
-    """Download labels, features and all else that is stored of the documents, a row each.
+    """Download all stored columns of the documents, one row each.
 
-    Columns of the Parquet file have their names, and categories are texts. An upload of the file is the same
-    dataset again. Parquet without categories has a `Content-Length` and a strong `ETag`, and ranges of it are
-    sent, so that a download that broke off can go on. LETOR, and categories as texts, are written while they
-    are sent: such a download has no known length, and restarts (`Accept-Ranges: none`).
+    Parquet has named columns and categories as texts; an upload of it is the same dataset. Without categories
+    it supports range requests, with a strong `ETag`. Other downloads have no known length and cannot be
+    resumed.
     """
     return _answer(dataset_id, request, services.store, format)
 
@@ -106,7 +105,7 @@ def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
     named = _named(store, data_key)
     if named is None:
         return None
-    # The stored bytes before the footer never change, and the footer says what they are.
+    # The stored bytes before the footer never change, and the footer describes them.
     digest = hashlib.sha256(data_key.encode() + b"\n" + named.footer).hexdigest()[:32]
     return RangedFile(named.size_bytes, f'"{digest}"', lambda start, stop: named.blocks(file, start, stop))
 

@@ -67,7 +67,7 @@ def get_folder(
 ) -> DataFolder:
     """Show which training, validation and test files a folder below `RANKERY_DATA_ROOTS` has.
 
-    They are recognised by their names: those of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0.
+    They are recognised by name: MSLR-WEB10K and 30K, Yahoo, Istella, LETOR 3.0 and 4.0.
     """
     found = DataRoots(services.settings.data_roots).look(folder)
     parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
@@ -89,9 +89,8 @@ def create_folder_datasets(
 ) -> Response:
     """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
 
-    The folder is below `RANKERY_DATA_ROOTS` on the disks of the API and of the workers, or in a bucket named
-    there. The first part's dataset is returned; `parts` names them all. With `files`, all files that match
-    are read, on several machines where a Dask cluster is set up, and become one dataset.
+    The folder is below `RANKERY_DATA_ROOTS`, on disk or in a bucket. The response is the dataset of the first
+    part; `parts` names all. With `files`, all matching files become one dataset.
     """
     settings = services.settings
     with services.store.read() as tx:

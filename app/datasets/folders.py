@@ -26,8 +26,8 @@ class FolderDatasetRequest(RequestModel):
     folder: str = Field(
         min_length=1,
         max_length=MAX_FOLDER_LENGTH,
-        description="Its path below a root, or an absolute one in it; Yahoo's sets are `…/set1` and `…/set2`."
-        " With `files` also a folder of a bucket, `s3://bucket/prefix`",
+        description="Path below a root, or absolute; Yahoo's sets are `…/set1` and `…/set2`; with `files`"
+        " also `s3://bucket/prefix`",
         examples=["MSLR-WEB30K/Fold1"],
     )
     part: PartName | None = Field(None, description="Only this part; all that there are when left out")
@@ -41,8 +41,8 @@ class FolderDatasetRequest(RequestModel):
         None,
         min_length=1,
         max_length=MAX_PATTERN_LENGTH,
-        description="Pattern of the names of up to 1,000 files that become one dataset, in natural order:"
-        " LETOR text, or tables of the same columns. A query may have rows in several files",
+        description="Pattern of up to 1,000 file names, which become one dataset: LETOR text, or tables of"
+        " the same columns",
         examples=["part-*.parquet"],
     )
     format: Literal["auto", "letor", "csv", "parquet"] | None = Field(

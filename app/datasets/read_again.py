@@ -53,7 +53,7 @@ def read_again(
 ) -> Response:
     """Read the bytes that were uploaded once more, without some columns.
 
-    The bytes of a table are kept where one of its `causes` says `can_ignore`, until it is read or deleted.
+    The bytes of a table are kept where one of its `causes` has `can_ignore`, until it is read or deleted.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:

@@ -8,17 +8,17 @@ from app.datasets.fits import DatasetFits
 from app.datasets.schemas import (
     Dataset,
     DatasetChanges,
-    DatasetColumn,
     DatasetPage,
     SelectedDatasets,
 )
 from app.http.labels import WantedProject
-from app.http.lists import Direction, Fields, Prefix, check_fields, selected
+from app.http.lists import ListQuery, Prefix, list_query, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
+from app.http.schemas import DatasetName, ModelReference
 from app.http.services import UseServices
 from core.errors import InvalidInput
+from core.store.repositories.datasets import Datasets
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
@@ -28,9 +28,13 @@ _CHANGE_EXAMPLES: Any = {
 }
 
 
+_Listing = Annotated[ListQuery, list_query(Dataset, Datasets.columns)]
+
+
 @router.get("", summary="List datasets", responses={**NOT_MODIFIED, **problems(404, 422)})
 def list_datasets(
     services: UseServices,
+    listing: _Listing,
     status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
     name: Annotated[DatasetName | None, Query(description="Only datasets of this name")] = None,
     sha256: Annotated[
@@ -39,37 +43,24 @@ def list_datasets(
     ] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
-    sort: Annotated[DatasetColumn, Query(description="What to sort by")] = "created",
-    order: Direction = None,
-    fields: Fields = None,
     measured: Annotated[
         list[ModelReference],
         Query(
             alias="for",
             max_length=20,
-            description="References of models and ids of rankings: say of each dataset whether they can be"
+            description="References of models and ids of rankings: return for each dataset whether they can"
+            " be"
             " measured on it",
         ),
     ] = [],  # noqa: B006 - FastAPI copies it
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> DatasetPage | SelectedDatasets:
     """List datasets, newest first by default.
 
-    A form that measures systems asks with `for`, offers what fits, and proposes `default_id`.
+    With `for`, `fit` shows whether the systems can be measured on each, and `default_id` proposes one.
     """
-    check_fields(Dataset, fields)
     with services.store.read() as tx:
         page = tx.datasets.page(
-            cursor,
-            limit,
-            status=status,
-            name=name,
-            sha256=sha256,
-            project=project,
-            prefix=prefix,
-            sort=sort,
-            direction=order,
+            status=status, name=name, sha256=sha256, project=project, prefix=prefix, **listing.paging
         )
         shown = DatasetPage.model_validate(page)
         if measured:
@@ -78,9 +69,9 @@ def list_datasets(
             for item, dataset in zip(shown.items, page.items, strict=True):
                 item.fit = fits.of(dataset, names[dataset.id])
             shown.default_id = fits.default_id(tx)
-    if fields is None:
+    if listing.fields is None:
         return shown
-    chosen = selected(shown.items, page.next_cursor, fields)
+    chosen = selected(shown.items, page.next_cursor, listing.fields)
     return SelectedDatasets(**dict(chosen), default_id=shown.default_id)
 
 

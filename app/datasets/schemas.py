@@ -68,8 +68,8 @@ class DatasetFit(ResponseModel):
         examples=[["f47", "f48"]],
     )
     part: PartName | None = Field(
-        description="What it was in the training of a model, `test` before the others; `test` where a ranking"
-        " is of its queries; null where it was nothing"
+        description="Its role in the training of a model; `test` for the dataset of a ranking; null without"
+        " a role"
     )
 
 
@@ -108,7 +108,7 @@ class Dataset(ResponseModel):
         description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
-        description="`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which"
+        description="`kind` is `upload`, `folder`, `address` or `synthetic`, with its parameters"
     )
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the file")
@@ -120,7 +120,9 @@ class Dataset(ResponseModel):
     statistics: dict[str, Any] | None = Field(
         description="Counts of queries, documents, features and labels; documents a query; values of columns"
     )
-    findings: list[Finding] | None = Field(description="What the doctor says, errors first; null until ready")
+    findings: list[Finding] | None = Field(
+        description="Findings of the doctor, errors first; null until ready"
+    )
     problem: FailureReason | None = Field(
         description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
     )
@@ -135,8 +137,8 @@ class Dataset(ResponseModel):
 DefaultDataset = Annotated[
     str | None,
     Field(
-        description="The dataset that most systems of `for` were tested on, on any page of the list;"
-        " null where there is none, or where they do not fit it"
+        description="The dataset that most systems of `for` were tested on; null where there is none, or"
+        " none fits"
     ),
 ]
 
@@ -153,9 +155,6 @@ class SelectedDatasets(SelectedFields):
     """A page of datasets with the fields that were asked for."""
 
     default_id: DefaultDataset = None
-
-
-DatasetColumn = Literal["created", "name", "status", "size", "queries", "documents", "features"]
 
 
 class DatasetChanges(RequestModel):

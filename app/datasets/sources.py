@@ -52,14 +52,13 @@ _Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length
 class AddressDatasetRequest(RequestModel):
     """Addresses whose files become a dataset, or a dataset for each part.
 
-    They are below `RANKERY_SOURCES`, or all of them are finished resumable uploads, `upload:upl_…`.
+    They are below `RANKERY_SOURCES`, or all are resumable uploads.
     """
 
     source: _Addresses | None = Field(
         None,
-        description="Address of a file: `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…` or"
-        " `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset. Or `upload:` and"
-        " the id of a finished resumable upload",
+        description="`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, `ir_datasets:…`, or"
+        " `upload:` and an id; with `files` a folder. Several addresses become one dataset",
         examples=["s3://clicks/2026/train.parquet"],
     )
     parts: dict[PartName, _Addresses] | None = Field(
@@ -72,8 +71,7 @@ class AddressDatasetRequest(RequestModel):
         None,
         min_length=1,
         max_length=MAX_PATTERN_LENGTH,
-        description="Pattern of the names of up to 1,000 files of the folder, which become one dataset; of"
-        " buckets and repositories only",
+        description="Pattern of up to 1,000 file names in a bucket or repository, which become one dataset",
         examples=["part-*.parquet"],
     )
     name: DatasetName | None = Field(

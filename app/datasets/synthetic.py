@@ -43,8 +43,8 @@ class SyntheticDatasetRequest(RequestModel):
     )
     generator: Literal["polynomial", "sparse"] = Field(
         "polynomial",
-        description="`polynomial`: labels in the shares of web search, as in 2006; `sparse`: long lists with"
-        " few relevant documents, as Istella-X in 2023",
+        description="`polynomial`: label shares of web search (2006); `sparse`: long lists, few relevant"
+        " documents (Istella-X, 2023)",
     )
     documents_per_query: int | None = Field(
         None, ge=1, le=100_000, description="50, or 2,679 of `sparse`, when left out", examples=[50]
@@ -54,8 +54,7 @@ class SyntheticDatasetRequest(RequestModel):
         None,
         ge=0,
         le=1000,
-        description="Standard deviation of normal noise on the hidden value, in standard deviations of the"
-        " polynomial; 0 when left out",
+        description="Normal noise, in standard deviations of the polynomial; default 0",
         examples=[0.5],
     )
     gains: list[Annotated[float, Field(ge=0, le=1e6)]] | None = Field(
@@ -70,9 +69,8 @@ class SyntheticDatasetRequest(RequestModel):
         None,
         ge=1,
         le=100_000,
-        description="Documents of each query with a label above 0, of `sparse` only; a fraction is the"
-        " probability of one more. 0.17% of the documents when left out. Lambda-eX and the truncation of"
-        " other losses differ only where it is above the cutoff",
+        description="Documents of a query with a label above 0, for `sparse`; a fraction is the probability"
+        " of one more; by default 0.17% of the documents",
         examples=[20],
     )
 
@@ -154,8 +152,7 @@ def create_synthetic_dataset(
 ) -> Response:
     """Queue a job that draws queries whose labels follow a random cubic polynomial.
 
-    Datasets that differ in `seed` and `queries` only are samples of one problem: train on one, test on
-    another.
+    Datasets that differ in `seed` and `queries` only are samples of one problem.
     """
     source = body.source()
     with idempotency.begin(services.store) as tx:

@@ -297,12 +297,11 @@ async def upload_dataset(
 ) -> Response:
     """Upload judged files; a job reads each of them.
 
-    A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
-    be read. Of several parts the first one's dataset is returned; `parts` names them all. Instead of a file,
-    a part may be the text `upload:upl_…`: a finished resumable upload (`POST /v1/uploads`), used up by it.
+    Until then it is `pending`; if it cannot be read, `invalid` with up to 100 errors by line and column. The
+    response is the dataset of the first part; `parts` names all. A part may be the text `upload:upl_…`, a
+    finished resumable upload.
 
-    A JSON body names addresses below `RANKERY_SOURCES` instead, which a worker downloads and reads, or
-    finished resumable uploads, as `upload:upl_…`.
+    A JSON body names addresses below `RANKERY_SOURCES`, or finished resumable uploads.
     """
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
-from app.evaluation.ranking_schemas import Ranking, RankingColumn, RankingEntry, RankingItem, RankingPage
+from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
@@ -30,6 +30,7 @@ from core.jobs.folders import run_folder
 from core.store import Ranking as RankingRow
 from core.store import new_id
 from core.store.artifacts.keys import ranking_key, run_key
+from core.store.repositories.results import Rankings
 
 router = Router(prefix="/v1/rankings", tags=["results"], route_class=JsonRoute)
 
@@ -62,8 +63,7 @@ async def upload_run(
 ) -> Response:
     """Upload a TREC run of any system; a job reads it.
 
-    Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
-    can be evaluated and compared like a model.
+    Its ids are those of the dataset. The ranking can be evaluated and compared like a model.
     """
     upload_id = new_id("run_")
     keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
@@ -74,7 +74,7 @@ async def upload_run(
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 
 
-_Listing = Annotated[ListQuery, list_query(RankingEntry, RankingColumn)]
+_Listing = Annotated[ListQuery, list_query(RankingEntry, Rankings.columns)]
 
 
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
@@ -125,8 +125,7 @@ def get_ranking(
 ) -> Ranking | Response:
     """Show a dataset's documents in the order of a model or an uploaded run.
 
-    In the run file scores fall strictly within a query, lowered by the least amount where they would tie,
-    so that tools which sort by score keep the order.
+    In the run file tied scores are lowered minimally, so that sorting by score keeps the order.
     """
     with services.store.read() as tx:
         ranking = tx.rankings.get(ranking_id)

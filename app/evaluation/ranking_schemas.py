@@ -1,7 +1,6 @@
 """Stored rankings."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import Field
 
@@ -33,9 +32,6 @@ class RankingEntry(ResponseModel):
     def of(cls, row: RankingRow, dataset_name: str | None) -> "RankingEntry":
         """Return the entry of a stored ranking, with the name of its dataset."""
         return cls.model_validate(row).model_copy(update={"dataset_name": dataset_name})
-
-
-RankingColumn = Literal["created", "system", "dataset", "queries", "documents"]
 
 
 class RankingPage(ResponseModel):

@@ -1,4 +1,4 @@
-"""Evaluations and comparisons that jobs made."""
+"""Routes to show evaluations and comparisons, and to rank trainings."""
 
 from typing import Annotated, Literal
 
@@ -48,9 +48,10 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
 from app.http.services import UseServices
-from app.jobs.requests import MOST_JOBS_AT_ONCE
+from app.jobs.requests import MAX_BATCH_JOBS
 from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
+from core.store.repositories.results import Comparisons, Evaluations
 
 Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
@@ -63,7 +64,7 @@ ComparedMetric = Annotated[
 ]
 
 
-_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Literal["created", "dataset"])]
+_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparisons.columns)]
 
 
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
@@ -127,7 +128,7 @@ def list_compared_queries(
 ) -> ComparedQueryPage:
     """List each query's metrics for all systems, sorted and filtered by the difference of a pair.
 
-    `min`, `max` and the histogram are of what `sort` names, of the difference when it is left out.
+    `min`, `max` and the histogram are of `sort`, by default of the difference.
     """
     selection = Selection(sort is not None, order, minimum, maximum, segment)
     pair = SelectedPair(a, b, metric, sort)
@@ -177,7 +178,7 @@ def list_ranked_trainings(
         list[Id],
         Query(
             min_length=1,
-            max_length=MOST_JOBS_AT_ONCE,
+            max_length=MAX_BATCH_JOBS,
             description="Trainings, such as those of a grid",
             examples=[["job_01k9x2z4q7c8v5n3b6r1", "job_01k9x2z4q7c8v5n3b6r2"]],
         ),
@@ -201,7 +202,7 @@ _EvaluationListing = Annotated[
     ListQuery,
     list_query(
         EvaluationEntry,
-        Literal["created", "system", "dataset", "metric"],
+        Evaluations.columns,
         "What to sort by; `metric` is the mean of `metric`",
         MetricName,
     ),
@@ -233,7 +234,7 @@ def list_evaluations(
     return listing.page(EvaluationPage, items, page.next_cursor)
 
 
-# Before the route of one evaluation, which would take its name for an id.
+# Declared before the route of one evaluation, which would match `metrics` as an id.
 @router.get(
     "/metrics", summary="Show metrics of several evaluations", responses={**NOT_MODIFIED, **problems(422)}
 )
@@ -243,7 +244,7 @@ def get_evaluation_metrics(
         list[Id],
         Query(
             min_length=1,
-            max_length=MOST_JOBS_AT_ONCE,
+            max_length=MAX_BATCH_JOBS,
             description="Evaluations, such as the tests of trainings",
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),
@@ -251,21 +252,21 @@ def get_evaluation_metrics(
 ) -> EvaluationMetricsList:
     """Show the means of several evaluations with their 95 % intervals, such as a metric by cutoff.
 
-    The systems were measured apart: overlapping intervals decide nothing. A comparison tests pairs by query.
+    Overlapping intervals decide nothing; a comparison tests pairs by query.
     """
     ids = list(dict.fromkeys(evaluation))
     with services.store.read() as tx:
-        found = {row.id: row for row in tx.evaluations.several(ids)}
+        evaluations = {row.id: row for row in tx.evaluations.several(ids)}
     items = [
         EvaluationMetrics(id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries)
-        for row in (found[each] for each in ids if each in found)
+        for row in (evaluations[each] for each in ids if each in evaluations)
     ]
-    return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in found])
+    return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in evaluations])
 
 
 @router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
 def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
-    """Show each metric's mean over the queries, its 95 % interval, and the contract behind it.
+    """Show each metric's mean over the queries, its 95 % interval, and the metric contract.
 
     Includes baselines without training, and the same metrics of segments of the queries.
     """
@@ -295,7 +296,7 @@ def list_evaluation_queries(
 ) -> QueryValuesPage:
     """List each query's metrics, sorted and filtered by one of them.
 
-    `min`, `max` and the histogram are of the metric in `sort`, of the first metric when it is left out.
+    `min`, `max` and the histogram are of `sort`, by default of the first metric.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)

@@ -165,8 +165,8 @@ class EvaluationMetrics(ResponseModel):
 class EvaluationMetricsList(ResponseModel):
     """The metrics of several evaluations."""
 
-    items: list[EvaluationMetrics] = Field(description="In the order in which they were asked for")
-    missing: list[str] = Field(description="Those asked for that do not exist", examples=[[]])
+    items: list[EvaluationMetrics] = Field(description="In the requested order")
+    missing: list[str] = Field(description="Unknown ids", examples=[[]])
 
 
 class EvaluationEntry(ResponseModel):
@@ -186,7 +186,7 @@ class EvaluationEntry(ResponseModel):
         None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
     )
     metrics: dict[str, Interval] = Field(
-        description="In the order in which they were asked for",
+        description="In the requested order",
         validation_alias="summaries",
         examples=[{"ndcg@10": _SUMMARY}],
     )

@@ -15,21 +15,20 @@ class RankedTraining(ResponseModel):
         description="The model that it made, null before there is one", examples=["web:3"]
     )
     validation: Interval | None = Field(
-        description="The metric on the validation data; without an interval while it runs and in trainings of"
-        " earlier releases; null where it was not measured there"
+        description="The metric on the validation data, null if not measured; no interval while it runs"
     )
     test: Interval | None = Field(
         description="The metric on the test data: a final look, not what to choose by; null where it was not"
         " measured there"
     )
     difference: float | None = Field(
-        description="Mean minus that of the best one, over the validation queries that define both; null"
-        " where these are not the same queries, or where their values were not stored",
+        description="Mean minus that of the best one on the same validation queries; null for other queries"
+        " or without values",
         examples=[-0.0021],
     )
     p: float | None = Field(
-        description="Two-sided p-value of the paired t-test against the best one, adjusted for the number of"
-        " trainings (Holm); null for the best one and where `difference` is null",
+        description="Two-sided p-value of the paired t-test against the best one, adjusted (Holm); null"
+        " without `difference`",
         examples=[0.41],
     )
     tied: bool | None = Field(
@@ -55,6 +54,4 @@ class TrainingRanking(ResponseModel):
         ],
     )
     items: list[RankedTraining] = Field(description="Those that measured nothing last")
-    missing: list[str] = Field(
-        description="Those asked for that do not exist or are no trainings", examples=[[]]
-    )
+    missing: list[str] = Field(description="Ids that are unknown or not of trainings", examples=[[]])

@@ -77,7 +77,7 @@ class EventFeed:
         self._revision: str | None = None
 
     async def run(self) -> None:
-        """Watch the database while somebody follows; ends when it is cancelled."""
+        """Watch the database while there are followers; ends when it is cancelled."""
         while True:
             if not self._followers:
                 self._forget()

@@ -88,9 +88,9 @@ async def list_events(
 ) -> EventPage | Response:
     """List events, newest first; with `Accept: text/event-stream` follow them as they happen.
 
-    A stream begins with `ready` and then sends what happens, each event with its `id`, and comments while
-    nothing does. It goes on after the id in `Last-Event-ID` or `after`; `gap` says that events since then
-    were removed. `changed` has no id: something has changed, and pages are worth loading again.
+    A stream begins with `ready`, then sends events with their `id`. It resumes after the id in
+    `Last-Event-ID` or `after`; `gap` means that events since then were removed. `changed`, without id, means
+    that pages should reload.
     """
     if MEDIA_TYPE in request.headers.get("Accept", ""):
         return EventStream(

@@ -11,7 +11,6 @@ from app.experiments.papers import paper_entry, whole_paper
 from app.experiments.schemas import (
     REQUEST_EXAMPLES,
     Experiment,
-    ExperimentColumn,
     ExperimentCounts,
     ExperimentDataset,
     ExperimentEntry,
@@ -39,6 +38,7 @@ from core.experiments.render import to_csv, to_latex, to_markdown
 from core.jobs import JobStatus, orphaned_artifacts
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
+from core.store.repositories.experiments import Experiments
 
 papers_router = Router(prefix="/v1/papers", tags=["experiments"], route_class=JsonRoute)
 router = Router(prefix="/v1/experiments", tags=["experiments"], route_class=JsonRoute)
@@ -83,8 +83,7 @@ def create_experiment(
 ) -> Response:
     """Train and measure tables of a paper again.
 
-    Its trainings are jobs of low priority. One that an earlier experiment has made, of the same specification
-    on the same content, is not made again.
+    Its trainings are jobs of low priority; equal ones of earlier experiments are reused.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
@@ -94,7 +93,7 @@ def create_experiment(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(ExperimentEntry, ExperimentColumn)]
+_Listing = Annotated[ListQuery, list_query(ExperimentEntry, Experiments.columns)]
 
 
 @polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})

@@ -11,7 +11,6 @@ from app.jobs.distribution_schemas import UndistributedRequest
 
 Scale = Literal["quick", "paper"]
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
-ExperimentColumn = Literal["created", "paper", "status", "finished"]
 _NAME = r"^[a-z0-9][a-z0-9-]*$"
 PaperName = Annotated[str, Field(max_length=64, pattern=_NAME, examples=["lambdaloss-2018"])]
 _TableName = Annotated[str, Field(max_length=64, pattern=_NAME)]
@@ -46,8 +45,8 @@ class ExperimentRequest(UndistributedRequest):
         min_length=1,
         max_length=1000,
         pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="`synthetic` or `sparse` for drawn data, or a folder below the data roots; the paper's"
-        " own choice of drawn data when null",
+        description="`synthetic`, `sparse`, or a folder below the data roots; null: drawn data chosen for"
+        " the paper",
         examples=[None],  # with `dataset_ids` it is left out
     )
     dataset_ids: ExperimentDatasets | None = Field(None, description="Instead of `data`")
@@ -130,7 +129,7 @@ class PaperClaim(ResponseModel):
 
     name: str
     statement: str
-    source: str = Field(description="Where the paper says so", examples=["section 5.3, table 5"])
+    source: str = Field(description="Place in the paper", examples=["section 5.3, table 5"])
 
 
 class PaperTable(PaperTableEntry):

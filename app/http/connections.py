@@ -55,7 +55,7 @@ class TimeoutProtocol(H11Protocol):
     and for a client to take an answer.
 
     Attributes:
-        head_seconds: How long a client may take for a request's head, or for a body that nobody awaits.
+        head_seconds: How long a client may take for a request's head, or for a body that is not awaited.
         stall_seconds: How long a client may take nothing of an answer.
         most_connections: Connections beyond these are cut.
         most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.

@@ -15,7 +15,7 @@ TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
-_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
+_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not exclude
 Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_OTHER_TAGS)]
 TagChanges = Annotated[
     dict[TagName, TagValue | None],

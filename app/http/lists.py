@@ -14,8 +14,7 @@ from core.metrics import metric_name
 Direction = Annotated[
     Literal["asc", "desc"] | None,
     Query(
-        description="Texts ascend, numbers and times descend where it is left out. Items without a value come"
-        " last, and among equals the id decides",
+        description="By default texts ascend, numbers and times descend. Items without a value come last",
     ),
 ]
 Prefix = Annotated[
@@ -57,17 +56,17 @@ class ListQuery:
     Attributes:
         sort: A column of the list.
         order: Direction; the column's own where it is None.
-        fields: As `Fields` describes them.
         cursor: Position of the page.
         limit: The most items of the page.
+        fields: As `Fields` describes them; None for all.
         metric: The metric of `sort=metric`, empty with other columns; None where the list has no metrics.
     """
 
     sort: Any
     order: Literal["asc", "desc"] | None
-    fields: str | None
     cursor: str | None
     limit: int
+    fields: str | None = None
     metric: str | None = None
 
     @property
@@ -90,36 +89,40 @@ class ListQuery:
 
 
 def list_query(
-    item: type[ResponseModel], columns: Any, description: str = "What to sort by", metric: Any = None
+    item: type[ResponseModel] | None,
+    columns: Iterable[str],
+    description: str = "What to sort by",
+    metric: Any = None,
 ) -> Any:
-    """Declare the columns and items of a list once, for the parameter of its route.
+    """Declare the items of a list and the columns to sort by, for the parameter of its route.
 
-        JobListing = Annotated[ListQuery, list_query(Job, JobOrder)]
+        JobListing = Annotated[ListQuery, list_query(Job, Jobs.columns)]
 
     Args:
-        item: Schema of an item, whose fields may be selected.
-        columns: Literal type of the columns to sort by.
+        item: Schema of an item, whose fields may be selected; None where a page has all fields.
+        columns: Names of the columns to sort by: those of the repository.
         description: Description of the parameter `sort`.
-        metric: Type of the metric that `sort=metric` sorts by, None where no column is a metric.
+        metric: Type of the metric that the further column `metric` sorts by; None for no such column.
     """
 
     async def read(**given: Any) -> ListQuery:
-        check_fields(item, given["fields"])
+        if item is not None:
+            check_fields(item, given["fields"])
         if metric is not None:
             given["metric"] = check_metric(given["sort"], given["metric"])
         return ListQuery(**given)
 
-    sort = Annotated[columns, Query(description=description)]
-    declared: dict[str, tuple[Any, Any]] = {"sort": (sort, "created")}
+    names: Any = Literal.__getitem__((*columns, *(() if metric is None else ("metric",))))
+    declared: dict[str, tuple[Any, Any]] = {
+        "sort": (Annotated[names, Query(description=description)], "created")
+    }
     if metric is not None:
         by_metric = Annotated[metric | None, Query(description="The metric that `sort=metric` sorts by")]
         declared["metric"] = by_metric, None
-    declared |= {
-        "order": (Direction, None),
-        "fields": (Fields, None),
-        "cursor": (Cursor, None),
-        "limit": (Limit, 50),
-    }
+    declared["order"] = Direction, None
+    if item is not None:
+        declared["fields"] = Fields, None
+    declared |= {"cursor": (Cursor, None), "limit": (Limit, 50)}
     read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -20,13 +20,11 @@ from app.http.problems import MEDIA_TYPE
 DESCRIPTION = """\
 Train, evaluate and serve learning-to-rank models.
 
-Upload judged query-document data or make synthetic data, submit training jobs that name a loss, follow them,
-and serve the resulting models. Everything slow is a job: the answer is `202 Accepted`, and the
-job's page shows its progress. Polled resources carry an `ETag`; send it back as `If-None-Match` and an
-unchanged answer costs a `304` without a body. Every `POST` that creates takes an `Idempotency-Key`, but for
-keys. Send an API key as `Authorization: Bearer rk_…`; until one is made, this machine alone needs none.
-Callers above their rate limit get `429` with `Retry-After`. Of members of one name in a JSON object the last
-counts.
+Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
+Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
+`304` without a body. Every `POST` that creates takes an `Idempotency-Key`, but for keys. Send an API key as
+`Authorization: Bearer rk_…`; until one is made, this machine alone needs none. Callers above their rate limit
+get `429` with `Retry-After`. Of members of one name in a JSON object the last counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mistake in a payload.
 """
 TAGS = (
@@ -228,7 +226,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     421: "The service does not go by the name in the Host header",
     422: "The request is not valid",
     423: "Another request goes on with it",
-    429: "The caller asks too often, or has too many jobs; `Retry-After` says when to try again",
+    429: "The caller asks too often, or has too many jobs; retry after `Retry-After`",
     431: "The headers are too large",
     460: "The checksum of the body is wrong",
     501: "The service was installed without the package for this",

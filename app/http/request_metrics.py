@@ -14,7 +14,7 @@ from app.http.services import registered
 UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# As nginx says of a client that left before its answer.
+# nginx's status for a client that disconnected before its response.
 _CLIENT_LEFT = 499
 # From a 304 of a poll to an upload of gigabytes.
 _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
@@ -84,10 +84,10 @@ def route_template(scope: Scope) -> str:
     fastapi: Mapping[str, object] = scope.get("fastapi", {})
     # With the prefixes of the routers around it, which the route itself does not know.
     route = fastapi.get("effective_route_context") or scope.get("route")
-    if scope.get("root_path"):  # below a mount, which may not say so: what follows is the caller's choice
+    if scope.get("root_path"):  # below a mount, whose path is the caller's choice
         return f"{scope['root_path']}/*"
     path = getattr(route, "path_format", None)
     if isinstance(path, str):
         return path
-    # A plain route of Starlette's does not say which it is; without parameters its path is its template.
+    # A plain Starlette route is not in the scope; without parameters its path is its template.
     return scope["path"] if "endpoint" in scope and not scope.get("path_params") else UNMATCHED

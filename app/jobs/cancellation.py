@@ -15,7 +15,7 @@ MAX_SELECTION = 200
 
 
 class JobSelection(RequestModel):
-    """The jobs that a request is about."""
+    """The jobs of a request."""
 
     ids: list[Id] = Field(
         min_length=1,
@@ -34,7 +34,7 @@ SELECTION_EXAMPLES: Any = {
 
 
 def cancel_all(tx: Transaction, job_ids: Iterable[str]) -> tuple[list[CancelledJob], list[str]]:
-    """Cancel each of several jobs; return what became of each, and the folders of orphaned artifacts."""
+    """Cancel each of several jobs; return the outcome of each, and the folders of orphaned artifacts."""
     wanted, orphaned = dict.fromkeys(job_ids), []
     outcomes: dict[str, CancelledJob] = {}
     # In one order everywhere, so that no two requests wait for each other's locks.

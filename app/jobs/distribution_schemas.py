@@ -1,4 +1,4 @@
-"""Distribution of a training over ranks, as it is asked for and as it goes."""
+"""Schemas of the distribution of a training over ranks: the request and its progress."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from core.training.distribution import DEFAULT_MOST_RANKS, LEAST_RANKS, MOST_RAN
 
 
 class RanksRequest(RequestModel):
-    """How many processes train a model together."""
+    """Number of processes that train a model together."""
 
     at_least: int = Field(
         LEAST_RANKS,
@@ -45,7 +45,7 @@ def _refuse_distribution(value: Any) -> None:
 
 
 class UndistributedRequest(RequestModel):
-    """Base of what makes many trainings, none of which is distributed."""
+    """Base of requests that make many trainings, none of them distributed."""
 
     distribution: Annotated[SkipJsonSchema[None], BeforeValidator(_refuse_distribution)] = Field(
         None, exclude=True

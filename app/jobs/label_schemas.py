@@ -1,4 +1,4 @@
-"""Changes of what people write on jobs."""
+"""Changes of the name, notes, tags and project of a job."""
 
 from typing import Any
 

@@ -21,18 +21,18 @@ def learning_curves(
 
 
 def best_iteration_of(model: Model) -> int:
-    """Return the iteration of the last tree, without those of a model that it went on from."""
+    """Return the iteration of the last tree, not counting those of `init_model`."""
     base = (model.lineage or {}).get("init_model")
     return model.best_iteration - (base["trees"] if base else 0)
 
 
 def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False) -> JobHistories:
-    """Return the learning curves of several jobs, each above an iteration of its own.
+    """Return the learning curves of several jobs, each above an iteration.
 
     Args:
-        tx: Where they are recorded.
+        tx: Transaction of the store.
         after: Ids of jobs, each with the iteration above which its curves are wanted.
-        times: Whether the times of the iterations are wanted, too.
+        times: Whether to add the times of the iterations.
     """
     jobs = tx.jobs.several(list(after))
     wanted = {job.id: after[job.id] for job in jobs}

@@ -165,7 +165,7 @@ def _loss_request(name: str) -> type[RequestModel]:
 
 _REQUESTS: tuple[type[RequestModel], ...] = tuple(_loss_request(name) for name in LOSSES)
 
-# Any of the losses, told apart by `name`.
+# Any of the losses, discriminated by `name`.
 LossRequest: Any = Annotated[reduce(or_, _REQUESTS), Field(discriminator="name")]
 
 
@@ -175,7 +175,7 @@ def _scorer_request(kind: str) -> type[RequestModel]:
     return request_model(f"{scorer.__name__}Scorer", scorer, f"{scorer.summary}.", kind=tag)
 
 
-# Any of the scorers, told apart by `kind`.
+# Any of the scorers, discriminated by `kind`.
 ScorerRequest: Any = Annotated[reduce(or_, map(_scorer_request, SCORERS)), Field(discriminator="kind")]
 
 
@@ -202,8 +202,8 @@ class ScorerDescription(ResponseModel):
     kind: str = Field(description="As written in requests", examples=["mlp"])
     summary: str = Field(description="One line", examples=["Feed-forward network"])
     is_network: bool = Field(
-        description="Whether its hyperparameters stand in `scorer`, and an iteration is an epoch; those of"
-        " trees stand in `hyperparameters`",
+        description="Whether its hyperparameters are in `scorer`, and an iteration is an epoch; trees have"
+        " theirs in `hyperparameters`",
         examples=[True],
     )
     parameters: list[ParameterDescription] = Field(description="Its hyperparameters in `scorer`")

@@ -1,4 +1,4 @@
-"""The part of the OpenAPI document that forms for jobs need."""
+"""JSON schemas of the job requests, a part of the OpenAPI document, for forms."""
 
 import json
 import re
@@ -57,11 +57,11 @@ def _submits(route: APIRoute) -> bool:
 
 def _closure(names: Iterable[str], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """Return the named schemas and all that they refer to."""
-    found: dict[str, Any] = {}
+    closure: dict[str, Any] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name] = schemas[name]
+        if name not in closure:
+            closure[name] = schemas[name]
             waiting += _REFERENCE.findall(json.dumps(schemas[name]))
-    return dict(sorted(found.items()))
+    return dict(sorted(closure.items()))

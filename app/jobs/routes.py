@@ -27,12 +27,12 @@ from app.jobs.schemas import (
     JobBatch,
     JobHistories,
     JobHistory,
-    JobOrder,
     JobPage,
     JobWithAttempts,
 )
 from app.jobs.submission import submit, submit_all
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
+from core.store.repositories.jobs import ORDERS, Jobs
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=PolledRoute)
@@ -56,8 +56,8 @@ def create_job(
 ) -> Response:
     """Queue a training, an evaluation, a ranking, a comparison or an inspection.
 
-    Everything is checked now: what names something that does not exist, is not ready or is out of bounds
-    is refused and never becomes a job.
+    All checks run now: a request that names a missing or unready object, or is out of bounds, is refused
+    and never becomes a job.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
@@ -82,7 +82,7 @@ def create_jobs(
 ) -> Response:
     """Queue all of several jobs, such as the trainings of a grid, or none of them.
 
-    Each is checked as if it came alone; what is wrong with any refuses them all, with its place in the list.
+    Each is checked as if sent alone. A problem of any job refuses all, with its place in the list.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
@@ -92,7 +92,7 @@ def create_jobs(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(Job, JobOrder, ORDER_WORDS)]
+_Listing = Annotated[ListQuery, list_query(Job, [*Jobs.columns, *ORDERS], ORDER_WORDS)]
 
 
 @polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
@@ -135,7 +135,7 @@ def list_jobs(
     return listing.page(JobPage, items, page.next_cursor)
 
 
-# Before the route of one job, which would take its name for an id.
+# Declared before the route of one job, which would match `histories` as an id.
 @polled_router.get(
     "/histories", summary="Show curves of several jobs", responses={**NOT_MODIFIED, **problems(422)}
 )
@@ -154,7 +154,7 @@ def get_job_histories(
 ) -> JobHistories:
     """Show the metrics of every iteration of several jobs, so that a page follows many with one request.
 
-    A poller names the last iteration that it knows of each job. Whatever does not exist is `missing`.
+    Send the last known iteration with each id to poll for new ones. `missing` lists the unknown ids.
     """
     after = {}
     for each in job:
@@ -179,7 +179,7 @@ def get_job_history(
     services: UseServices,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only iterations above this one")] = 0,
 ) -> JobHistory:
-    """Show the metrics of every iteration so far; with `after`, only what a poller has not seen yet.
+    """Show the metrics of every iteration so far; with `after`, only the later ones.
 
     A cross-validation adds the values of each fold to iterations before: leave `after` out to see them.
     """
@@ -196,9 +196,9 @@ def get_job_history(
 def change_job(
     job_id: str, body: Annotated[JobChanges, Body(openapi_examples=CHANGE_EXAMPLES)], services: UseServices
 ) -> Job:
-    """Change a job's name, notes, tags and project; what is left out stays.
+    """Change a job's name, notes, tags and project; omitted fields stay.
 
-    What the job made moves with it to another project, but for a model, which belongs to that of its name.
+    Objects that the job made move with it to another project, except for a model: its name has the project.
     """
     changes = {name: getattr(body, name) for name in body.model_fields_set - {"tags"}}
     with services.store.begin() as tx:
@@ -210,9 +210,9 @@ def change_job(
 def cancel_jobs(
     body: Annotated[JobSelection, Body(openapi_examples=SELECTION_EXAMPLES)], services: UseServices
 ) -> CancelledJobs:
-    """Stop several jobs, and say of each what became of it.
+    """Stop several jobs, and return the outcome for each.
 
-    A job that has already ended is left as it is, so that the request may be sent again.
+    A job that has already ended stays as it is, so that the request may be sent again.
     """
     with services.store.begin() as tx:
         items, left = cancel_all(tx, body.ids)
@@ -229,7 +229,7 @@ def cancel_jobs(
     responses=problems(404, 409),
 )
 def cancel_job(job_id: str, services: UseServices) -> Response:
-    """Stop a job: at once while it is queued, within moments while it runs."""
+    """Stop a job: immediately while it is queued, within moments while it runs."""
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.of(tx, job)

@@ -14,19 +14,6 @@ from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
 
-JobOrder = Literal[
-    "created",
-    "name",
-    "kind",
-    "status",
-    "started",
-    "finished",
-    "duration",
-    "metric",
-    "newest",
-    "oldest",
-    "longest",
-]
 ORDER_WORDS = (
     "What to sort by. `duration` is the time from the first start to the end; `metric` the latest value of"
     " the main metric, of trainings on the validation data where there is some. `newest`, `oldest` and"
@@ -35,7 +22,7 @@ ORDER_WORDS = (
 
 
 class Progress(ResponseModel):
-    """How far a running job is."""
+    """Progress of a running job."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
@@ -72,7 +59,7 @@ class Progress(ResponseModel):
 
 
 class Phase(ResponseModel):
-    """What an attempt did for some time."""
+    """A phase of an attempt, with its duration and memory."""
 
     phase: str = Field(examples=["training"])
     seconds: float = Field(description="How long it took so far", examples=[41.2])
@@ -95,7 +82,7 @@ class Attempt(ResponseModel):
     ending: Literal["succeeded", "refused", "failed", "cancelled", "lost", "handed_back"] | None = Field(
         description="Null while it runs"
     )
-    detail: str | None = Field(description="Why it ended so, where there is something to say")
+    detail: str | None = Field(description="Why it ended so, if known")
     resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
     phases: list[Phase] = Field(
         [], description="In the order in which they began; none for attempts of earlier releases"
@@ -108,7 +95,7 @@ class Attempt(ResponseModel):
 
 
 class MainMetric(ResponseModel):
-    """The metric to show first: what early stopping watches, else the first one asked for."""
+    """The metric to show first: that of early stopping, else the first requested one."""
 
     name: str = Field(examples=["ndcg@10"])
     data: Literal["test", "validation", "train"] = Field(
@@ -119,7 +106,7 @@ class MainMetric(ResponseModel):
 
 
 class Job(ResponseModel):
-    """A piece of work for a worker."""
+    """A job of a worker."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -163,16 +150,16 @@ class Job(ResponseModel):
 
     id: str
     kind: JobKind
-    kind_label: str = Field("", description="The kind for people", examples=["Training"])
+    kind_label: str = Field("", description="Label of the kind", examples=["Training"])
     title: str = Field(
         "", description="Its name, or what it makes, measures or moves", examples=["web:3 for @champion"]
     )
-    name: str | None = Field(None, description="As people named it; null where nobody did")
-    notes: str | None = Field(description="What people wrote about it")
+    name: str | None = Field(None, description="Name of the job; null without one")
+    notes: str | None = Field(description="Notes on it")
     tags: ShownTags
     project: ShownProject
     status: JobStatus
-    spec: Json = Field(description="What was asked for, all defaults and references spelled out")
+    spec: Json = Field(description="The request with all defaults and resolved references")
     progress: Progress | None = Field(description="Null before it starts")
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
     main_metric: MainMetric | None = Field(None, description="Null before there is one")
@@ -186,7 +173,7 @@ class Job(ResponseModel):
     )
     problem: FailureReason | None = Field(description="Why it failed")
     findings: list[Finding] | None = Field(
-        description="What to know of a training, and of its datasets beside each other; null until known"
+        description="Findings about a training and its datasets; null until known"
     )
     priority: Literal["low", "normal", "high"]
     key_id: str | None = Field(description="The API key that submitted it; null where none was needed")
@@ -238,11 +225,11 @@ class JobWithAttempts(Job):
 class JobBatch(ResponseModel):
     """Jobs that were queued together."""
 
-    jobs: list[Job] = Field(description="In the order in which they were asked for")
+    jobs: list[Job] = Field(description="In the requested order")
 
 
 class JobPage(ResponseModel):
-    """A page of jobs, in the order asked for."""
+    """A page of jobs, in the requested order."""
 
     items: list[Job]
     next_cursor: NextCursor
@@ -263,7 +250,7 @@ class _LearningCurves(ResponseModel):
         {},
         description="Mean wall time of an iteration since the one listed before, by part: `objective` is the"
         " loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics`"
-        " what was asked of them; null where it was not recorded",
+        " their computation; null where it was not recorded",
         examples=[{"objective": [14.2, 8.1, 8.0], "tree": [131.0, 92.4, 91.8], "metrics": [6.1, 4.2, 4.1]}],
     )
 
@@ -273,10 +260,10 @@ class JobHistory(_LearningCurves):
 
 
 class JobCurves(_LearningCurves):
-    """The learning curves of one of several jobs; `milliseconds` is empty unless times were asked for."""
+    """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
 
     attempt: int = Field(
-        description="Start again without `after` when it is another one: the curves may have begun anew",
+        description="Start again without `after` when it is another one: the curves may have restarted",
         examples=[1],
     )
     status: JobStatus
@@ -285,12 +272,12 @@ class JobCurves(_LearningCurves):
 class JobHistories(ResponseModel):
     """The learning curves of several jobs."""
 
-    items: list[JobCurves] = Field(description="In the order in which they were asked for")
-    missing: list[str] = Field(description="Those asked for that do not exist", examples=[[]])
+    items: list[JobCurves] = Field(description="In the requested order")
+    missing: list[str] = Field(description="Unknown ids", examples=[[]])
 
 
 class CancelledJob(ResponseModel):
-    """What a request to cancel did to one job."""
+    """Outcome of a request to cancel for one job."""
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
@@ -301,9 +288,9 @@ class CancelledJob(ResponseModel):
 
 
 class CancelledJobs(ResponseModel):
-    """What a request to cancel did to each of several jobs."""
+    """Outcomes of a request to cancel several jobs."""
 
-    items: list[CancelledJob] = Field(description="In the order in which they were named")
+    items: list[CancelledJob] = Field(description="In the requested order")
 
 
 def _columns(row: JobRow) -> Json:
@@ -312,7 +299,7 @@ def _columns(row: JobRow) -> Json:
 
 def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
-    # Jobs from before their specification named what they read are known by their dataset.
+    # Specifications of earlier releases do not list the datasets: use the job's dataset.
     made = title_of(row.kind, row.spec)
     return {
         "kind_label": label,

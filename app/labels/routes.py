@@ -41,8 +41,7 @@ def label_jobs(
 ) -> Labelled:
     """Change tags and the project of the jobs of some ids or of a filter; a dry run by default.
 
-    Other tags stay. What the jobs made moves with them, but for models, which belong to the project of their
-    name.
+    Other tags stay. Results move with their jobs, except models, whose project is that of their name.
     """
     return _label(services, JOB, body)
 
@@ -60,7 +59,7 @@ def label_models(
 ) -> Labelled:
     """Change tags and the project of the models of some ids, references or a filter; as for jobs.
 
-    A name belongs to one project: all versions of the names move, those that were not named too.
+    All versions of a name belong to one project and move together.
     """
     labelled = _label(services, MODEL, body)
     if labelled.moved_names and not body.dry_run:

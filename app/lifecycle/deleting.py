@@ -63,9 +63,9 @@ def delete_one(
         StillNeeded: Something needs it, or it has results that are not to go with it.
     """
     services = services_of(request)
-    manner = DeletionMode(with_results, 0 if permanently else services.settings.trash_days)
+    mode = DeletionMode(with_results, 0 if permanently else services.settings.trash_days)
     actor = actor or Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
-    deletion = delete_objects(services.store, KINDS[kind], [object_id], manner, actor)
+    deletion = delete_objects(services.store, KINDS[kind], [object_id], mode, actor)
     if deletion.missing:
         raise NotFound(kind, object_id)
     for refused in deletion.refused:
@@ -79,11 +79,11 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
     services = services_of(request)
     store, days = services.store, 0 if body.permanently else services.settings.trash_days
     object_ids = body.object_ids(store, KINDS[kind])
-    manner = DeletionMode(body.with_results, days)
+    mode = DeletionMode(body.with_results, days)
     if body.dry_run:
         sizes = FolderSizes(store.artifacts)
-        return Deletion.of(preview(store, KINDS[kind], object_ids, manner, set(), sizes), dry_run=True)
-    deletion = delete_objects(store, KINDS[kind], object_ids, manner, actor_of(request))
+        return Deletion.of(preview(store, KINDS[kind], object_ids, mode, set(), sizes), dry_run=True)
+    deletion = delete_objects(store, KINDS[kind], object_ids, mode, actor_of(request))
     _deleted(request, deletion.counts)
     return Deletion.of(deletion, dry_run=False)
 

@@ -69,9 +69,9 @@ def _examples(filter: dict[str, Any], prefix: str) -> Any:
 def delete_job(
     job_id: str, request: Request, with_results: WithResults = False, permanently: Permanently = False
 ) -> Deletion:
-    """Move a job to the trash; 409 with `holders` while something needs it, or while it has results.
+    """Move a job to the trash; 409 with `holders` while it has dependents or results.
 
-    An alias, a comparison, a study, an experiment and an active job hold what they name, results included.
+    Holders are aliases, comparisons, studies, experiments and active jobs.
     """
     return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
 
@@ -84,9 +84,9 @@ def delete_model(
     with_results: WithResults = False,
     permanently: Permanently = False,
 ) -> Deletion:
-    """Move one version of a model to the trash; it scores no more, and its number is not given again.
+    """Move one version of a model to the trash; its number is not reused.
 
-    409 with `holders` while something needs it, or while it has evaluations, rankings or inspections.
+    409 with `holders` while it has dependents, evaluations, rankings or inspections.
     """
     with services.store.read() as tx:
         model_id = tx.models.resolve(ref).id
@@ -142,7 +142,7 @@ def delete_experiment(experiment_id: str, request: Request, permanently: Permane
 def delete_dataset(dataset_id: str, request: Request, permanently: Permanently = False) -> None:
     """Move a dataset to the trash; models and results made from it stay.
 
-    409 with `holders` while an active job uses it, or while the gate of an alias compares on it.
+    409 with `holders` while an active job or a gate uses it.
     """
     delete_one(request, DATASET, dataset_id, permanently=permanently)
 
@@ -166,7 +166,7 @@ def delete_datasets(
 ) -> DeletedDatasets:
     """Move several datasets to the trash, and report the outcome of each.
 
-    One that is in use stays, with the reason; the request may be sent again.
+    One in use stays, with the reason; the request may be repeated.
     """
     items, actor = [], actor_of(request)
     for dataset_id in dict.fromkeys(body.ids):
@@ -190,8 +190,7 @@ def delete_jobs(
 ) -> Deletion:
     """Delete the jobs of some ids or of a filter, newest first; a dry run by default.
 
-    What something needs stays and is listed. The rest goes in short transactions, each job with all of its
-    results or not at all.
+    Objects with dependents stay and are listed. Each job is deleted with all of its results or not at all.
     """
     return delete_many(request, JOB, body)
 

@@ -62,9 +62,8 @@ def set_alias(
 ) -> Model | Response:
     """Point `name@alias` at a version; all processes follow within a second.
 
-    An alias with a gate that points at another version is moved by a job, `202`, which compares the two
-    first: it fails with the reason where the gate, as it is now, does not let the version pass, or where the
-    alias was moved meanwhile.
+    With a gate, a job compares both versions first, `202`; it fails if the gate refuses the version, or if
+    the alias was moved meanwhile.
     """
     job = None
     with services.store.begin() as tx:
@@ -120,8 +119,8 @@ def roll_back_alias(
 ) -> Model | Response:
     """Point an alias at the version before its last move, immediately and without its gate.
 
-    Repeated, it goes further back, not to and fro. Refused promotions moved nothing and are passed over.
-    With an `Idempotency-Key` a request that is sent again goes back no further.
+    Repeated, it goes further back, unless the request has the same `Idempotency-Key`. Refused promotions are
+    skipped.
     """
     with idempotency.begin(services.store) as tx:
         model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
@@ -176,9 +175,8 @@ def set_gate(
 ) -> Gate:
     """Set the promotion gate of an alias: later moves need a comparison.
 
-    Its dataset cannot be deleted while the gate is there. It does not apply to rollbacks, nor to the first
-    version that the alias points at. Any key with the scope `write` may delete it. The history and the audit
-    log record each.
+    Its dataset cannot be deleted meanwhile. It does not apply to rollbacks, nor to the alias's first version.
+    Any key with the scope `write` may delete it.
     """
     with services.store.begin() as tx:
         tx.models.require_name(name)

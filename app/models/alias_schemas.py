@@ -118,8 +118,8 @@ class AliasMove(ResponseModel):
         description="The job that compared the two versions, where a gate asked for it"
     )
     report: Json | None = Field(
-        description="What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval,"
-        " p-values; B is the challenger), `slices`, `findings`, and by what `rule`"
+        description="The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`,"
+        " `findings`, `rule`"
     )
     at: datetime
 
@@ -138,8 +138,8 @@ class GateRequest(RequestModel):
     metric: MetricName = Field(description="A spelling as `GET /v1/metrics` lists them", examples=["ndcg@10"])
     require: Literal["not_worse", "better"] = Field(
         "not_worse",
-        description="`better`: shown to be better than the version that the alias points at;"
-        " `not_worse`: not shown to be worse",
+        description="`better`: significantly better than the alias's version; `not_worse`: not"
+        " significantly worse",
     )
     p: float = Field(
         0.05,
@@ -159,8 +159,8 @@ class GateRequest(RequestModel):
     )
     better_than_baselines: bool = Field(
         False,
-        description="Whether a version must also be shown to be better than a random order, the order of the"
-        " documents as they came, and the best single feature",
+        description="Whether a version must also beat a random order, the input order and the best single"
+        " feature",
     )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)

@@ -65,7 +65,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[
     Literal["trees", "linear", "mlp", "sum"],
-    Query(description="Kind of the models, as their `kind` says; sums are exported in no format"),
+    Query(description="`kind` of the models; sums are exported in no format"),
 ]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
@@ -82,7 +82,7 @@ NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
 async def export(ref: Reference, services: UseServices, expensive: UseExpensive, asked: Asked) -> Response:
     """Export a model to the format of another engine.
 
-    A model that the format, or the version of the engine, would not say the same of is refused.
+    A model that the format or the engine's version cannot represent is refused.
     """
     return await _file(services, expensive, ref, asked)
 
@@ -111,8 +111,8 @@ async def get_export_parity(
 ) -> Response:
     """Compare an export with its model in the engine's arithmetic.
 
-    What was written is read back and evaluated over documents, the first queries of up to 10,000, and over
-    the neighbours of every threshold; of linear scorers and networks, over made-up edge cases.
+    The export is read back and evaluated over up to 10,000 documents, and over the neighbours of every
+    threshold, or edge cases of linear scorers and networks.
     """
     return await _parity(services, expensive, ref, asked)
 

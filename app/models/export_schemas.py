@@ -56,8 +56,7 @@ class ExportQuery(RequestModel):
     )
     never_missing: bool = Field(
         False,
-        description="Every document has every feature: it does not matter that the engine cannot send missing"
-        " values where the model does",
+        description="Every document has every feature, so the engine's lack of missing values is irrelevant",
     )
 
     def options(self) -> ExportOptions:
@@ -70,8 +69,8 @@ class ParityQuery(ExportQuery):
 
     dataset_id: Id | None = Field(
         None,
-        description="Judged documents to compare over, the first queries of up to 10,000; the model's test"
-        " dataset, else its training dataset, where left out",
+        description="Judged documents to compare over, at most 10,000; default: the model's test, else its"
+        " training dataset",
         examples=["ds_01k9x2m4q7c8v5n3b6r1"],
     )
 
@@ -132,8 +131,7 @@ class DataParity(ResponseModel):
     )
     differing_leaves: int = Field(description="Leaves that are not LightGBM's", examples=[0])
     differing_documents: int = Field(
-        description="Documents with such a leaf; of networks, those whose score is farther from the model's"
-        " than rounding explains",
+        description="Documents with such a leaf; of networks, with a difference beyond rounding",
         examples=[0],
     )
     largest_score_difference: float = Field(
@@ -169,8 +167,8 @@ class NeighbourParity(ResponseModel):
 
     splits: int = Field(description="Splits of the model; 0 of networks", examples=[31_500])
     decisions: int = Field(
-        description="Decisions compared: at each split the threshold, the values right below and above,"
-        " zeros, the smallest and the largest numbers, infinities, and a missing value",
+        description="Compared decisions: at each split the threshold, its neighbours, zeros, extreme"
+        " numbers, infinities, missing",
         examples=[724_500],
     )
     differing_decisions: int = Field(description="Decisions that are not LightGBM's", examples=[0])
@@ -192,8 +190,7 @@ class SlackResidue(ResponseModel):
 class EdgeParity(ResponseModel):
     """Parity of an export of a linear scorer or a network over made-up documents.
 
-    They have missing features, zeros, the smallest, the largest and infinite values, as far as the engine
-    makes a promise about them.
+    They have missing features, zeros, extreme and infinite values that the engine supports.
     """
 
     documents: int = Field(description="Documents", examples=[512])

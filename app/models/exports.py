@@ -45,7 +45,7 @@ class Proof:
         export: The export.
         report: What was found.
         dataset: The documents, None where there were none.
-        about: What else `parity.json` says.
+        about: Further fields of `parity.json`.
     """
 
     export: Export

@@ -60,8 +60,7 @@ async def get_importance(
 ) -> ModelImportance:
     """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
 
-    Gains are of the training data and favour features with many values; an inspection measures on others.
-    Only trees have gains: other kinds of models are answered with 409, and measured by an inspection.
+    Gains are of the training data and favour features with many values. 409 for models without trees.
     """
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(

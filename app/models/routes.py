@@ -29,7 +29,6 @@ from app.models.schemas import (
     ListedModel,
     Model,
     ModelChanges,
-    ModelColumn,
     ModelList,
     ModelPage,
     NamedModel,
@@ -47,6 +46,7 @@ from app.uploads.form import UploadKeys, receive_form
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
+from core.store.repositories.models import Models
 from core.store.repositories.projects import Labels
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
@@ -82,7 +82,7 @@ _TAG_EXAMPLES: Any = {
 
 _Listing = Annotated[
     ListQuery,
-    list_query(ListedModel, ModelColumn, "What to sort by; `metric` is the mean of `metric`", MetricName),
+    list_query(ListedModel, Models.columns, "What to sort by; `metric` is the mean of `metric`", MetricName),
 ]
 
 
@@ -218,8 +218,7 @@ async def import_model(
 ) -> Response:
     """Import a model as the next version of a name: LightGBM's text, or a network's safetensors file.
 
-    A job reads the file in a separate process and scores random documents; of trees, the scores must be
-    those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
+    A job checks the file in a separate process; trees must score random documents as LightGBM does.
     """
     upload_id = new_id("mup_")
     keys = UploadKeys.single(model_upload_key(upload_id), model_upload_folder(upload_id))
@@ -245,10 +244,9 @@ def reproduce_model(
 ) -> Response:
     """Repeat a training from its lineage and compare the bytes; no model is created.
 
-    The job's result is `{"model_id", "equal", "sha256", "expected_sha256", "stored_sha256", "differences"}`:
-    `equal` where the new text, the checksum on record and the stored text are the same, and what differs from
-    the lineage between then and now, `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`; null where no
-    lineage was kept.
+    The job's result has `equal`, the checksums of the new, the expected and the stored bytes, and
+    `differences` of the lineage: `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`, null without a
+    lineage.
     """
     with idempotency.begin(services.store) as tx:
         model = tx.models.resolve(ref)

@@ -62,8 +62,8 @@ class Lineage(ResponseModel):
     machine: str = Field(description="Kind of processor")
     names_in_file: dict[str, str] | None = Field(
         None,
-        description="How the model's file spells features whose names LightGBM cannot hold, by their names;"
-        " null for one from before that was kept",
+        description="Spellings in the model's file of feature names that LightGBM cannot hold; null where"
+        " unknown",
         examples=[{"page rank": "page_rank"}],
     )
 
@@ -139,7 +139,7 @@ class Model(ResponseModel):
     version: int = Field(description="Counts up within the name, from 1")
     aliases: list[str] = Field(description="Aliases of the name that point at this version")
     title: str | None = Field(description="What people call this version; null where its reference will do")
-    description: str | None = Field(description="What its owners say of it")
+    description: str | None = Field(description="Description by its owners")
     tags: ShownTags
     project: ShownProject
     source: Literal["trained", "imported"] = Field(description="Whether it was trained here")
@@ -151,13 +151,11 @@ class Model(ResponseModel):
     )
     kind: str = Field(description="What scores: `trees`, `linear`, `mlp` or `sum`")
     precision: Precision | None = Field(
-        description="What features are rounded to before they are scored, whatever form they come in:"
-        " `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose"
-        " members have their own"
+        description="Precision of features in scoring: `float64` for imported trees, else `float32`; null"
+        " for a sum, whose members differ"
     )
     scorer: Json | None = Field(
-        description="What it was trained as, all hyperparameters spelled out; of an imported network its"
-        " structure; null for trees"
+        description="Scorer with all hyperparameters; of an imported network its structure; null for trees"
     )
     hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported one")
     best_iteration: int = Field(
@@ -183,9 +181,6 @@ class Model(ResponseModel):
         computed = {"aliases": aliases, "precision": None if row.kind == "sum" else row.precision}
         columns = {name: getattr(row, name) for name in cls.model_fields if name not in computed}
         return cls(**columns, **computed)
-
-
-ModelColumn = Literal["created", "name", "metric", "trees", "size"]
 
 
 class ListedModel(Model):

@@ -45,7 +45,7 @@ MODEL_BODY = file_body(
             "type": "string",
             "maxLength": MAX_PARAGRAPHS,
             "pattern": PARAGRAPHS,
-            "description": "What its owners say of it",
+            "description": "Description by its owners",
         },
         "tags": {"type": "string", "description": "What they mark it with, as a JSON object of texts"},
         "project": PROJECT_PART,

@@ -103,7 +103,7 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
         labels=labels,
     )
     waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
-    # Those that nobody waits for too, so that an alert finds them.
+    # Lanes without a worker too, so that an alert finds them.
     for kind, (priority, number) in product(_LANE_OF, PRIORITIES.items()):
         row = waiting.get((kind, number))
         values = [kind, _LANE_OF[kind], priority]

@@ -44,7 +44,7 @@ class Metrics:
     """
 
     def __init__(self, store: Store, models: ServedModels, version: str) -> None:
-        # They would be a second series of each counter, which nobody asks for.
+        # They would be an unused second series of each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._database = Probe(lambda: DatabaseSnapshot.take(store))

@@ -124,8 +124,8 @@ async def readyz(
 ) -> Response:
     """Check all needed parts concurrently, for two seconds at most.
 
-    Scoring needs a database and a storage that can be read, or models in memory, and the compiled kernels.
-    Jobs need a database that takes writes, the storage, the broker, and workers of every lane.
+    Scoring needs compiled kernels, and readable database and storage or models in memory. Jobs need a
+    writable database, storage, broker, and workers of every lane.
     """
     return readiness_response(await readiness.check(purpose))
 

@@ -148,8 +148,8 @@ class AliasedModel(Alias):
         examples=[{"ndcg@10": 0.4310}],
     )
     trend: MetricTrend | None = Field(
-        description="The first of these metrics over the latest versions that were tested on the same"
-        " dataset; null where there are not two"
+        description="The first metric of the latest versions tested on the same dataset; null for fewer"
+        " than two"
     )
 
     @classmethod

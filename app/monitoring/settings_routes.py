@@ -15,7 +15,7 @@ from app.settings import ApiSettings
 
 router = Router(prefix="/v1/settings", tags=["overview"], route_class=JsonRoute)
 
-# Where things are may hold passwords, and is nobody's business over the network.
+# Addresses may hold passwords, and are not shown over the network.
 _HIDDEN = frozenset({"broker_url", "data_dir", "data_roots", "database_url", "storage_url"})
 
 
@@ -47,7 +47,7 @@ class Settings(ResponseModel):
 def list_settings(services: UseServices) -> Settings:
     """List the settings of this API process; workers have their own.
 
-    They are environment variables, read when a process starts, and cannot be changed here.
+    They are environment variables, read at the start.
     """
     settings = services.settings
     fields = sorted(ApiSettings.model_fields.items())

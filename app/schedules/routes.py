@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.lists import Direction, Prefix
+from app.http.lists import ListQuery, Prefix, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
@@ -20,7 +20,6 @@ from app.schedules.schemas import (
     PromoteRequest,
     Schedule,
     ScheduleChange,
-    ScheduleColumn,
     SchedulePage,
     ScheduleRequest,
     ScheduleRun,
@@ -32,7 +31,7 @@ from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
 from core.store import Transaction
 from core.store.clock import utc_now
-from core.store.repositories.schedules import RunStatus
+from core.store.repositories.schedules import RunStatus, Schedules
 
 router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=PolledRoute)
@@ -53,9 +52,9 @@ def create_schedule(
 ) -> Response:
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
-    The job is checked now as if it were submitted. Due times that are missed while no worker runs have one
-    run together; a due time at which the run before has not ended is skipped. Jobs are queued for the key of
-    the key that set the schedule last, within its quota; a schedule whose key was revoked is paused.
+    The job is checked now. Due times missed without a worker have one run together; a due time during the
+    previous run is skipped. Jobs belong to the key that set the schedule last; if it is revoked, the schedule
+    is paused.
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
@@ -79,21 +78,21 @@ def create_schedule(
         return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
 
 
+_Listing = Annotated[
+    ListQuery, list_query(None, Schedules.columns, "What to sort by; `next` is the next due time")
+]
+
+
 @polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
 def list_schedules(
     services: UseServices,
+    listing: _Listing,
     enabled: Annotated[bool | None, Query(description="Only those that are enabled, or that are not")] = None,
     prefix: Prefix = None,
-    sort: Annotated[
-        ScheduleColumn, Query(description="What to sort by; `next` is the next due time")
-    ] = "created",
-    order: Direction = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
 ) -> SchedulePage:
     """List schedules with their last runs, newest first by default."""
     with services.store.read() as tx:
-        page = tx.schedules.page(cursor, limit, enabled=enabled, prefix=prefix, sort=sort, direction=order)
+        page = tx.schedules.page(enabled=enabled, prefix=prefix, **listing.paging)
         last = tx.schedules.last_runs(row.id for row in page.items)
     items = [Schedule.of(row, last.get(row.id)) for row in page.items]
     return SchedulePage(items=items, next_cursor=page.next_cursor)
@@ -115,8 +114,7 @@ def change_schedule(
 ) -> Schedule:
     """Change, pause or resume a schedule; an active run is not affected.
 
-    From now on its jobs are queued for the key of this request. Due times that passed while it was paused
-    have no run.
+    Its jobs belong to the key of this request. Due times during a pause have no run.
     """
     given = body.model_fields_set
     nulls = [name for name in given - {"promote"} if getattr(body, name) is None]

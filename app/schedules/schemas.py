@@ -24,7 +24,6 @@ from core.store import ScheduleRun as ScheduleRunRow
 from core.store.clock import utc_now
 from core.store.repositories.schedules import RunStatus
 
-ScheduleColumn = Literal["created", "name", "next"]
 SHOWN_DUE_TIMES = 3
 
 ScheduleName = Annotated[NameForPeople, Field(description="For people; need not be unique")]
@@ -165,8 +164,8 @@ class ScheduleRun(ResponseModel):
     missed_since: datetime | None = Field(description="The first missed due time that this run replaces")
     trigger: Literal["clock", "request"]
     status: RunStatus = Field(
-        description="`queued`, `training`, `running` and `promoting` go on. `promoted`, `refused` by the"
-        " gate, `trained`, `succeeded`, `skipped` and `failed` have ended"
+        description="Active: `queued`, `training`, `running`, `promoting`; ended: `promoted`, `refused`,"
+        " `trained`, `succeeded`, `skipped`, `failed`"
     )
     detail: str | None = Field(description="A sentence about its outcome")
     datasets: dict[str, str] = Field(description="The datasets that it uses: `train`, `validation`, `test`")

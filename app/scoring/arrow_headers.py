@@ -1,7 +1,7 @@
 """Validate the headers of an Arrow stream before its data is read.
 
-Arrow believes its headers: a batch without columns has as many rows as it says, and a text that many columns
-or entries of metadata share in the header is copied for each of them. The format: Message.fbs and Schema.fbs
+Arrow trusts its headers: a batch without columns has as many rows as its header declares. A text that many
+columns or entries of metadata share is copied for each of them. The format: Message.fbs and Schema.fbs
 of https://github.com/apache/arrow/tree/main/format, in the layout of https://flatbuffers.dev/internals.
 """
 
@@ -40,8 +40,8 @@ class DeclaredStream:
     """An Arrow stream with validated headers.
 
     Attributes:
-        content: All of it.
-        rows: Of all its batches, as they say.
+        content: The whole stream.
+        rows: Declared rows of all batches.
     """
 
     content: bytes
@@ -53,9 +53,9 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
 
     Args:
         content: The stream.
-        pointer: What mistakes point at.
-        most_columns: The most that there may be.
-        most_rows: The most that there may be.
+        pointer: Pointer of its errors.
+        most_columns: Limit of columns.
+        most_rows: Limit of rows.
 
     Raises:
         InvalidInput: It is damaged, compressed, too wide or too long, or has columns of other types.
@@ -73,7 +73,7 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
                 raise InvalidInput.at(pointer, "send the stream without dictionaries")
             if rows > most_rows:
                 raise InvalidInput.at(
-                    pointer, f"at most {most_rows} documents are scored at once by this model"
+                    pointer, f"this model scores at most {most_rows} documents in one request"
                 )
     except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
         raise damaged(pointer, error) from error
@@ -87,7 +87,7 @@ def damaged(pointer: str, error: Exception) -> InvalidInput:
 
 
 def _rows(header: bytes, pointer: str) -> int:
-    """Return the rows of a batch; refuses compression, by which a few bytes become all memory there is."""
+    """Return the rows of a batch; refuse compression, by which a few bytes exhaust the memory."""
     batch = _place(header, struct.unpack_from("<I", header)[0], _HEADER)
     batch += struct.unpack_from("<I", header, batch)[0]
     if _place(header, batch, _COMPRESSION):
@@ -109,7 +109,7 @@ def _place(header: bytes, table: int, field: int) -> int:
 
 
 class Flatbuffer:
-    """Locate fields of many tables at once; offsets are multiples of four bytes, verified by Arrow."""
+    """Locate fields of many tables in one call; offsets are multiples of four bytes, verified by Arrow."""
 
     def __init__(self, header: bytes) -> None:
         self.size = len(header)

@@ -10,8 +10,8 @@ def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
     """Read a stream of record batches whose headers were checked.
 
     Args:
-        stream: It.
-        pointer: What mistakes point at.
+        stream: The stream.
+        pointer: Pointer of its errors.
 
     Raises:
         InvalidInput: It is damaged, or has two columns of a name.

@@ -1,4 +1,4 @@
-"""What every form of a scoring request has in common: how it is read, scored and answered."""
+"""Interfaces of all forms of scoring requests: reader, candidates and their ids."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class CandidateIds:
 
 
 class Candidates(Protocol):
-    """Documents to score, as they came in a request."""
+    """Documents to score, in the form of their request."""
 
     @property
     def n_documents(self) -> int:
@@ -36,7 +36,7 @@ class Candidates(Protocol):
         """Return the features, (n_documents, n_features), NaN where missing.
 
         Raises:
-            InvalidInput: A form whose numbers are read only now has wrong ones.
+            InvalidInput: A value is invalid; some forms parse their numbers only here.
         """
 
     def ids(self) -> CandidateIds:
@@ -54,8 +54,8 @@ class CandidateReader(ABC):
         """Return the candidates, read on the event loop or in a thread.
 
         Raises:
-            InvalidInput: The request is wrong, or holds more than is scored at once.
+            InvalidInput: The request is wrong or too large.
         """
 
     async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
-        """Refuse a body that no model takes, before an unknown model is reported; here none."""
+        """Refuse a body that no model accepts before an unknown model is reported; by default none."""

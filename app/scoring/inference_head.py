@@ -18,7 +18,7 @@ from core.types import Float64Array
 _DATA = "data"
 _MOST_OUTPUTS = 100
 # Arrays and objects in the text beside the numbers of as many tensors as are read apart from it.
-_QUICK_CONTAINERS = 10 * MOST_ARRAYS
+_FAST_CONTAINERS = 10 * MOST_ARRAYS
 
 Size = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -72,39 +72,39 @@ class InferenceHead(RequestModel):
         return bool(self.parameters.binary_data_output)
 
 
-def quick_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
-    """Parse a request in the common form.
+def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
+    """Parse a request in the common form: the fast path.
 
     Args:
-        text: What may be JSON.
-        most_inputs: Most tensors that there may be.
+        text: The text of the request.
+        most_inputs: Limit of tensors.
 
     Returns:
         The head, and the numbers of those tensors that have `data`, in their order; None for a text that is
         wrong, or only unusual.
     """
-    found = read_arrays(text, _DATA)
-    if found is None:
+    extracted = read_arrays(text, _DATA)
+    if extracted is None:
         return None
     try:
-        head = _validated(parse_json(found.rest, _QUICK_CONTAINERS), most_inputs)
+        head = _validated(parse_json(extracted.rest, _FAST_CONTAINERS), most_inputs)
     except (JSONDecodeError, InvalidInput, ValidationError):
         return None
-    if sum(tensor.has_data for tensor in head.inputs) != len(found.arrays):
-        return None  # a repeated name hides some of them, or they stand where no tensor is
-    return head, found.arrays
+    if sum(tensor.has_data for tensor in head.inputs) != len(extracted.arrays):
+        return None  # a repeated name hides some of them, or they are outside of tensors
+    return head, extracted.arrays
 
 
-def general_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceHead:
-    """Parse any request; tensor values are in `data`.
+def slow_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceHead:
+    """Parse any request: the slow path. Tensor values are in `data`.
 
     Args:
-        text: What may be JSON.
-        most_inputs: Most tensors that there may be.
-        most_containers: Most arrays and objects that there may be.
+        text: The text of the request.
+        most_inputs: Limit of tensors.
+        most_containers: Limit of arrays and objects.
 
     Raises:
-        InvalidInput: It is no JSON, or not that of a request.
+        InvalidInput: It is not JSON, or not a valid request.
     """
     try:
         parsed = parse_json(text, most_containers)

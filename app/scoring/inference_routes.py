@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, for clients of KServe, Triton and their like."""
+"""Routes of the Open Inference Protocol, version 2, for clients of KServe, Triton and similar servers."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -163,7 +163,7 @@ REQUEST_BODY: dict[str, Any] = {
             "schema": {
                 "type": "string",
                 "format": "binary",
-                "description": "JSON as long as the header says, then the tensors' bytes, lowest byte first",
+                "description": "JSON of the header's length, then the tensors' bytes, lowest byte first",
             }
         },
     },
@@ -183,7 +183,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Document the ways in which an operation may fail."""
+    """Describe the error responses of an operation."""
     schema = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
     content = {"application/json": {"schema": schema, "example": {"error": "there is no model 'web'"}}}
     anywhere = problems()

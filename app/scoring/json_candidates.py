@@ -1,4 +1,4 @@
-"""Candidates that came as JSON, and the JSON that answers them."""
+"""Candidates of a JSON request, and its JSON response."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class JsonCandidates:
     """Candidate documents as a feature matrix.
 
     Attributes:
-        query_ids: As they came.
-        document_ids: Of each query.
-        features: (n_documents, n_features) in the precision of the model, as in training, so that a document
-            falls into the leaf that it would have fallen into there; NaN where missing.
+        query_ids: Ids of the queries, as sent.
+        document_ids: Ids of the documents by query.
+        features: (n_documents, n_features) in the precision of the model, so that a document reaches the same
+            leaf as in training; NaN where missing.
         top_k: Documents to return a query, or None for all.
-        explain: Whether to say how each score came about.
+        explain: Whether to add the contributions of the features to each score.
     """
 
     query_ids: Sequence[str]
@@ -60,9 +60,9 @@ class JsonCandidates:
         """Return the ranking of each query.
 
         Args:
-            model: What scored.
+            model: The model that scored.
             scores: (n_documents,)
-            explainer: What explains the scores, None where nobody wants to know.
+            explainer: Explains the scores; None without `explain`.
         """
         return Response(_ranking(model, self, scores, explainer), media_type=MEDIA_TYPE)
 
@@ -95,8 +95,8 @@ def _ranking(
                 document["explanation"] = explanation
         queries.append({"id": query_id, "ranking": ranking})
         start += len(ids)
-    named = {"id": model.id, "name": model.name, "version": model.version}
-    return to_json({"model": named, "queries": queries}, inf_nan_mode="null")
+    version = {"id": model.id, "name": model.name, "version": model.version}
+    return to_json({"model": version, "queries": queries}, inf_nan_mode="null")
 
 
 def _explained(

@@ -1,4 +1,4 @@
-"""Read candidates from a JSON body, by compiled kernels where it has the common form, else by its schema."""
+"""Read candidates from a JSON body: fast path for the common form, slow path for any other."""
 
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -9,13 +9,13 @@ from pydantic import ValidationError
 from app.http.bodies import parse_json
 from app.http.thread_pools import SCORING
 from app.scoring.candidates import CandidateReader
-from app.scoring.general_candidates import general_candidates
+from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, check_documents, max_containers
-from app.scoring.quick_candidates import quick_candidates
 from app.scoring.schemas import RankRequest
 from app.scoring.served_models import ServedModel
-from app.scoring.threads import BRIEF_TEXT_BYTES, brief_documents
+from app.scoring.slow_json import slow_candidates
+from app.scoring.threads import INLINE_TEXT_BYTES, inline_documents
 from app.settings import ApiSettings
 
 
@@ -30,25 +30,25 @@ class JsonReader(CandidateReader):
     content: bytes
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
-        """Return the candidates: of few documents in a short body on the event loop, else in a thread."""
-        if len(self.content) <= BRIEF_TEXT_BYTES:
-            candidates = quick_candidates(self.content, model, settings, brief_documents(model))
+        """Return the candidates, read on the event loop or in a thread by length and form of the body."""
+        if len(self.content) <= INLINE_TEXT_BYTES:
+            candidates = fast_candidates(self.content, model, settings, inline_documents(model))
             if candidates is not None:
                 return candidates
         return await SCORING.run(lambda: self._read(model, settings))
 
     async def check(self, settings: ApiSettings) -> None:
-        """Refuse a body that no model takes: its mistakes are reported before an unknown model."""
+        """Refuse a body that no model accepts; its errors are reported before an unknown model."""
         await SCORING.run(lambda: self._validated(settings))
 
     def _read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
-        candidates = quick_candidates(self.content, model, settings)
+        candidates = fast_candidates(self.content, model, settings)
         if candidates is not None:
             return candidates
         request = self._validated(settings)
         n_documents = sum(len(query.documents) for query in request.queries)
         check_documents(n_documents, len(model.feature_names), settings, "/queries")
-        return general_candidates(request, model.feature_names, model.categories, model.scorer.precision)
+        return slow_candidates(request, model.feature_names, model.categories, model.scorer.precision)
 
     def _validated(self, settings: ApiSettings) -> RankRequest:
         """Validate the body as FastAPI does, with the same errors, but in a thread."""

@@ -1,4 +1,4 @@
-"""The compiled code that scoring requests need, compiled behind them where the cache lacks it."""
+"""Load the kernels of scoring at the start, and compile missing ones in the background."""
 
 import threading
 
@@ -13,11 +13,10 @@ _log = structlog.stdlib.get_logger("rankery.kernels")
 class ScoringKernels:
     """The kernels of scoring, which are loaded once.
 
-    A request that needs them sooner is refused: it would compile them in its own thread, and hold up all
-    others meanwhile.
+    Earlier requests are refused: they would compile the kernels in their threads, and block all others.
 
     Args:
-        compile_ahead: Whether those of networks are loaded as well; else the first request for one does that.
+        compile_ahead: Whether to load those of networks, too, instead of by their first request.
     """
 
     def __init__(self, *, compile_ahead: bool) -> None:
@@ -28,7 +27,7 @@ class ScoringKernels:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Load the kernels; return at once where they must be compiled first."""
+        """Load the kernels; compile missing ones in the background."""
         if not missing(self._parts):
             self._load()
             return
@@ -42,7 +41,7 @@ class ScoringKernels:
         return self._failure or f"are being compiled: {progress(self._parts)}"
 
     def require(self) -> None:
-        """Refuse a request that comes too early.
+        """Refuse a request before the kernels are loaded.
 
         Raises:
             KernelsNotReady: The kernels are not loaded.
@@ -68,6 +67,6 @@ class ScoringKernels:
             if not self._stopped.is_set():
                 self._load()
                 _log.info("kernels.compiled")
-        except Exception as error:  # noqa: BLE001 - readiness says it, and the rest of the API works
+        except Exception as error:  # noqa: BLE001 - readiness reports it, and the rest of the API works
             self._failure = str(error)
             _log.exception("kernels.compilation_failed")

@@ -15,7 +15,7 @@ _CONTAINERS = 1_000
 
 
 def max_containers(settings: ApiSettings) -> int:
-    """Return how many arrays and objects a scoring request may hold."""
+    """Return the limit of arrays and objects in a scoring request."""
     return _CONTAINERS + _CONTAINERS_EACH * (settings.max_rank_queries + settings.max_rank_documents)
 
 
@@ -25,7 +25,7 @@ def scoring_request(request: Request, settings: ApiSettings) -> JsonRequest:
 
 
 def check_candidates(body: Any, settings: ApiSettings) -> None:
-    """Count queries and documents before each of them is checked, wrong ones included.
+    """Limit queries and documents, invalid ones included, before each is validated.
 
     Raises:
         InvalidInput: There are too many.
@@ -34,12 +34,14 @@ def check_candidates(body: Any, settings: ApiSettings) -> None:
     if not isinstance(queries, list):
         return
     if len(queries) > settings.max_rank_queries:
-        raise InvalidInput.at("/queries", f"at most {settings.max_rank_queries} queries are scored at once")
+        raise InvalidInput.at(
+            "/queries", f"at most {settings.max_rank_queries} queries are scored in one request"
+        )
     check_documents(sum(map(len, _documents(queries))), 0, settings, "/queries")
 
 
 def max_documents(n_features: int, settings: ApiSettings) -> int:
-    """Return how many documents a model of so many features scores at once."""
+    """Return the limit of documents in a request for a model of so many features."""
     return min(settings.max_rank_documents, settings.max_rank_cells // n_features)
 
 
@@ -47,16 +49,18 @@ def check_documents(n_documents: int, n_features: int, settings: ApiSettings, po
     """Refuse too many documents, and those whose features would take too much memory.
 
     Raises:
-        InvalidInput: There are, or they would.
+        InvalidInput: A limit is exceeded.
     """
     if n_documents > settings.max_rank_documents:
-        raise InvalidInput.at(pointer, f"at most {settings.max_rank_documents} documents are scored at once")
+        raise InvalidInput.at(
+            pointer, f"at most {settings.max_rank_documents} documents are scored in one request"
+        )
     cells = n_documents * n_features
     if cells > settings.max_rank_cells:
         raise InvalidInput.at(
             pointer,
             f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
-            f" most {settings.max_rank_cells} are scored at once",
+            f" most {settings.max_rank_cells} are scored in one request",
         )
 
 
@@ -69,8 +73,8 @@ def check_explained(explained: int, settings: ApiSettings) -> None:
     if explained > settings.max_explained_documents:
         raise InvalidInput.at(
             "/explain",
-            f"at most {settings.max_explained_documents} scores are explained at once, not {explained};"
-            " ask for fewer documents by top_k",
+            f"at most {settings.max_explained_documents} scores are explained in one request, not"
+            f" {explained}; ask for fewer documents by top_k",
         )
 
 
@@ -79,8 +83,8 @@ def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettin
 
     Args:
         explained: Scores to explain.
-        steps_each: What one takes; see `core.scoring.Explainability`.
-        settings: Bounds.
+        steps_each: Steps of one explanation; see `core.scoring.Explainability`.
+        settings: Limits of a request.
 
     Raises:
         InvalidInput: There are more.

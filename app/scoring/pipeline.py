@@ -8,7 +8,7 @@ from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_explained, check_explanation_steps
 from app.scoring.served_models import ServedModel
 from app.scoring.services import ScoringServices
-from app.scoring.threads import run_brief_or_threaded, scores_briefly
+from app.scoring.threads import run_inline_or_threaded, scores_inline
 from core.errors import NotFound, ScoreNotFinite
 from core.types import Float64Array, FloatArray
 
@@ -17,13 +17,13 @@ async def answer(reader: CandidateReader, reference: str, services: ScoringServi
     """Return the response to a scoring request.
 
     Args:
-        reader: The reader that was chosen for the request.
-        reference: The model.
+        reader: Reader of the request.
+        reference: Reference of the model.
         services: Models, settings and the log of samples.
 
     Raises:
         NotFound: The model does not exist.
-        InvalidInput: The request is wrong, or holds more than is scored at once.
+        InvalidInput: The request is wrong or too large.
         ScoreNotFinite: A score is NaN or infinite.
     """
     try:
@@ -44,7 +44,7 @@ async def _scored(services: ScoringServices, model: ServedModel, candidates: Can
         services.samples.take(model, candidates, features, scores)
         return candidates.answer(model, scores)
 
-    return await run_brief_or_threaded(work, is_brief=scores_briefly(model, candidates.n_documents))
+    return await run_inline_or_threaded(work, fits_event_loop=scores_inline(model, candidates.n_documents))
 
 
 async def _explained(services: ScoringServices, model: ServedModel, candidates: JsonCandidates) -> Response:

@@ -1,4 +1,4 @@
-"""What works of the service: all of it, what scoring needs, or what jobs need."""
+"""Readiness of the service: of all parts, of those for scoring, or of those for jobs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _COMPILED = "workers compiled"
 
 
 class Purpose(StrEnum):
-    """What a caller wants to do."""
+    """Purpose of a readiness check."""
 
     SCORING = "scoring"
     JOBS = "jobs"
@@ -34,18 +34,18 @@ _NEEDED: Mapping[Purpose | None, tuple[str, ...]] = MappingProxyType(
         Purpose.JOBS: (_WRITES, "storage", "broker", "workers"),
     }
 )
-# What scoring does not need for models that are in memory.
+# Parts that scoring with models in memory does not need.
 _NEEDED_TO_READ_MODELS = frozenset({"database", "storage"})
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out about each part.
+    """Result of a readiness check.
 
     Attributes:
-        faults: What is wrong with it, None for nothing.
-        tolerated: Parts whose faults do not keep the service from its purpose.
-        damaged: Keys of damaged artifacts, which keep no part from working.
+        faults: Fault of each part, None where it works.
+        tolerated: Parts whose faults do not affect the purpose.
+        damaged: Keys of damaged artifacts, which are no fault of a part.
     """
 
     faults: Mapping[str, str | None]
@@ -54,7 +54,7 @@ class Findings:
 
     @property
     def down(self) -> list[str]:
-        """What keeps the service from its purpose, a sentence each."""
+        """Faults that affect the purpose, a sentence each."""
         return [
             f"the {name} {fault}"
             for name, fault in self.faults.items()
@@ -63,12 +63,12 @@ class Findings:
 
 
 class Readiness:
-    """Checks of the parts of the service, all at once and each for two seconds at most.
+    """Concurrent checks of the parts of the service, each with a timeout of two seconds.
 
     Args:
         store: Rows and artifacts.
         wake_ups: The broker.
-        kernels: What scoring is compiled to.
+        kernels: The kernels of scoring.
         models: The models in memory.
     """
 
@@ -88,7 +88,7 @@ class Readiness:
         self._damage = Probe(lambda: _damaged_artifacts(store))
 
     async def check(self, purpose: Purpose | None = None) -> Findings:
-        """Ask all parts that a purpose needs, or all there are."""
+        """Check the parts that a purpose needs, all without one."""
         probes = {name.partition(" ")[0]: self._probes[name] for name in _NEEDED[purpose]}
         faults, damaged = await asyncio.gather(faults_of(probes), self._damaged())
         has_models = purpose == Purpose.SCORING and self._models.usage().models > 0
@@ -102,7 +102,7 @@ class Readiness:
         try:
             return await self._damage.answer(TIMEOUT_SECONDS)
         except (TimeoutError, StoreUnavailable):
-            return []  # the check of the database says why
+            return []  # the check of the database reports it
 
 
 UseReadiness = Annotated[Readiness, injected(Readiness)]
@@ -118,7 +118,7 @@ def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
         with store.read() as tx:
             workers = tx.workers.present()
     except StoreUnavailable:
-        return None  # the check of the database says why
+        return None  # the check of the database reports it
     idle = [lane for lane in LANES if not any(w.lane == lane and w.compiling is None for w in workers)]
     compiling = next((worker.compiling for worker in workers if worker.compiling is not None), None)
     if idle and compiling is not None:

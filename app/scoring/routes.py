@@ -32,7 +32,7 @@ class ScoringRoute(JsonRoute):
         """Return the response to a request, without FastAPI's dispatch, which costs as much as ten documents.
 
         Raises:
-            InvalidInput: The request is wrong, or holds more than is scored at once.
+            InvalidInput: The request is wrong or too large.
             HTTPException: The body is neither JSON nor a table of Arrow.
         """
         reader = await choose_reader(request)
@@ -43,7 +43,7 @@ async def choose_reader(request: JsonRequest) -> CandidateReader:
     """Return the reader of the request's media type.
 
     Raises:
-        InvalidInput: The number to return stands where only a table has it.
+        InvalidInput: A JSON request has `top_k` in the query string, as only tables may.
         HTTPException: The body is neither JSON nor a table of Arrow.
     """
     if request.media_type == tables.MEDIA_TYPE:
@@ -135,7 +135,6 @@ async def rank_candidates(
 ) -> Response:
     """Score candidate documents and return each query's in descending order of score.
 
-    Documents with equal scores keep the order in which they came. For many documents a table of Arrow is the
-    quickest form.
+    Documents with equal scores keep their order. For many documents a table of Arrow is fastest.
     """
     raise NotImplementedError  # this declares the operation; `ScoringRoute` answers it

@@ -31,15 +31,15 @@ class _Chunk:
 
 
 class SampleWriter(logging.Handler):
-    """Write records of sampled requests into artifacts, each with those of some seconds.
+    """Write log records of sampled requests into artifacts, one for each interval.
 
-    A record has the line as its message, and `model_name`. What was not written when the process is killed is
-    lost, and so is what comes while the store is away for long; the file of `Samples` has both.
+    The message of a record is the line; it has `model_name`, too. Unwritten records of a killed process, and
+    most of a long outage of the store, are lost here; the file of `Samples` has them.
 
     Args:
-        store: Where to.
-        most_bytes: Of all such artifacts together; the oldest go.
-        seconds: How long requests are gathered.
+        store: The store.
+        most_bytes: Limit of all sample artifacts together; the oldest are removed.
+        seconds: Length of an interval.
     """
 
     def __init__(self, store: Store, most_bytes: int, seconds: float) -> None:
@@ -53,11 +53,11 @@ class SampleWriter(logging.Handler):
         self._thread = threading.Thread(target=self._run, name="sample writer", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the writer thread."""
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a record."""
+        """Queue a record."""
         line = record.getMessage().encode() + b"\n"
         with self._changed:
             chunk = self._chunk
@@ -73,7 +73,7 @@ class SampleWriter(logging.Handler):
                 self._changed.notify()
 
     def close(self) -> None:
-        """Write what was taken, and end."""
+        """Write the queued records, and stop."""
         if self._thread.is_alive():
             with self._changed:
                 self._is_closing = True
@@ -99,7 +99,7 @@ class SampleWriter(logging.Handler):
         return self._is_closing or self._chunk.size_bytes >= CHUNK_BYTES
 
     def _remaining_seconds(self) -> float | None:
-        """Return the seconds until what was taken is to be written, None while there is nothing."""
+        """Return the seconds until the next write, None without queued records."""
         if not self._chunk.lines:
             return self._seconds
         return max(0.0, self._chunk.due_at - time.time())

@@ -21,7 +21,7 @@ from core.types import Float64Array, FloatArray
 
 MOST_WAITING = 100  # requests; while the disk is slower, further ones are left out
 MOST_VALUES = 2**18  # of features; of a larger request documents are drawn. About 5 MB as text
-_FILES = 2  # one that grows, and the one before
+_FILES = 2  # the current one and the previous one
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
 
@@ -29,10 +29,10 @@ class Samples:
     """Log sampled requests as JSON lines into a bounded file and for drift jobs, in the background.
 
     Args:
-        path: The file; of the lines before those that it has room for, as many are in `{path}.1`.
-        share: Of the requests, from 0 to 1.
-        most_bytes: Of both files together.
-        uploads: What stores them for drift jobs.
+        path: The log file; `{path}.1` has as many older lines.
+        share: Share of sampled requests, from 0 to 1.
+        most_bytes: Limit of both files together.
+        uploads: Writer that stores samples for drift jobs.
     """
 
     def __init__(self, path: Path, share: float, most_bytes: int, uploads: SampleWriter) -> None:
@@ -54,12 +54,12 @@ class Samples:
         """Log a request if it is sampled; its text is written in the background.
 
         Args:
-            model: What scored.
-            candidates: The request.
-            features: (n_documents, n_features) of the candidates; nobody may change them any more.
+            model: The model that scored.
+            candidates: The candidates of the request.
+            features: (n_documents, n_features) of the candidates; must not be modified afterwards.
             scores: (n_documents,)
         """
-        if not self._share or random.random() >= self._share:  # noqa: S311 - nobody gains by guessing it
+        if not self._share or random.random() >= self._share:  # noqa: S311 - no secret
             return
         record = logging.makeLogRecord({"model_name": model.name})
         record.msg = _Sample.of(model, candidates.ids(), features, scores)
@@ -77,7 +77,7 @@ class Samples:
 
 
 class _SampleListener(QueueListener):
-    """Writes samples as text, in its thread, before handlers see them."""
+    """Format samples in the listener's thread, before handlers see them."""
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         record.msg = str(record.msg)
@@ -86,7 +86,7 @@ class _SampleListener(QueueListener):
     def handle(self, record: logging.LogRecord) -> None:
         try:
             super().handle(record)
-        except Exception:  # noqa: BLE001 - or the thread would end, and no sample come after this one
+        except Exception:  # noqa: BLE001 - else the thread would end
             _LOG.warning("samples.not_logged", exc_info=True)
 
 
@@ -95,13 +95,13 @@ class _Sample:
     """A scored request.
 
     Attributes:
-        at: When it was scored.
-        request_id: Of the request.
-        model: What scored.
-        ids: Of the queries and documents.
+        at: Time of the scoring.
+        request_id: Id of the request.
+        model: The model that scored.
+        ids: Ids of the queries and documents.
         features: (n_documents, n_features).
         scores: (n_documents,).
-        rows: The documents that are logged, in their order; None for all.
+        rows: Indices of the logged documents in ascending order; None for all.
     """
 
     at: datetime
@@ -116,7 +116,7 @@ class _Sample:
     def of(
         cls, model: ServedModel, ids: CandidateIds, features: FloatArray, scores: Float64Array
     ) -> "_Sample":
-        """Keep what is logged of a request, in little memory."""
+        """Build the sample of a request, with a bounded number of documents."""
         rows = None
         most_documents = max(1, MOST_VALUES // features.shape[1])
         if len(features) > most_documents:
@@ -128,11 +128,11 @@ class _Sample:
     def __str__(self) -> str:
         """Return the sample as a line of JSON."""
         model = {"id": self.model.id, "name": self.model.name, "version": self.model.version}
-        told: dict[str, Any] = {"at": self.at, "request_id": self.request_id, "model": model}
+        sample: dict[str, Any] = {"at": self.at, "request_id": self.request_id, "model": model}
         if self.rows is not None:
-            told["scored_documents"] = sum(map(len, self.ids.documents))
+            sample["scored_documents"] = sum(map(len, self.ids.documents))
         queries = ",".join(self._queries())
-        return f'{to_json(told).decode()[:-1]},"queries":[{queries}]}}'
+        return f'{to_json(sample).decode()[:-1]},"queries":[{queries}]}}'
 
     def _queries(self) -> Iterator[str]:
         """Yield the queries, each document written by itself, so that other threads run in between."""

@@ -22,10 +22,10 @@ def _features_form(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class _OneProblem:
-    """Report a value of another type once, not once for each type that it might be.
+    """Report a value of another type once, not once for each accepted type.
 
     Attributes:
-        message: What it must be.
+        message: Description of the accepted types.
     """
 
     message: str
@@ -46,7 +46,7 @@ NamedValue = Annotated[
     _OneProblem("must be a finite number, the text of a category, a list of finite numbers, or null"),
 ]
 Features = Annotated[
-    # One mistake a document is told: each of a million values may be one.
+    # Report one error a document: each of a million values may have one.
     Annotated[dict[str, NamedValue], Field(fail_fast=True), Tag("object")]
     | Annotated[list[FeatureValue], Field(fail_fast=True), Tag("array")],
     Discriminator(
@@ -57,7 +57,7 @@ Features = Annotated[
     Field(
         description="An object by feature name, where features left out are missing; or an array in the "
         "model's feature order. null is a missing value. A category is given by its text. In an object the"
-        " name of an embedding column stands for all of its features, given as a list.",
+        " name of an embedding column has the list of all its features.",
         examples=[{"bm25": 12.5, "pagerank": 0.3}],
     ),
 ]
@@ -73,7 +73,7 @@ class CandidateDocument(RequestModel):
 class CandidateQuery(RequestModel):
     """A query with its candidate documents."""
 
-    id: CallerId = Field(description="Returned as it came", examples=["q1"])
+    id: CallerId = Field(description="Returned unchanged", examples=["q1"])
     documents: list[CandidateDocument] = Field(description="In the order that equal scores keep")
 
 
@@ -86,7 +86,7 @@ class RankRequest(RequestModel):
     )
     explain: bool = Field(
         False,
-        description="Whether to say what each feature contributes to the score of each document returned",
+        description="Whether to add each feature's contribution to the score of each returned document",
     )
 
 
@@ -111,13 +111,13 @@ class Contribution(ResponseModel):
 
 
 class Explanation(ResponseModel):
-    """The explanation of a score, which base and contributions add up to.
+    """The explanation of a score, which is the sum of base and contributions.
 
-    Exactly but for rounding of trees and linear scorers; of networks within 0.01 % of how far the score moves
-    from the base to the document.
+    The sum is exact but for rounding for trees and linear scorers. For networks it is within 0.01 % of the
+    difference between score and base.
     """
 
-    base: float = Field(description="Score before anything is known of the document", examples=[-0.11])
+    base: float = Field(description="Score without the document's features", examples=[-0.11])
     contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
 
 
@@ -129,7 +129,7 @@ class ScoredDocument(ResponseModel):
     score: float = Field(
         description="Raw score; only differences within a query mean anything", examples=[2.31]
     )
-    explanation: Explanation | None = Field(None, description="Only where it was asked for")
+    explanation: Explanation | None = Field(None, description="Only with `explain`")
 
 
 class RankedQuery(ResponseModel):

@@ -24,8 +24,8 @@ from core.store.artifacts.keys import model_key
 from core.store.visibility import projects
 from core.types import Float64Array, FloatArray
 
-# A reference may mean what it meant so long ago while it is looked up again; an alias that was moved by
-# another process counts here within the second of them.
+# Age from which a cached reference is refreshed in the background, and from which requests wait for that. The
+# move of an alias by another process takes effect within the latter.
 LOOK_UP_SECONDS = 0.25
 STALE_SECONDS = 0.8
 MOST_REFERENCES = 1_000
@@ -38,14 +38,14 @@ class ServedModel:
     """A model in memory.
 
     Attributes:
-        id: Of the model.
-        name: Its name.
-        version: Its version within the name.
-        feature_names: In the model's order, by the names that its dataset gave them.
-        scorer: What scores.
-        reader: Reads its features out of a request.
-        read_at: When it was there, by the clock that never goes back.
-        categories: The values of the features that are categories, by name.
+        id: Model id.
+        name: Model name.
+        version: Version within the name.
+        feature_names: Feature names in the model's order.
+        scorer: The scorer.
+        reader: Reads the features from the JSON of a request.
+        read_at: When the model was loaded, in seconds of the monotonic clock.
+        categories: Values of the categorical features by name.
     """
 
     id: str
@@ -113,10 +113,10 @@ class Usage:
     """Cache hits and misses.
 
     Attributes:
-        hits: Times that it was.
-        misses: Times that it was not.
-        models: How many are there now.
-        bytes: Memory that they take.
+        hits: Requests whose model was in memory.
+        misses: Requests that waited for their model.
+        models: Models in memory.
+        bytes: Their memory in bytes.
     """
 
     hits: int
@@ -126,28 +126,27 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class _Meaning:
+class _Resolved:
     model: Model
     looked_up_at: float
     changes: int
 
 
 # A reference, and the projects in which it is looked up, None for all.
-_Asked = tuple[str, tuple[str, ...] | None]
+_Key = tuple[str, tuple[str, ...] | None]
 
 
 class ServedModels:
     """LRU cache of models in memory, shared by all requests.
 
-    Every request finds its model here without asking the database, but for the first; what references mean
-    is looked up again behind the requests' backs. A model that an alias was moved to is read before the
-    alias means it, so that no request waits for that. What a reference means is remembered by the projects
-    that callers are bound to. Made and used within one event loop.
+    Only the first request for a reference waits for the database; later ones refresh the cached model in
+    the background. A model is loaded before its alias moves to it, so that no request waits for that. The
+    cache of references is by the projects that callers are bound to. Use it within one event loop.
 
     Args:
-        store: Where models are.
-        most_bytes: Memory that models may take; one alone may take more.
-        kernels: What models are read and scored by.
+        store: The store.
+        most_bytes: Limit of the models' memory; a single model may take more.
+        kernels: The kernels of scoring.
         references: Changes of references by this process.
     """
 
@@ -158,7 +157,7 @@ class ServedModels:
         self._kernels = kernels
         self._references = references
         self._most_bytes = most_bytes
-        self._meanings: OrderedDict[_Asked, _Meaning] = OrderedDict()
+        self._resolved: OrderedDict[_Key, _Resolved] = OrderedDict()
         self._served: OrderedDict[str, ServedModel] = OrderedDict()
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
         self._hits = self._misses = 0
@@ -167,21 +166,21 @@ class ServedModels:
         """Resolve a model reference.
 
         Raises:
-            NotFound: It means none.
-            ArtifactDamaged: The model's file is not the one that was stored.
+            NotFound: No model has this reference.
+            ArtifactDamaged: The model's file fails its checksum.
             ModelError: The model's file cannot be used.
-            StoreUnavailable: It cannot be looked up, and never was.
+            StoreUnavailable: It cannot be looked up, and is not cached.
             KernelsNotReady: The service is still starting.
         """
         self._kernels.require()
-        asked_at = time.monotonic()
-        model = await self._meant(reference)
+        started_at = time.monotonic()
+        model = await self._resolved_model(reference)
         served = self._served.get(model.id) or await self._read(model)
-        if served.read_at < asked_at:
+        if served.read_at < started_at:
             self._hits += 1
         else:
             self._misses += 1
-        if served.id in self._served:  # else it had to make room while it was read
+        if served.id in self._served:  # else it was evicted meanwhile
             self._served.move_to_end(served.id)
         return served
 
@@ -190,44 +189,44 @@ class ServedModels:
         return Usage(self._hits, self._misses, len(self._served), self._bytes())
 
     async def close(self) -> None:
-        """Wait for what is looked up behind the requests' backs, which uses the store."""
+        """Wait for lookups in the background, which use the store."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _meant(self, reference: str) -> Model:
-        asked = reference, projects()
+    async def _resolved_model(self, reference: str) -> Model:
+        key = reference, projects()
         while True:
-            meaning = self._meanings.get(asked)
-            holds = meaning is not None and meaning.changes == self._references.changes
-            age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
+            resolved = self._resolved.get(key)
+            holds = resolved is not None and resolved.changes == self._references.changes
+            age = time.monotonic() - resolved.looked_up_at if resolved and holds else float("inf")
             if age > LOOK_UP_SECONDS:
-                looking_up = self._once(asked, lambda: self._look_up(asked))
+                looking_up = self._once(key, lambda: self._look_up(key))
                 if age > STALE_SECONDS:
                     await asyncio.shield(looking_up)
-                meaning = self._meanings.get(asked, meaning)
-            if meaning is not None and meaning.changes == self._references.changes:
-                return meaning.model
-            # An alias was moved while this was looked up.
+                resolved = self._resolved.get(key, resolved)
+            if resolved is not None and resolved.changes == self._references.changes:
+                return resolved.model
+            # An alias moved during the lookup.
 
-    async def _look_up(self, asked: _Asked) -> None:
-        reference, _ = asked  # the task is limited to the projects, as the request that began it
-        asked_at, changes = time.monotonic(), self._references.changes
+    async def _look_up(self, key: _Key) -> None:
+        reference, _ = key  # the task has the projects of the request that started it
+        started_at, changes = time.monotonic(), self._references.changes
         try:
             model = await LOOKUPS.run(lambda: self._resolve(reference))
         except StoreUnavailable:
-            known = self._meanings.get(asked)
-            if known is None or known.changes != self._references.changes:
+            cached = self._resolved.get(key)
+            if cached is None or cached.changes != self._references.changes:
                 raise
-            _LOG.warning("a reference cannot be looked up; it means what it meant", reference=reference)
+            _LOG.warning("a reference cannot be looked up; serving the cached model", reference=reference)
             return
         except Exception:
-            self._meanings.pop(asked, None)
+            self._resolved.pop(key, None)
             raise
         if model.id not in self._served:
             await self._read(model)
-        self._meanings[asked] = _Meaning(model, asked_at, changes)
-        self._meanings.move_to_end(asked)
-        if len(self._meanings) > MOST_REFERENCES:
-            self._meanings.popitem(last=False)
+        self._resolved[key] = _Resolved(model, started_at, changes)
+        self._resolved.move_to_end(key)
+        if len(self._resolved) > MOST_REFERENCES:
+            self._resolved.popitem(last=False)
 
     def _resolve(self, reference: str) -> Model:
         with self._store.read() as tx:
@@ -248,7 +247,7 @@ class ServedModels:
         return sum(served.scorer.size_bytes for served in self._served.values())
 
     def _once(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
-        """Start a piece of work, unless it is under way."""
+        """Start a task, unless one with its key is running."""
         task = self._under_way.get(key)
         if task is None or task.done():
             task = self._under_way[key] = asyncio.create_task(work())
@@ -259,7 +258,7 @@ class ServedModels:
         if self._under_way.get(key) is done:
             del self._under_way[key]
         if not done.cancelled():
-            done.exception()  # whoever waits is told; where nobody does, the next request finds out
+            done.exception()  # waiting callers get the error; without any, the next request does
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:

@@ -19,7 +19,7 @@ class ScoringServices:
     Attributes:
         settings: Settings of this process.
         models: Models in memory.
-        explanations: Explainers of their scores.
+        explanations: Cache of explainers.
         samples: Log of a share of the scored requests.
     """
 

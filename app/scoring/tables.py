@@ -1,4 +1,4 @@
-"""Candidates that came as a table of Arrow, and the table that answers them."""
+"""Candidates of an Arrow table, and the Arrow table of the response."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
 from app.scoring.schemas import MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
-from app.scoring.threads import BRIEF_TABLE_BYTES, run_brief_or_threaded
+from app.scoring.threads import INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
@@ -31,10 +31,10 @@ _POINTER = "/"
 class ArrowReader(CandidateReader):
     """A body that is an Arrow IPC stream.
 
-    A row a document: `query_id`, where there are several queries; `document_id`, where that is to be in the
-    answer; and a column of numbers for each feature, of texts for a category, of lists of a fixed size for a
-    block of features, or one, `features`, of such lists in the model's order. Columns left out and nulls are
-    missing values.
+    A row is a document. `query_id` is required for several queries, and `document_id` is optional. Each
+    feature has a column of numbers, a category one of texts, and a block of features one of fixed-size lists.
+    A single column `features` may hold such lists in the model's order. Omitted columns and nulls are missing
+    values.
 
     Attributes:
         request: The request, whose parameter `top_k` is the number of documents to return a query.
@@ -43,20 +43,20 @@ class ArrowReader(CandidateReader):
     request: JsonRequest
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> "TableCandidates":
-        """Return the candidates. Headers are read first: they say how much there is to score."""
+        """Return the candidates. Only the headers are read here: they declare the number of rows."""
         content = await self.request.body()
         top_k = _top_k(self.request.query_params.get("top_k"))
         n_features = len(model.feature_names)
         most_columns, most_rows = n_features + len((QUERY, DOCUMENT)), max_documents(n_features, settings)
-        return await run_brief_or_threaded(
+        return await run_inline_or_threaded(
             lambda: TableCandidates(declared(content, _POINTER, most_columns, most_rows), top_k),
-            is_brief=len(content) <= BRIEF_TABLE_BYTES,
+            fits_event_loop=len(content) <= INLINE_TABLE_BYTES,
         )
 
 
 @dataclass(frozen=True)
 class TableCandidates:
-    """A table of candidates whose headers are sound.
+    """A table of candidates with validated headers.
 
     Attributes:
         stream: The table.
@@ -102,7 +102,7 @@ class TableCandidates:
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
         """Return an Arrow IPC stream ordered by query and rank.
 
-        It has `query_id` and `document_id` as they came, `row` of the request, `rank` from 1 and `score`.
+        It has `query_id` and `document_id` as sent, `row` in the request, `rank` from 1 and `score`.
         """
         order = np.lexsort((-scores, self._codes))
         starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
@@ -126,9 +126,9 @@ def _written(
     names = [name for name in (QUERY, DOCUMENT) if name in table.column_names]
     columns = [table.column(name).combine_chunks().take(order) for name in names]
     columns += [pa.array(order), pa.array(ranks.astype(np.int32)), pa.array(scores)]
-    told = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
+    metadata = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
     batch = pa.RecordBatch.from_arrays(columns, [*names, "row", "rank", "score"])
-    batch = batch.replace_schema_metadata(told)
+    batch = batch.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -203,7 +203,7 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
         )
     lists = column.combine_chunks()
     if lists.null_count:
-        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; null stands for values within it")
+        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; only values within it may be null")
     return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER, model)
 
 
@@ -233,7 +233,7 @@ def _query_codes(table: pa.Table) -> Int64Array:
     if back.size:
         row = int(back[0]) + 1
         query = table.column(QUERY)[row].as_py()
-        raise InvalidInput.at(f"/{QUERY}", f"row {row}: documents of query {query!r} do not stand together")
+        raise InvalidInput.at(f"/{QUERY}", f"row {row}: documents of query {query!r} are not contiguous")
     return codes
 
 

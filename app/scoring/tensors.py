@@ -1,4 +1,4 @@
-"""Tensors of the Open Inference Protocol, version 2: as JSON, and with its extension for binary data."""
+"""Candidates and scores as tensors of the Open Inference Protocol, version 2, in JSON and binary data."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from app.http.thread_pools import SCORING
 from app.scoring.candidates import CandidateIds, CandidateReader
-from app.scoring.inference_head import InferenceHead, InputTensor, general_head, quick_head
+from app.scoring.inference_head import InferenceHead, InputTensor, fast_head, slow_head
 from app.scoring.limits import check_documents, max_containers
 from app.scoring.served_models import ServedModel
-from app.scoring.threads import BRIEF_TEXT_BYTES, run_brief_or_threaded
+from app.scoring.threads import INLINE_TEXT_BYTES, run_inline_or_threaded
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray
@@ -39,9 +39,9 @@ class Inference:
     """A parsed inference request.
 
     Attributes:
-        head: All but the numbers.
-        tensors: One of all features, (n_documents, n_features), or one a feature or block of features.
-        columns: Which features each tensor has; None for one of all.
+        head: The request without its numbers.
+        tensors: One of all features, (n_documents, n_features), or one for each feature or block.
+        columns: Columns of the features of each tensor; None for one of all.
     """
 
     head: InferenceHead
@@ -54,7 +54,7 @@ class Inference:
         return len(self.tensors[0])
 
     def matrix(self, model: ServedModel) -> FloatArray:
-        """Return the features in the precision of the model, NaN where one was left out."""
+        """Return the features in the precision of the model, NaN where missing."""
         with np.errstate(invalid="ignore"):  # for NaN that signals
             return self._matrix(model)
 
@@ -76,7 +76,7 @@ class Inference:
         return CandidateIds([None], [[None] * self.n_documents])
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
-        """Return the scores as one tensor, as binary data behind the JSON where that was asked for."""
+        """Return the scores as one tensor, as binary data behind the JSON if requested."""
         output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
         answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
         if self.head.id is not None:
@@ -97,35 +97,39 @@ class InferenceReader(CandidateReader):
 
     Attributes:
         content: The body.
-        head_bytes: How much of it is JSON, None for all.
+        head_bytes: Length of its JSON in bytes; None for all.
     """
 
     content: bytes
     head_bytes: int | None
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
-        """Return the candidates: of a short body in the common form on the event loop, else in a thread."""
-        is_brief = len(self.content) <= BRIEF_TEXT_BYTES
-        inference = await run_brief_or_threaded(lambda: self._quick(model, settings), is_brief=is_brief)
+        """Return the candidates, read on the event loop or in a thread by length and form of the body."""
+        fits_event_loop = len(self.content) <= INLINE_TEXT_BYTES
+        inference = await run_inline_or_threaded(
+            lambda: self._read_fast(model, settings), fits_event_loop=fits_event_loop
+        )
         if inference is not None:
             return inference
-        return await SCORING.run(lambda: self._general(model, settings))
+        return await SCORING.run(lambda: self._read_slow(model, settings))
 
-    def _quick(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
+    def _read_fast(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
         """Read the common form, in time linear in the body; None for any other."""
         text, binary = _parts(self.content, self.head_bytes)
-        found = quick_head(text, len(model.feature_names))
-        return _inference(*found, binary, model, settings) if found else None
+        head = fast_head(text, len(model.feature_names))
+        return _inference(*head, binary, model, settings) if head else None
 
-    def _general(self, model: ServedModel, settings: ApiSettings) -> Inference:
+    def _read_slow(self, model: ServedModel, settings: ApiSettings) -> Inference:
         text, binary = _parts(self.content, self.head_bytes)
-        head = general_head(text, len(model.feature_names), max_containers(settings))
+        head = slow_head(text, len(model.feature_names), max_containers(settings))
         return _inference(head, None, binary, model, settings)
 
 
 def _parts(content: bytes, head_bytes: int | None) -> tuple[bytes, memoryview]:
     if head_bytes is not None and head_bytes > len(content):
-        raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
+        raise InvalidInput.at(
+            "", f"the body has {len(content)} bytes, fewer than the {head_bytes} of its JSON"
+        )
     text = content[:head_bytes]
     return text, memoryview(content)[len(text) :]
 
@@ -157,8 +161,8 @@ def _tensors(
     Args:
         inputs: The tensors.
         arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
-        binary: What follows the JSON.
-        model: What knows the codes of texts.
+        binary: The bytes after the JSON.
+        model: The model, which has the codes of texts.
     """
     at, read = 0, iter(arrays or ())
     for number, tensor in enumerate(inputs):
@@ -232,7 +236,7 @@ def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> Floa
         rounded: Float32Array = floats.astype(np.float32)
     if np.isinf(rounded).any():
         raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
-    # JSON has no types: what is said to be of 32 bits is rounded to them.
+    # JSON has no types: round the values of a tensor with the datatype FP32.
     return rounded if tensor.datatype == "FP32" else floats
 
 
@@ -277,7 +281,7 @@ def _columns(
                 "/inputs/0/shape", f"is {list(first.shape)}; the model has {n_features} features"
             )
         return None
-    found: list[range] = []
+    columns_of: list[range] = []
     owners: dict[int, str] = {}
     for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
         place = f"/inputs/{number}"
@@ -293,8 +297,8 @@ def _columns(
         if values.shape not in _shapes(len(first), len(columns)):
             shape = list(_shapes(len(first), len(columns))[0])
             raise InvalidInput.at(f"{place}/shape", f"must be {shape} as the first tensor's")
-        found.append(columns)
-    return found
+        columns_of.append(columns)
+    return columns_of
 
 
 def _shapes(n_documents: int, n_columns: int) -> list[tuple[int, ...]]:

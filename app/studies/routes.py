@@ -28,11 +28,12 @@ from app.studies.requests import (
     StudyChanges,
     StudyRequest,
 )
-from app.studies.schemas import Study, StudyImportance, StudyOrder, StudyPage, StudyStatus, Trial, TrialPage
+from app.studies.schemas import Study, StudyImportance, StudyPage, StudyStatus, Trial, TrialPage
 from app.studies.submission import budget_of, check_parameters, cloned, study_spec
 from core.errors import InvalidInput
 from core.store import Study as StudyRow
 from core.store import Transaction
+from core.store.repositories.studies import Studies
 from core.studies import StudySpec
 from core.studies.history import past_trials
 from core.studies.importance import METHOD, importances
@@ -57,8 +58,8 @@ def create_study(
 ) -> Response:
     """Tune a training: queue the first trials, of which number 0 is the base as it is.
 
-    Each trial is a job of kind `trial`; the end of one queues the next. After the last one, winner and
-    default are trained again on all queries but those held out, and compared on these once.
+    Each trial is a job of kind `trial`. At the end winner and default are trained on all queries but those
+    held out, and compared on these.
     """
     with idempotency.begin(services.store) as tx:
         study = _submit(tx, services, body, caller.key_id)
@@ -68,7 +69,9 @@ def create_study(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(Study, StudyOrder, "What to sort by; `best` is the best value")]
+_Listing = Annotated[
+    ListQuery, list_query(Study, Studies.columns, "What to sort by; `best` is the best value")
+]
 
 
 @polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})

@@ -11,7 +11,6 @@ from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
 from core.store import Study as StudyRow
 from core.store import Trial as TrialRow
 
-StudyOrder = Literal["created", "name", "status", "best", "finished"]
 StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
 TrialStatus = Literal["queued", "running", "succeeded", "pruned", "failed", "cancelled"]
 

@@ -1,4 +1,4 @@
-"""Receive the files of a form in constant memory, and record what they become in one transaction."""
+"""Receive the files of a form in constant memory, and record the new objects in one transaction."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ class UploadKeys:
 
     Attributes:
         by_field: The key of each part that may be a file.
-        folders: All folders of these keys. Nothing is left in them of a form that was interrupted or refused.
+        folders: All folders of these keys. They are removed when a form is interrupted or refused.
     """
 
     by_field: Mapping[str, str]
@@ -85,7 +85,7 @@ class FormReceiver:
         services: The services of the application.
         key_id: The API key of the request, None where none is needed.
         keys: Keys of the files.
-        max_bytes: The most bytes of all files together.
+        max_bytes: Size limit of all files together.
     """
 
     def __init__(self, services: Services, key_id: str | None, keys: UploadKeys, max_bytes: int) -> None:
@@ -139,7 +139,7 @@ class FormReceiver:
         Args:
             field: The file.
             upload_id: The upload.
-            pointer: Pointer of its mistakes; the field when left out.
+            pointer: Pointer of its errors, the field by default.
         """
         self._referred[field] = upload_id, pointer or f"/{field}"
 
@@ -234,7 +234,7 @@ async def receive_form(
         services: The services of the application.
         keys: Keys of the files.
         texts: Names of the text fields that may come with them, and their largest sizes in bytes.
-        max_bytes: The most bytes of all files together.
+        max_bytes: Size limit of all files together.
         check: Converts the received form, or refuses it.
 
     Raises:
@@ -283,15 +283,15 @@ def record_files(
     folders: Sequence[str],
     record: Callable[[Transaction], tuple[JSONResponse, list[Job]]],
 ) -> Response:
-    """Record what received files become and queue its jobs, in one transaction; blocks.
+    """Record the objects of received files and queue their jobs, in one transaction; blocks.
 
     Args:
         services: The services of the application.
         key_id: The API key of the request, None where none is needed.
         idempotency: The request.
         files: The files; those of resumable uploads are used up.
-        folders: Folders of the files, which are removed where nothing is recorded.
-        record: Records it, and returns the response and the queued jobs.
+        folders: Folders of the files, which are removed on errors.
+        record: Records the objects, and returns the response and the queued jobs.
 
     Raises:
         NotFound: A resumable upload has been deleted meanwhile.

@@ -43,13 +43,13 @@ class FileSink(Protocol):
 class FormParser:
     """Parse a `multipart/form-data` body into files and text fields.
 
-    Nothing is kept of a file: its bytes go to the sink in the pieces that `feed` was given.
+    The bytes of files are not buffered: they go to the sink in the pieces passed to `feed`.
 
     Args:
         content_type: The request's Content-Type, which carries the boundary.
         files: Names of the parts that are files, or texts such as `upload:upl_…` that name finished uploads.
-        texts: Names of the text fields, and how many bytes each may have. They may come as files, too.
-        sink: Where the bytes of files go.
+        texts: Size limits of the text fields in bytes, by name. They may be sent as files, too.
+        sink: Receiver of the bytes of files.
 
     Attributes:
         fields: The text fields by name.
@@ -86,7 +86,7 @@ class FormParser:
         """Parse the next bytes of the body.
 
         Raises:
-            InvalidInput: When they are not multipart, or hold a part that is not wanted.
+            InvalidInput: When they are not multipart, or hold an unknown part.
         """
         try:
             self._parser.write(chunk)
@@ -146,10 +146,10 @@ class FormParser:
 
     def _end_part(self) -> None:
         if not self._part.is_file and self._part.name in self._files:
-            named = UPLOAD_REFERENCE.fullmatch(self._part.text.decode("latin-1"))
-            if named is None:
+            reference = UPLOAD_REFERENCE.fullmatch(self._part.text.decode("latin-1"))
+            if reference is None:
                 raise self._no_reference()
-            self._sink.refer(self._part.name, named[1])
+            self._sink.refer(self._part.name, reference[1])
         elif not self._part.is_file:
             try:
                 self.fields[self._part.name] = self._part.text.decode("utf-8")
@@ -186,7 +186,7 @@ def _text(value: bytes | bytearray) -> str:
 
 
 def plain_filename(name: str) -> str:
-    """Return a name without folders and what cannot be printed, shortened at its front."""
+    """Return a name without folders and unprintable characters, truncated at its front."""
     last = name.replace("\\", "/").rpartition("/")[2]
     printable = "".join(character for character in last if character.isprintable())
     return printable[-MAX_FILENAME_CHARACTERS:] or "upload"

@@ -1,4 +1,4 @@
-"""Headers of the tus protocol: reading, description in the OpenAPI document, and middleware."""
+"""Read the headers of the tus protocol, describe them in the OpenAPI document, and send its version."""
 
 import base64
 import binascii
@@ -28,10 +28,10 @@ EXTENSIONS = (
     "termination",
 )
 CONTENT_TYPE = "application/offset+octet-stream"
-CHECKSUM_MISMATCH = 460  # of the protocol's own; no status of HTTP
+CHECKSUM_MISMATCH = 460  # of the protocol, not of HTTP
 
 PATH = "/v1/uploads"
-# What needs the same scope as POST itself.
+# Methods that need the same scope as POST.
 _OVERRIDING = frozenset({"PATCH", "DELETE"})
 
 _ALGORITHMS: Mapping[str, Any] = MappingProxyType({"sha1": hashlib.sha1, "sha256": hashlib.sha256})
@@ -82,7 +82,7 @@ class Checksum:
 
     Attributes:
         algorithm: One of `ALGORITHMS`.
-        digest: What its hash is to be.
+        digest: The required hash.
     """
 
     algorithm: str
@@ -110,11 +110,11 @@ class Checksum:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a client says of its file.
+    """Metadata of a file, as its client sent it.
 
     Attributes:
-        header: `Upload-Metadata` as it was sent, empty without one.
-        filename: The name in it, without folders, None without one.
+        header: `Upload-Metadata`, unchanged; empty without one.
+        filename: File name in it without folders, None without one.
     """
 
     header: str
@@ -139,7 +139,7 @@ class Metadata:
 
 
 def require_version(version: str | None) -> None:
-    """Refuse a request that speaks no version of the protocol, or another one.
+    """Refuse a request without the version of the protocol, or with another one.
 
     Raises:
         HTTPException: 412.
@@ -150,7 +150,7 @@ def require_version(version: str | None) -> None:
 
 
 def require_content_type(headers: Headers) -> None:
-    """Refuse a body that is not named as a piece of a file.
+    """Refuse a body of another media type than `application/offset+octet-stream`.
 
     Raises:
         HTTPException: 415.
@@ -162,10 +162,10 @@ def require_content_type(headers: Headers) -> None:
 
 
 def size_to_create(headers: Headers, max_bytes: int) -> int | None:
-    """Return the size of a new upload, None where it is named later.
+    """Return the size of a new upload, None if deferred.
 
     Raises:
-        HTTPException: 400 where neither is said, 413 where it is too large.
+        HTTPException: 400 without a size and `Upload-Defer-Length`, 413 where it is too large.
     """
     if "upload-concat" in headers:
         raise _unusable("Upload-Concat", "is not supported; send the file as one upload")
@@ -225,8 +225,8 @@ def request_headers(*names: str, required: tuple[str, ...] = ("Tus-Resumable",))
     """Describe headers of a request, which the routes read themselves: mistakes are 400 or 412, not 422.
 
     Args:
-        *names: Of those that may be left out.
-        required: Of those that must be there.
+        *names: Names of optional headers.
+        required: Names of required headers.
     """
     return [_header(name, required=True) for name in required] + [_header(n, required=False) for n in names]
 
@@ -244,10 +244,10 @@ def _header(name: str, *, required: bool) -> dict[str, Any]:
 
 
 class TusProtocol(HttpMiddleware):
-    """ASGI middleware that marks every answer about uploads with the version of the protocol.
+    """ASGI middleware that adds the version of the protocol to all responses about uploads.
 
-    A POST with `X-HTTP-Method-Override` counts as PATCH or DELETE, for clients whose network knows neither.
-    It is what all middleware behind this one sees.
+    A POST with `X-HTTP-Method-Override` becomes PATCH or DELETE, for clients whose network supports neither.
+    All later middleware sees the new method.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -29,18 +29,18 @@ _log = structlog.stdlib.get_logger("rankery.uploads")
 class PieceWriter:
     """Write the body of one request as parts of a resumable upload; its methods run in threads.
 
-    A part counts once it is stored safely, on a disk flushed to it, and on record. With a checksum all parts
-    count together once it is right.
+    A part counts once it is flushed to disk and recorded. With a checksum all parts count together, once it
+    matches.
 
     Args:
         services: The services of the application.
         upload_id: The upload.
         writer: Name of the request in the row of the upload.
-        start: Position of its first byte in the file.
+        start: Offset of its first byte in the file.
         checksum: The required checksum of the body, None for any.
 
     Attributes:
-        position: Position of the next byte.
+        position: Offset of the next byte.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class PieceWriter:
         self._record()
 
     def interrupt(self, tail: bytes | bytearray) -> None:
-        """Keep the received bytes of a body that was cut short, unless a checksum covers the whole body."""
+        """Keep the received bytes of a truncated body, unless a checksum covers the whole body."""
         try:
             if self._checksum is None:
                 self.write(tail)
@@ -153,15 +153,15 @@ class PieceWriter:
 
 
 async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_bytes: int) -> int:
-    """Store the body of a request in constant memory; what has arrived is kept when it is cut short.
+    """Store the body of a request in constant memory; keep the received bytes of a truncated body.
 
     Args:
         body: The body in pieces.
         writer: Stores it, in threads.
-        max_bytes: The most bytes of the file up to the end of the body.
+        max_bytes: Size limit of the file.
 
     Returns:
-        The position of the next byte.
+        The offset of the next byte.
 
     Raises:
         HTTPException: 413 where there are more, 460 where the checksum is wrong.
@@ -186,7 +186,7 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
         await run_in_threadpool(writer.require_upload)
         raise
     except BaseException:
-        with anyio.CancelScope(shield=True):  # the server may be on its way down
+        with anyio.CancelScope(shield=True):  # the server may be shutting down
             await run_in_threadpool(writer.interrupt, buffer)
         raise
     return writer.position
@@ -201,7 +201,7 @@ class StoredUpload:
         filename: File name by the client, `upload` without one.
         size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes; empty until it was used.
-        parts: Its parts; none once it was used.
+        parts: Its parts; empty once it was used.
     """
 
     id: str

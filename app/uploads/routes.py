@@ -66,10 +66,10 @@ class Upload(ResponseModel):
 
     id: str
     filename: str | None = Field(description="From `Upload-Metadata`; null without one")
-    size_bytes: int | None = Field(description="Size of the file; null until it is named")
-    received_bytes: int = Field(description="How much of it has arrived and is stored")
+    size_bytes: int | None = Field(description="Size of the file; null while deferred")
+    received_bytes: int = Field(description="Stored bytes")
     created_at: datetime
-    expires_at: datetime = Field(description="When it is removed, unless more of it arrives")
+    expires_at: datetime = Field(description="Time of removal without further bytes")
 
 
 class UploadList(ResponseModel):
@@ -87,7 +87,7 @@ _SPEAKS_TUS = [Depends(_tus_version)]
 
 @router.options("", summary="Describe the upload protocol", status_code=204, responses=problems())
 def describe_protocol(services: UseServices) -> Response:
-    """Tell which version and extensions of tus are spoken, and the largest file."""
+    """Return the supported version and extensions of tus, and the size limit of a file."""
     return Response(
         status_code=NO_CONTENT,
         headers={
@@ -123,10 +123,10 @@ def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
 async def create_upload(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Make an upload, whose bytes come with PATCH; `Location` is where.
+    """Create an upload; send its bytes by PATCH to the URL in `Location`.
 
-    The first of them may come with this request, as `application/offset+octet-stream`. Finished, the upload
-    is a file of any form that takes one: send the text `upload:` and its id as the form's `file`.
+    This request may have the first bytes, as `application/offset+octet-stream`. Use a complete upload in any
+    form with a file: send the text `upload:` and its id as the form's `file`.
     """
     limit, key_id = services.settings.max_upload_bytes, caller.key_id
     size_bytes, metadata = size_to_create(request.headers, limit), Metadata.of(request.headers)
@@ -145,7 +145,7 @@ async def create_upload(
 
 @router.head(
     "/{upload_id}",
-    summary="Ask how much has arrived",
+    summary="Show the progress of an upload",
     response_class=Response,
     responses={
         200: {"description": "Where to go on", "headers": dict(PROGRESS_HEADERS)},
@@ -155,7 +155,7 @@ async def create_upload(
     dependencies=_SPEAKS_TUS,
 )
 def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
-    """Show where in the file the next byte belongs."""
+    """Return the offset of the next byte."""
     with services.store.read() as tx:
         upload = _unused(tx.uploads.get(upload_id, caller.key_id))
     headers = _progress(upload.received_bytes, upload.expires_at) | {"Cache-Control": "no-store"}
@@ -189,9 +189,9 @@ def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Res
 async def append_to_upload(
     upload_id: str, request: Request, services: UseServices, caller: UseCaller
 ) -> Response:
-    """Append the body to an upload; of one that is cut short, what has arrived counts.
+    """Append the body to an upload; the received bytes of a truncated body are kept.
 
-    Of several requests that send to one upload the latest goes on, and the others are answered 423.
+    Of concurrent requests to one upload the latest continues; the others get status 423.
     """
     headers, key_id = request.headers, caller.key_id
     require_content_type(headers)
@@ -216,7 +216,7 @@ async def append_to_upload(
     dependencies=_SPEAKS_TUS,
 )
 def delete_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
-    """Delete an upload and what has arrived of it; what was made of it stays."""
+    """Delete an upload and its bytes; objects made from it stay."""
     with services.store.begin() as tx:
         tx.uploads.delete(upload_id, caller.key_id)
     return Response(status_code=NO_CONTENT)
@@ -231,9 +231,9 @@ def _create(
 ) -> tuple[UploadRow, Response]:
     """Record an upload, and return it with the response."""
     store, settings = services.store, services.settings
-    asked = idempotency.of(hashlib.sha256(json.dumps([size_bytes, metadata.header]).encode()).hexdigest())
+    request = idempotency.of(hashlib.sha256(json.dumps([size_bytes, metadata.header]).encode()).hexdigest())
     require_room(store.artifacts, settings.min_free_bytes, size_bytes or 0)
-    with asked.begin(store) as tx:
+    with request.begin(store) as tx:
         tx.quotas.allow_upload(key_id, settings.max_open_uploads)
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes or 0)
         upload = tx.uploads.add(
@@ -245,13 +245,13 @@ def _create(
         )
         content = Upload.model_validate(upload).model_dump(mode="json")
         location = {"Location": f"/v1/uploads/{upload.id}"}
-        created = asked.keep(tx, JSONResponse(content, CREATED, headers=location))
+        created = request.keep(tx, JSONResponse(content, CREATED, headers=location))
     created.headers["Upload-Expires"] = _http_date(upload.expires_at)
     return upload, created
 
 
 def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: int | None) -> int:
-    """Return where the file of an upload must end."""
+    """Return the size that an upload must have, or may have at most."""
     with services.store.read() as tx:
         upload = _unused(tx.uploads.get(upload_id, key_id))
     if size_bytes is not None and upload.size_bytes not in (None, size_bytes):
@@ -260,17 +260,17 @@ def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: 
     if size_bytes is not None and size_bytes < upload.received_bytes:
         detail = f"Upload-Length: must be at least {upload.received_bytes}, which have arrived"
         raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
-    known = upload.size_bytes if size_bytes is None else size_bytes
-    return services.settings.max_upload_bytes if known is None else known
+    declared = upload.size_bytes if size_bytes is None else size_bytes
+    return services.settings.max_upload_bytes if declared is None else declared
 
 
 def _begin(
     services: Services, key_id: str | None, upload_id: str, offset: int, size_bytes: int | None
 ) -> str:
-    """Give an upload to this request; return the name under which it writes.
+    """Acquire an upload for this request; return the name of the writer.
 
     Raises:
-        HTTPException: 409 where the upload ends elsewhere than at `offset`.
+        HTTPException: 409 where the next byte of the upload is not at `offset`.
     """
     writer = new_id(_WRITER)
     with services.store.begin() as tx:
@@ -301,7 +301,7 @@ def _has_body(request: Request) -> bool:
 
 
 def _refuse_declared(request: Request, offset: int, end: int) -> None:
-    """Refuse a body that would not fit before any of it is read."""
+    """Refuse a body that is too large by its declared length."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and offset + int(declared) > end:
         raise too_large(end)

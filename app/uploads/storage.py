@@ -29,7 +29,7 @@ class FileWriter:
     Args:
         artifacts: Destination.
         key: Key of the artifact.
-        min_free_bytes: The space that stays free on the disk.
+        min_free_bytes: Space that must stay free on the disk.
         digest: A `hashlib` hash to update with the bytes, None for no checksum.
 
     Attributes:

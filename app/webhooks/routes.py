@@ -63,9 +63,8 @@ def create_webhook(
 ) -> NewWebhook:
     """Make a webhook and return its secret once: events are sent to its URL as they happen from now on.
 
-    The secret stays in the database, since each delivery is signed with it, encrypted where
-    `RANKERY_ENCRYPTION_KEYS` is set. The request takes no `Idempotency-Key`, since the answer to repeat would
-    have to be kept with the secret in it.
+    The secret is stored, encrypted where `RANKERY_ENCRYPTION_KEYS` is set. The request takes no
+    `Idempotency-Key`.
     """
     _check_url(deliverer, body.url)
     secret = new_secret()
@@ -104,8 +103,7 @@ def change_webhook(
 ) -> Webhook:
     """Change a webhook.
 
-    One that is disabled is sent nothing, and what happens meanwhile is not sent later. Deliveries that wait
-    are sent when it is enabled again.
+    A disabled one gets no events of that time; waiting deliveries are sent once it is enabled.
     """
     given = body.model_dump(exclude_unset=True)
     values = {

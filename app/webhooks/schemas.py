@@ -26,8 +26,7 @@ Url = Annotated[
     Field(
         min_length=1,
         max_length=MAX_CHARACTERS,
-        description="Where events are sent: `https://` or `http://`, without a user name. Its host must be on"
-        " the public internet, or in `RANKERY_OUTBOUND_ALLOWED`",
+        description="`https://` or `http://` URL; its host is public, or in `RANKERY_OUTBOUND_ALLOWED`",
         examples=["https://ci.example.com/hooks/rankery"],
     ),
 ]

@@ -38,7 +38,7 @@ class Categories:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether all values are whole numbers, which are then looked up as numbers, too."""
+        """Whether all values are whole numbers; then they are looked up as numbers, too."""
         return all(map(_WHOLE_NUMBER.fullmatch, self.values))
 
     @cached_property

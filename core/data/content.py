@@ -56,7 +56,7 @@ class Content:
     Attributes:
         format: letor, lightgbm, csv, parquet, trec-qrels or unknown.
         delimiter: What sets the columns of delimited text apart.
-        line: The number of the first line that says something.
+        line: The number of the first line with content.
         text: The start of that line.
     """
 
@@ -80,7 +80,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
         has_query_sizes: Whether a query file lies beside it: then four whole numbers are a row of features.
 
     Raises:
-        DatasetError: When the file is of a kind that is none of them for certain, or says nothing at all.
+        DatasetError: When the file is certainly of another format, or empty.
     """
     start = text[:_SAMPLE_BYTES].tobytes()
     if start.startswith(_PARQUET):

@@ -18,7 +18,7 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class RankingDataset:
-    """Queries, their candidate documents, and how relevant each document was judged to be.
+    """Queries with their candidate documents and relevance labels.
 
     The documents of query q are the rows `query_boundaries[q]:query_boundaries[q + 1]`. Every query has a
     document and a unique id. Build one from your own arrays with `from_arrays`, which checks them.
@@ -35,10 +35,10 @@ class RankingDataset:
         feature_names: One a column.
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
         document_weights: float64 (n_documents,), finite and >= 0, or None; inverse propensities, say.
-        query_columns: What else is known of each query, as text by name of the column: a market, a split. The
-            column `query_text` is what the user searched for.
-        document_columns: What else is known of each document, (n_documents,) texts by name of the column, an
-            empty one where nothing is. The columns `document_title` and `document_url` are shown to people.
+        query_columns: Metadata of each query, as text by name of the column: a market, a split. The column
+            `query_text` is the search text of the user.
+        document_columns: Metadata of each document, (n_documents,) texts by name of the column, empty where
+            missing. The columns `document_title` and `document_url` are shown to people.
         categories: The values of the features that are categories, by name of the feature; their columns hold
             codes, and NaN where a value is missing.
     """
@@ -57,7 +57,7 @@ class RankingDataset:
 
     @property
     def matrix(self) -> Float32Array:
-        """The features as one array, for which a selection is copied whole."""
+        """All features as one array; a selection is copied whole."""
         return np.asarray(self.features)
 
     @property
@@ -192,12 +192,12 @@ class RankingDataset:
 
     @property
     def segment_columns(self) -> Mapping[str, tuple[str, ...]]:
-        """The query columns that divide the queries: all but the text of the query."""
+        """Query columns that define segments: all but the query text."""
         return {name: values for name, values in self.query_columns.items() if name != QUERY_TEXT}
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:
-        """The columns of the features that are categories."""
+        """Columns of the categorical features."""
         return tuple(column for column, name in enumerate(self.feature_names) if name in self.categories)
 
     def with_features(
@@ -211,10 +211,10 @@ class RankingDataset:
         Args:
             features: (n_documents, n_features).
             feature_names: One a column.
-            categories: Of the features that are categories; what they were where left out.
+            categories: Of the categorical features; unchanged where left out.
         """
-        found = self.categories if categories is None else categories
-        kept = {name: found[name] for name in feature_names if name in found}
+        available = self.categories if categories is None else categories
+        kept = {name: available[name] for name in feature_names if name in available}
         return replace(
             self, features=features, feature_names=feature_names, categories=MappingProxyType(kept)
         )

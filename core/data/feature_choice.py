@@ -1,15 +1,19 @@
 """The features of a dataset that a training uses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
 from core.names import first_names
+from core.stored import entry
 from core.suggestions import did_you_mean
 
 _SHOWN_LETTERS = 40
+
+
+def _names(stored: Iterable[str]) -> tuple[str, ...] | None:
+    return tuple(stored) or None
 
 
 @dataclass(frozen=True)
@@ -19,31 +23,20 @@ class FeatureChoice:
     Attributes:
         use: Names of the only features or blocks of features to use, or None.
         leave_out: Names of the features or blocks of features that are not used, or None.
+
+    Raises:
+        InvalidInput: Both are given, or neither.
     """
 
-    use: tuple[str, ...] | None = None
-    leave_out: tuple[str, ...] | None = None
+    use: tuple[str, ...] | None = entry(None, read=_names, later=True)
+    leave_out: tuple[str, ...] | None = entry(None, read=_names, later=True)
 
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any] | None) -> "FeatureChoice | None":
-        """Parse `{"use": […]}` or `{"leave_out": […]}`; None means all features.
-
-        Raises:
-            InvalidInput: Both are given, or neither.
-        """
-        if given is None:
-            return None
-        lists = {name: tuple(given[name]) for name in ("use", "leave_out") if given.get(name)}
-        if len(lists) != 1:
+    def __post_init__(self) -> None:
+        if bool(self.use) == bool(self.leave_out):
             raise InvalidInput.at("", "must list features either to use or to leave_out")
-        return cls(**lists)
-
-    def to_json(self) -> dict[str, list[str]]:
-        """Return the JSON to store."""
-        return {"use": list(self.use)} if self.use else {"leave_out": list(self.leave_out or ())}
 
     def of(self, feature_names: Sequence[str]) -> tuple[str, ...]:
-        """Return the chosen ones of a dataset's features, in the dataset's order.
+        """Return the chosen features of a dataset, in the dataset's order.
 
         Raises:
             InvalidInput: At `/use` or `/leave_out`: a name is no feature and no block, or none is left.

@@ -43,7 +43,7 @@ class SelectedFeatures:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that a copy would take."""
+        """Size of a copy, in bytes."""
         return 4 * len(self.rows) * len(self.columns)
 
     def __len__(self) -> int:
@@ -94,9 +94,9 @@ def select_columns(features: Features, columns: Int64Array, absent: float) -> Se
 
 
 def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
-    """Make a matrix of zeros; a large one in a file without a name, which goes when the matrix does.
+    """Allocate a matrix of zeros; a large one maps an unlinked temporary file.
 
-    The file is made in the folder of temporary files (`TMPDIR`), and its pages are no memory of the process.
+    The file is in the folder of temporary files (`TMPDIR`), and its pages are no memory of the process.
 
     Raises:
         StoreFull: The disk has no room for it.
@@ -133,7 +133,7 @@ def copy_features(features: Features) -> Float32Array:
 
 
 def row_blocks(features: Features) -> Iterator[tuple[slice, Float32Array]]:
-    """Yield features a block of rows at a time, (rows, their features), so that no more is ever copied."""
+    """Yield blocks of rows as (rows, features); only one block is copied at a time."""
     n_rows, n_columns = features.shape
     step = max(1, _BLOCK_CELLS // max(n_columns, 1))
     for first in range(0, n_rows, step):

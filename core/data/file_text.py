@@ -74,7 +74,7 @@ class FileText:
         return DatasetError(*self.errors([(expected, start, stop)]))
 
     def line_start(self, at: int) -> int:
-        """Return the start of the first line that begins at or behind `at`, or where the text ends."""
+        """Return the start of the first line that begins at or behind `at`, or the end of the text."""
         for first in range(max(at - 1, self.start), self.text.size, _LINE_WINDOW):
             feeds = np.flatnonzero(self.text[first : first + _LINE_WINDOW] == LINE_FEED)
             if len(feeds):

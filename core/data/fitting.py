@@ -23,7 +23,7 @@ _NONE: Mapping[str, Categories] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class AbsentFeatures:
-    """The features that are used and that a dataset lacks.
+    """Used features that a dataset lacks.
 
     Attributes:
         names: Their names.
@@ -35,13 +35,13 @@ class AbsentFeatures:
 
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
-        """Look for features in a dataset. One that is constant is there."""
+        """Find the features that a dataset lacks; a constant feature is present."""
         return cls.among(dataset.feature_names, used)
 
     @classmethod
-    def among(cls, there: Sequence[str], used: Sequence[str]) -> "AbsentFeatures":
-        """Look for features among the names of those that are there."""
-        names = set(there)
+    def among(cls, present: Sequence[str], used: Sequence[str]) -> "AbsentFeatures":
+        """Find the used features that are not among the present ones."""
+        names = set(present)
         return cls(tuple(name for name in used if name not in names), len(used))
 
     @property
@@ -54,8 +54,8 @@ class AbsentFeatures:
 
         Args:
             pointer: Where a request names the dataset.
-            dataset: What the dataset is called: "the dataset".
-            user: What uses the features: "web:3".
+            dataset: Name of the dataset in messages: "the dataset".
+            user: Name of the model that uses the features: "web:3".
             advice: How to go on with it all the same.
 
         Raises:

@@ -165,7 +165,7 @@ class DataRoots:
             yield file
 
     def version(self, file: OpenFile) -> tuple[int, ...]:
-        """Return the version that an open file has now."""
+        """Return the current version of an open file."""
         return _version(file.path.stat())
 
     def _relative(self, folder: str) -> PurePosixPath:

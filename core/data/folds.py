@@ -66,7 +66,7 @@ class RandomFolds:
 
 @dataclass(frozen=True)
 class FoldColumn:
-    """The folds that a column of the queries names: `{"fold_column": "fold"}`."""
+    """Folds named by a column of the queries: `{"fold_column": "fold"}`."""
 
     is_random: ClassVar[bool] = False
     fold_column: str

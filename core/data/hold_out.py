@@ -17,7 +17,7 @@ class HeldOutFraction:
     fraction: float
 
     def split(self, dataset: RankingDataset, seed: int) -> Split:
-        """Return what is kept and what is held out."""
+        """Return the kept and the held-out queries."""
         return split_queries(dataset, self.fraction, seed)
 
 
@@ -30,7 +30,7 @@ class HeldOutFold:
     fold: int
 
     def split(self, dataset: RankingDataset, seed: int) -> Split:
-        """Return what is kept and what is held out."""
+        """Return the kept and the held-out queries."""
         return fold_queries(dataset, self.folds, self.fold, seed)
 
 

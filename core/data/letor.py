@@ -114,11 +114,11 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
 
 
 def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the features by their ids, f1, f2, … or f0, f1, …, or as the upload says.
+    """Name the features by their ids, f1, f2, … or f0, f1, …, or as the upload names them.
 
     Args:
         first_id: The id of the first feature.
-        n_features: How many there are.
+        n_features: Number of features.
         given: Names by id.
 
     Raises:

@@ -27,7 +27,7 @@ def read_lightgbm(
     threads: int = 1,
     on_progress: OnProgress | None = None,
 ) -> Reading:
-    """Parse LightGBM's text of pairs `id:value`. Ids may start at 0, which then is the first feature, f0.
+    """Parse LightGBM's text of pairs `id:value`. Ids may start at 0; then the first feature is f0.
 
     Queries are called 1, 2, …; all else is as in LETOR text, see `read_letor`.
 

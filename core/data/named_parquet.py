@@ -1,6 +1,6 @@
 """Stored datasets as portable Parquet: columns by their names, categories as texts.
 
-The metadata of the schema say which column is what, so that the file is read back to the same dataset.
+The schema's metadata hold the role of each column, so that the file is read back to the same dataset.
 """
 
 import io
@@ -58,8 +58,8 @@ class NamedFile:
     """A Parquet file with names that equals a stored one up to its footer.
 
     Attributes:
-        stored_bytes: How much of the stored file it begins with.
-        footer: What follows these bytes.
+        stored_bytes: Length of the common beginning of both files.
+        footer: All bytes behind it.
     """
 
     stored_bytes: int

@@ -145,7 +145,7 @@ class Limits:
         return max(FREE_TABLE_BYTES, self.unpacked_ratio * file_bytes)
 
     def oversize(self, n_documents: int, n_features: int, file_bytes: int) -> str | None:
-        """Return why a matrix is too large, before it is allocated; None if it is not.
+        """Return the message about a matrix that is too large to allocate, None about any other.
 
         Args:
             n_documents: Its rows.
@@ -160,7 +160,7 @@ class Limits:
         return f"{expected}, but {found}"
 
     def in_memory_words(self, file_bytes: int) -> str:
-        """Name the bound of `in_memory`, and the setting that raises it, in a message."""
+        """Describe the bound of `in_memory`, and the setting that raises it, for a message."""
         most = self.in_memory(file_bytes)
         times = "" if most == FREE_TABLE_BYTES else f", {self.unpacked_ratio} times the file's size"
         return f"{most:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"

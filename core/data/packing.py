@@ -53,7 +53,7 @@ def mapped_bytes(
         file: Its name for messages.
         limits: How large packed data may become.
         on_progress: Called with the packed bytes read so far and their number.
-        expected: What messages say that the file should hold.
+        expected: Expected content of the file, for messages.
 
     Raises:
         DatasetError: When the file is empty, or packed data are damaged, cut off or too large.

@@ -57,7 +57,7 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
 
 
 def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> RankingDataset:
-    """Read rows `first` up to but without `last` as a separate dataset, and little of the rest of the file.
+    """Read the rows from `first` to before `last` as a separate dataset, without most other row groups.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -99,7 +99,7 @@ def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 
 def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBatch]:
-    """Read query_id, document_id and label of all rows in batches, and nothing else of the file.
+    """Read only query_id, document_id and label of all rows, in batches.
 
     Raises:
         DatasetError: When the file is damaged.

@@ -31,7 +31,7 @@ _PATH_IN_SCHEMA = 3  # of ColumnMetaData
 
 
 def read_footer(file: BinaryIO) -> tuple[int, bytes]:
-    """Return where the footer of a Parquet file begins, and its metadata.
+    """Return the offset of the footer of a Parquet file, and its metadata.
 
     Raises:
         DatasetError: The file has none.

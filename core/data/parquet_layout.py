@@ -3,7 +3,7 @@
 Columns `query_id`, `document_id`, `label`, `query_weight` and `document_weight` (only where there are any),
 then `f1`, `f2`, ... in the order of the feature names, `q1`, `q2`, ... in that of the query columns' names
 and `d1`, `d2`, ... in that of the document columns' names. The schema's metadata hold the lists of names and
-the values of categorical features with the version of this layout. Version 1 knew neither document weights
+the values of categorical features with the version of this layout. Version 1 had neither document weights
 nor query columns, version 2 no document columns, version 3 no categories.
 """
 

@@ -21,7 +21,7 @@ def random_stream(*key: int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class CubicPolynomial:
-    """Per degree, the features and coefficient of each term; and the mean and scale of each degree's part."""
+    """Random cubic polynomial: the terms of each degree, with the mean and scale of their sum."""
 
     factors: tuple[Int64Array, ...]
     coefficients: tuple[Float64Array, ...]

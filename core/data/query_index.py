@@ -89,14 +89,14 @@ class QueryIndex:
         return {query_id: text for query_id, text in texts if text}
 
     def among(self, query_ids: Sequence[str]) -> list[QueryEntry]:
-        """Return the queries of these ids that there are, in the dataset's order."""
+        """Return the existing queries with these ids, in the dataset's order."""
         return [self._entry(values) for values in self._table.filter(self._is_among(query_ids)).to_pylist()]
 
     def _is_among(self, query_ids: Sequence[str]) -> Any:
         return pc.is_in(self._table["query_id"], pa.array(query_ids, pa.string()))
 
     def with_prefix(self, prefix: str) -> "QueryIndex":
-        """Return the index of only those queries whose id starts so."""
+        """Return the index of the queries whose ids start with a prefix."""
         return QueryIndex(self._table.filter(pc.starts_with(self._table["query_id"], prefix)))
 
     def _entry(self, values: dict[str, Any]) -> QueryEntry:

@@ -147,7 +147,7 @@ def read_file(
     judged: Table
     if chosen == "parquet":
         judged = ParquetTable(text, file.name, limits)
-        if form is None and options.columns == Columns():  # one that was downloaded says what its columns are
+        if form is None and options.columns == Columns():  # a downloaded one has its column roles
             options = replace(options, columns=columns_of(judged.schema) or options.columns)
     else:
         judged = DelimitedTable(text, file.name, content.delimiter or ",")
@@ -199,7 +199,7 @@ def read_dataset(
     threads: int = 1,
     limits: Limits | None = None,
 ) -> RankingDataset:
-    """Read judged documents from a file; `read_file` says how, `ReadingOptions` what may be asked for."""
+    """Read judged documents from a file; see `read_file` and `ReadingOptions`."""
     side = None if query_sizes is None else Path(query_sizes)
     file = JudgedFile(Path(path), name or Path(path).name, side, None if side is None else side.name)
     options = ReadingOptions(

@@ -2,8 +2,8 @@
 
 By fraction and by folds, both sides have queries of every length, and with and without a relevant document (a
 label above 0), in the same shares: queries are put in order by these two, the order is cut into runs of
-neighbours, and chance decides within each run only. What is held out therefore has as many documents as its
-share says, give or take those of a few queries.
+neighbours, and chance decides within each run only. The share of documents held out therefore equals the
+share of queries, give or take the documents of a few queries.
 """
 
 from collections.abc import Sequence

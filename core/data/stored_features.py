@@ -69,7 +69,7 @@ class StoredFeatures:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that a copy would take."""
+        """Size of a copy, in bytes."""
         return 4 * len(self._rows) * len(self._columns)
 
     def __len__(self) -> int:

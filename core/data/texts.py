@@ -1,4 +1,4 @@
-"""Many short texts in two arrays, which a file can hold and a process can map."""
+"""Many short texts in two arrays, which a process can map from a file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast, overload
@@ -12,7 +12,7 @@ from core.types import Int64Array
 
 
 class Texts(Sequence[str]):
-    """A sequence of texts that costs their bytes and 8 more each, where a tuple of `str` costs 60 more.
+    """Sequence of texts that takes 8 bytes a text besides its UTF-8; a tuple of `str` takes about 60.
 
     Compares equal to any sequence of the same texts.
 

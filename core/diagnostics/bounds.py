@@ -1,4 +1,4 @@
-"""Every bound of the papers that is checked, by name."""
+"""Registry of the papers' bounds that are checked, by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def diagnose(
     queries: int = SAMPLE,
     gradient: FloatArray | None = None,
 ) -> Values:
-    """Compute everything that `DIAGNOSTICS` names.
+    """Compute all `DIAGNOSTICS`.
 
     Coherency is looked at on all queries, the bounds on a sample of those that hold a relevant document, the
     Jacobian on an eighth as many of at most 100 documents. Bounds are written in the gain, discount, σ and μ

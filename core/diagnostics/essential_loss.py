@@ -1,4 +1,4 @@
-"""The essential loss, what it bounds and what bounds it (Chen et al. 2009, theorems 1 and 2, section 4).
+"""Bounds by and on the essential loss (Chen et al. 2009, theorems 1 and 2, section 4).
 
 Each function returns the smaller and the larger side of one statement for one query, which holds a relevant
 document. Tied scores count as the ranking has broken them.

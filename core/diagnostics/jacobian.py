@@ -1,4 +1,4 @@
-"""Whether a λ function is the gradient of any cost, and of a convex one (Burges et al. 2006, section 4).
+"""Test whether a λ function is the gradient of a cost, and of a convex one (Burges et al. 2006, section 4).
 
 It is that of a cost where its Jacobian is symmetric (equation 5), and of a convex one where that is positive
 semi-definite as well.
@@ -58,14 +58,14 @@ def jacobians(
     ]
 
 
-def asymmetric_share(found: Sequence[Float64Array | None]) -> float | None:
-    """Return the share of Jacobians that are not symmetric, None where there is none."""
-    return _share_above(_TOLERANCE, (asymmetry(jacobian) for jacobian in found if jacobian is not None))
+def asymmetric_share(matrices: Sequence[Float64Array | None]) -> float | None:
+    """Return the share of Jacobians that are not symmetric, None without any."""
+    return _share_above(_TOLERANCE, (asymmetry(jacobian) for jacobian in matrices if jacobian is not None))
 
 
-def indefinite_share(found: Sequence[Float64Array | None]) -> float | None:
-    """Return the share of Jacobians that are not positive semi-definite, None where there is none."""
-    return _share_above(_TOLERANCE, (-curvature(jacobian) for jacobian in found if jacobian is not None))
+def indefinite_share(matrices: Sequence[Float64Array | None]) -> float | None:
+    """Return the share of Jacobians that are not positive semi-definite, None without any."""
+    return _share_above(_TOLERANCE, (-curvature(jacobian) for jacobian in matrices if jacobian is not None))
 
 
 def asymmetry(jacobian: Float64Array) -> float:

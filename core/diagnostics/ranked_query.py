@@ -28,7 +28,7 @@ class BoundTerms:
 
     @classmethod
     def of(cls, loss: Loss) -> "BoundTerms":
-        """Return a loss's own terms; those that it does not have are the papers'.
+        """Return the terms of a loss; those that it lacks are the papers'.
 
         Example:
             >>> from core.losses import make_loss

@@ -1,4 +1,4 @@
-"""Everything that is diagnosed, by name."""
+"""Registry of the diagnostics of losses, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Diagnostic:
 
     Attributes:
         name: Its key.
-        title: In a few words.
-        summary: What it is.
+        title: Short title.
+        summary: Description in a sentence.
         source: The statement of the paper.
         unit: A share of queries, from 0 to 1, or a mean over queries.
     """

@@ -189,8 +189,8 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
 
 
 def _names_beyond(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
-    known = set(other.feature_names)
-    return tuple(name for name in dataset.feature_names if name not in known)
+    others = set(other.feature_names)
+    return tuple(name for name in dataset.feature_names if name not in others)
 
 
 def _label_counts(dataset: RankingDataset) -> tuple[Float32Array, Int64Array]:

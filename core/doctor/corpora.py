@@ -49,9 +49,9 @@ class PrintedCounts:
         source: The paper and its table.
         queries: Queries as printed.
         documents: Documents over all queries as printed.
-        features: Numbers of features that its files are known with.
+        features: Numbers of features of its released files.
         largest_label: The highest grade of the corpus.
-        fold: The fold, from 1; None where there are none, or of the whole.
+        fold: The fold, from 1; None of a whole corpus or one without folds.
         part: `train`, `validation` or `test`; None of the whole.
     """
 
@@ -66,13 +66,13 @@ class PrintedCounts:
 
     @property
     def name(self) -> str:
-        """`the training part of MSLR-WEB30K Fold1`."""
+        """Name in messages: `the training part of MSLR-WEB30K Fold1`."""
         fold = "" if self.fold is None else f" Fold{self.fold}"
         return f"the {self.part_name} of {self.corpus}{fold}"
 
     @property
     def part_name(self) -> str:
-        """`training part`, or `whole`."""
+        """Name of the part in messages: `training part`, or `whole`."""
         return "whole" if self.part is None else f"{_PART_WORDS[self.part]} part"
 
     def fits(self, counts: Counts) -> bool:
@@ -129,7 +129,7 @@ class _Shape:
     largest_label: float
 
 
-# Recognised by their features alone, so that nobody takes them for what papers print.
+# Recognised by their features alone, so that they are not mistaken for the printed counts.
 _SHAPES = (
     _Shape("MSLR-WEB10K and MSLR-WEB30K", _MSLR_FEATURES, 4.0),
     _Shape("Istella", _ISTELLA_FEATURES, 4.0),
@@ -145,7 +145,7 @@ class Recognition:
 
     Attributes:
         corpus: `MSLR-WEB30K`; None where its counts are those of no corpus.
-        fold: The fold, from 1; None where there are none or it is not known.
+        fold: The fold, from 1; None where it is unknown or the corpus has none.
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
         as_printed: Whether the counts are those that a paper prints. Numbers that papers print for other data
             are for orientation only.
@@ -209,13 +209,13 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
 
 def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None) -> Recognition:
     queries = tuple(parts[part].queries for part in PARTS if part in parts)
-    known = {
+    folds = {
         fold: released for (corpus, fold), released in RELEASED_QUERIES.items() if corpus == whole.corpus
     }
     fold = None if folder is None else fold_of(folder)
-    if known:
+    if folds:
         # Its parts have printed counts, which these are not.
-        possible = [number for number, released in known.items() if released == queries and number != 1]
+        possible = [number for number, released in folds.items() if released == queries and number != 1]
         if not possible or (fold is not None and fold not in possible):
             sentence = (
                 f"The parts together have the counts of {whole.corpus}, but they are none of its folds."
@@ -224,7 +224,7 @@ def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None
             return Recognition(whole.corpus, None, None, False, sentence, (whole.source,))
         fold = possible[0] if len(possible) == 1 else fold
     fold_name = "" if fold is None else f" Fold{fold}"
-    sources = (whole.source, *((_RELEASED,) if known else ()))
+    sources = (whole.source, *((_RELEASED,) if folds else ()))
     sentence = (
         f"This is {whole.corpus}{fold_name}: its parts together have the printed counts ({whole.source});"
         " counts of these parts are not printed."

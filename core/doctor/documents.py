@@ -51,7 +51,7 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
                 "have exactly the features of an earlier one in their query",
             ),
             "They always get the same score, and keep the order of the input. Remove copies of a document;"
-            " where the documents differ, add a feature that says how.",
+            " where the documents differ, add a feature that distinguishes them.",
         )
     if not columns.filled.all():
         yield _finding(

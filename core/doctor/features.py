@@ -12,7 +12,7 @@ from core.doctor.single_feature import CUTOFF, SingleFeatures
 from core.types import Int64Array
 
 # Of the way from chance to the ideal order. On public data the best feature goes a fifth to a third of it and
-# a trained model about half; what goes so far alone knows the label.
+# a trained model about half; a single feature beyond that was derived from the label.
 LEAK_LIFT = 0.9
 # With less data, luck among many features can look like a leak.
 _LEAK_QUERIES = 10
@@ -65,7 +65,8 @@ def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
         ("has the same value in every document", "have the same value in every document"),
         advice="There is nothing that documents could be ranked by. Check how the features were read."
         if count == total
-        else "They say nothing and may be removed. In LETOR files they are often ids that no row uses.",
+        else "They have no information and may be removed. In LETOR files they are often ids that no row"
+        " uses.",
         examples=feature_examples(dataset, concerned),
         example_kind="feature",
     )

@@ -78,7 +78,7 @@ def hash_rows(features: Features, columns: Int64Array) -> tuple[Hashes, Flags]:
 
     Returns:
         (n_documents,) hashes, and whether the document has any value that is neither 0 nor missing: those
-        without are alike everywhere and say nothing.
+        without are constant and without information.
     """
     hashes, filled = np.empty(len(features), np.uint64), np.empty(len(features), np.bool_)
     keys = column_keys(len(columns))

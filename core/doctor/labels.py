@@ -15,21 +15,21 @@ _STEEP_ABOVE = 10.0  # 2^y − 1 is there a thousand times what it is at 1
 
 def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
     """Report problems of the labels of all documents."""
-    found = LabelRange.of(dataset.labels)
-    if found.minimum is None or found.maximum is None:
+    labels = LabelRange.of(dataset.labels)
+    if labels.minimum is None or labels.maximum is None:
         yield _single_label(dataset, "has no label", "have no label")
         return
-    if found.minimum == found.maximum and not found.missing:
-        label = label_text(found.minimum)
+    if labels.minimum == labels.maximum and not labels.missing:
+        label = label_text(labels.minimum)
         yield _single_label(dataset, f"has the label {label}", f"have the label {label}")
-    if found.missing:
-        yield _missing(dataset, found.missing)
-    if found.minimum < 0:
+    if labels.missing:
+        yield _missing(dataset, labels.missing)
+    if labels.minimum < 0:
         yield _negative(dataset)
-    if found.maximum > LARGEST_EXP2_LABEL:
-        yield _beyond_gain(dataset, found.maximum)
-    elif found.maximum > _STEEP_ABOVE:
-        yield _steep_gain(dataset, found.maximum)
+    if labels.maximum > LARGEST_EXP2_LABEL:
+        yield _beyond_gain(dataset, labels.maximum)
+    elif labels.maximum > _STEEP_ABOVE:
+        yield _steep_gain(dataset, labels.maximum)
 
 
 def _single_label(dataset: RankingDataset, one: str, many: str) -> Finding:

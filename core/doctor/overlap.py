@@ -54,8 +54,8 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
 
 def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report common query ids; without a warning if both datasets number their queries from 1."""
-    known = set(train.query_ids)
-    shared: Flags = np.array([query_id in known for query_id in other.query_ids])
+    train_ids = set(train.query_ids)
+    shared: Flags = np.array([query_id in train_ids for query_id in other.query_ids])
     if not shared.any():
         return
     counted = _counts_queries(train) and _counts_queries(other)
@@ -75,13 +75,13 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
 
 
 def _among(hashes: Hashes, known: Hashes) -> Flags:
-    """Return which hashes are among known ones, which are sorted."""
+    """Return the mask of the hashes that are among sorted known ones."""
     order = np.argsort(hashes)  # sorted, they are found many times faster
     ordered = hashes[order]
     places = np.searchsorted(known, ordered)
-    found = np.zeros(len(hashes), np.bool_)
-    found[order] = np.searchsorted(known, ordered, side="right") > places
-    return found
+    mask = np.zeros(len(hashes), np.bool_)
+    mask[order] = np.searchsorted(known, ordered, side="right") > places
+    return mask
 
 
 def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDataset) -> float:

@@ -10,7 +10,7 @@ from core.doctor.hashing import Flags
 from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
 LIGHTGBM_LONGEST = 10_000
-_NO_CHANCE = np.log(1_000.0)  # orders of rows, of which one is found
+_NO_CHANCE = np.log(1_000.0)  # least number of equally likely orders of rows
 _MANY = 0.5  # of the queries; search logs have many queries without a click, judged data few
 
 

@@ -1,8 +1,7 @@
 """Findings and reports of the doctor, and the examples of findings."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,10 +77,6 @@ class Finding:
         title = f"{counted} {subject} {predicate[count != 1]}"
         return cls(code, severity, title, advice, count, total, unit, examples, example_kind)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self) | {"examples": list(self.examples)}
-
 
 @dataclass(frozen=True)
 class FeatureProfile:
@@ -89,16 +84,16 @@ class FeatureProfile:
 
     Attributes:
         name: Its name.
-        minimum: The smallest finite value, None where there is none.
-        maximum: The largest finite value, None where there is none.
-        mean: The mean of the finite values, None where there are none.
+        minimum: The smallest finite value, None without any.
+        maximum: The largest finite value, None without any.
+        mean: The mean of the finite values, None without any.
         missing: Documents without a value (NaN).
         infinite: Documents whose value is infinite.
         zeros: The share of documents whose value is 0.
         constant: Whether all documents have the same value.
         constant_in_queries: Whether all documents of a query have the same value, in every query.
         ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where no
-            query can tell.
+            query defines it.
         direction: Whether the feature ranks better "descending" or "ascending".
     """
 
@@ -114,10 +109,6 @@ class FeatureProfile:
     ndcg_at_10: float | None
     direction: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Report:
@@ -130,10 +121,6 @@ class Report:
 
     findings: tuple[Finding, ...]
     features: tuple[FeatureProfile, ...]
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return the findings as plain values for JSON."""
-        return [finding.to_json() for finding in self.findings]
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:

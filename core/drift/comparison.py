@@ -1,7 +1,7 @@
 """Compare two samples of queries, column by column."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -103,10 +103,6 @@ class ColumnDrift:
     verdict: Verdict
     sentence: str
     profile: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
 
 
 def random_order(scores: Float64Array, seed: int) -> Baseline:
-    """Return the documents that have a score, (n_documents,) NaN otherwise, in random order."""
+    """Return the baseline of a random order of the documents with a score; NaN for all others."""
     shuffled = np.where(np.isnan(scores), np.nan, np.random.default_rng(seed).random(len(scores)))
     return Baseline("random", f"seed {seed}", shuffled)
 
@@ -100,15 +100,15 @@ def baseline_findings(
     gains = (table[:, :1] - table[:, 1:]) * (1.0 if higher_is_better else -1.0)
     differing = int(np.count_nonzero(gains.any(axis=1)))
     adjusted = holm(randomisation_p_values(gains, permutations, seed, threads).tolist())
-    found = [
+    compared = [
         _Beside(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
         for (name, _), mean, gain, p in zip(fair, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True)
     ]
     measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
     # The smallest possible p-value of the test, after the correction.
     if len(fair) * 2.0 ** (1 - differing) >= significance:
-        return [_too_few(system, measured, found, differing, len(table))]
-    return [*_worse(system, measured, found), *_unproven(system, measured, found)]
+        return [_too_few(system, measured, compared, differing, len(table))]
+    return [*_worse(system, measured, compared), *_unproven(system, measured, compared)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ class _Beside:
         return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
 
 
-def _too_few(system: str, measured: str, found: list[_Beside], differing: int, queries: int) -> Finding:
-    listed = ", ".join(f"{one.name} {one.mean:.4f}" for one in found)
+def _too_few(system: str, measured: str, compared: list[_Beside], differing: int, queries: int) -> Finding:
+    listed = ", ".join(f"{one.name} {one.mean:.4f}" for one in compared)
     return Finding(
         code="too-few-queries",
         severity="info",
@@ -146,8 +146,8 @@ def _too_few(system: str, measured: str, found: list[_Beside], differing: int, q
     )
 
 
-def _worse(system: str, measured: str, found: list[_Beside]) -> Iterable[Finding]:
-    worse = [one for one in found if one.verdict == "worse"]
+def _worse(system: str, measured: str, compared: list[_Beside]) -> Iterable[Finding]:
+    worse = [one for one in compared if one.verdict == "worse"]
     if worse:
         yield Finding(
             code="worse-than-baseline",
@@ -156,13 +156,13 @@ def _worse(system: str, measured: str, found: list[_Beside]) -> Iterable[Finding
             advice="Find the reason before you use it. Look for labels where less is better, features that"
             " mean something else in these data than in training, and a training that improved nothing.",
             count=len(worse),
-            total=len(found),
+            total=len(compared),
             unit="baselines",
         )
 
 
-def _unproven(system: str, measured: str, found: list[_Beside]) -> Iterable[Finding]:
-    unproven = [one for one in found if one.verdict == "no evidence"]
+def _unproven(system: str, measured: str, compared: list[_Beside]) -> Iterable[Finding]:
+    unproven = [one for one in compared if one.verdict == "no evidence"]
     needed = [f"{one.needed:,} queries (over {one.name})" for one in unproven if one.needed]
     if unproven:
         yield Finding(
@@ -172,7 +172,7 @@ def _unproven(system: str, measured: str, found: list[_Beside]) -> Iterable[Find
             advice="A ranking without training may do as well."
             + (f" A lead of this size shows with about {', '.join(needed)}." if needed else ""),
             count=len(unproven),
-            total=len(found),
+            total=len(compared),
             unit="baselines",
         )
 

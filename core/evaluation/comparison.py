@@ -35,10 +35,6 @@ class MetricDifference:
     adjusted_p: float
     verdict: Verdict
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as one flat object."""
-        return {**asdict(self.paired), "adjusted_p": self.adjusted_p, "verdict": self.verdict}
-
 
 @dataclass(frozen=True)
 class ChangedQuery:
@@ -77,7 +73,7 @@ class Pair:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of B against A by the first metric."""
+        """Verdict on B against A by the first metric."""
         first = next(iter(self.metrics.values()))
         return "no evidence" if first is None else first.verdict
 
@@ -88,7 +84,7 @@ class Pair:
             "b": self.b,
             "sentence": self.sentence,
             "verdict": self.verdict,
-            "metrics": {name: found and found.to_json() for name, found in self.metrics.items()},
+            "metrics": {name: test and _flat(test) for name, test in self.metrics.items()},
             "most_improved": [_changed_json(changed, query_ids) for changed in self.most_improved],
             "most_harmed": [_changed_json(changed, query_ids) for changed in self.most_harmed],
         }
@@ -141,15 +137,15 @@ def compare_systems(
         )
         for a, b in _numbers(len(names), reference)
     }
-    tested = [found for pair in differences.values() for found in pair if found is not None]
-    p_values = [found.randomisation_p for found in tested]
+    tested = [test for tests in differences.values() for test in tests if test is not None]
+    p_values = [test.randomisation_p for test in tested]
     adjusted = iter(holm(p_values) if correction == "holm" else p_values)
     upwards = [higher_is_better[name] for name in metrics]
     pairs = []
-    for (a, b), found in differences.items():
+    for (a, b), tests in differences.items():
         judged = {
-            name: None if one is None else _judged(one, next(adjusted), upward)
-            for name, one, upward in zip(metrics, found, upwards, strict=True)
+            name: None if test is None else _judged(test, next(adjusted), upward)
+            for name, test, upward in zip(metrics, tests, upwards, strict=True)
         }
         improved, harmed = _most_changed(table[0, :, a], table[0, :, b], upwards[0])
         pairs.append(Pair(a, b, judged, improved, harmed, _pair_sentence(names[a], names[b], judged)))
@@ -182,6 +178,12 @@ def _most_changed(
     return changed(improved), changed(harmed)
 
 
+def _flat(difference: MetricDifference) -> dict[str, Any]:
+    fields: dict[str, Any] = asdict(difference)
+    paired: dict[str, Any] = fields.pop("paired")
+    return {**paired, **fields}
+
+
 def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, Any]:
     return {
         "query_id": query_ids[changed.query],
@@ -198,13 +200,13 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
     paired = first.paired
     if paired.difference == 0.0 and paired.wins == paired.losses == 0:
         return f"{a} and {b} are the same by {name} on every one of {paired.queries:,} queries."
-    found = {
+    statement = {
         "better": f"{b} is better than {a}",
         "worse": f"{b} is worse than {a}",
         "no evidence": f"There is no evidence that {b} and {a} differ",
     }[first.verdict]
     sentence = (
-        f"{found}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
+        f"{statement}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
         f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {format_p(first.adjusted_p)})"
         f" over {paired.queries:,} queries."
     )
@@ -224,7 +226,7 @@ def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | N
         ("worse", "it is worse"),
         ("no evidence", "there is no evidence"),
     ):
-        differing = [name for name, found in metrics.items() if found is not None and found.verdict == answer]
+        differing = [name for name, test in metrics.items() if test is not None and test.verdict == answer]
         if differing and answer != first:
             yield f"By {_listed(differing)} {words}."
 

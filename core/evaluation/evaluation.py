@@ -48,7 +48,7 @@ class Judgments(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The quality of one ranking of judged documents.
+    """Quality of one ranking of judged documents.
 
     Attributes:
         metrics: The metrics by spelling.
@@ -62,7 +62,7 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, float | None]:
-        """The mean over queries by metric."""
+        """Mean over queries of each metric."""
         return {name: summary.mean for name, summary in self.summaries.items()}
 
     def to_parquet(self, file: BinaryIO, query_ids: Sequence[str]) -> None:

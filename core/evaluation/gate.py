@@ -1,14 +1,15 @@
 """Promotion gates: decide whether a challenger may replace the champion."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
+from core.stored import entry
 from core.types import Float64Array
 
 Requirement = Literal["not_worse", "better"]
@@ -34,17 +35,8 @@ class GateRule:
     p: float = 0.05
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
-    better_than_baselines: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store, without `better_than_baselines` where it asks nothing.
-
-        Workers of the release before the field refuse it, so that they still run the other gates.
-        """
-        stored = asdict(self)
-        if not self.better_than_baselines:
-            del stored["better_than_baselines"]
-        return stored
+    # Workers of the release before this field refuse it, so that they still run the other gates.
+    better_than_baselines: bool = entry(False, later=True)
 
 
 @dataclass(frozen=True)
@@ -85,10 +77,6 @@ class GateDecision:
     sentence: str
     paired: PairedDifference | None
     slices: list[SliceChange]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return asdict(self)
 
 
 def decide(
@@ -135,11 +123,11 @@ def decide(
         f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
         f" over {paired.queries:,} queries"
     )
-    found = _verdict(rule.require, names, gained if shown else 0.0)
+    verdict = _verdict(rule.require, names, gained if shown else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
     fallen = list(_fallen(rule, sign, changes))
     unbeaten = [finding.title for finding in beside_baselines if rule.better_than_baselines]
-    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
+    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
     return GateDecision(passes and not fallen and not unbeaten, sentence, paired, changes)
 
 

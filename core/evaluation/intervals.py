@@ -83,7 +83,8 @@ def _student(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     deviation = np.sqrt((centred**2).mean(axis=0))
     error = deviation / np.sqrt(n_queries - 1)
     t = special.stdtrit(n_queries - 1, _LEVELS[1])
-    skewness = (centred**3).mean(axis=0) / np.where(deviation > 0.0, deviation, 1.0) ** 3 / np.sqrt(n_queries)
+    cubed = deviation**3  # 0 also where it underflows
+    skewness = (centred**3).mean(axis=0) / np.where(cubed > 0.0, cubed, 1.0) / np.sqrt(n_queries)
     lower, upper = (np.maximum(t, sign * _unskewed(sign * t, skewness)) for sign in (1.0, -1.0))
     return mean - error * lower, mean + error * upper
 

@@ -59,7 +59,7 @@ class PairedDifference:
 
     @property
     def too_few(self) -> str | None:
-        """A sentence if there are too few queries to show any difference, else None."""
+        """Warning where too few queries differ to show any difference, else None."""
         differing = self.wins + self.losses
         if differing >= LEAST_DIFFERING:
             return None

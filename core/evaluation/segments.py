@@ -67,13 +67,13 @@ class StoredSegments:
         ]
 
     def members(self, name: str) -> npt.NDArray[np.bool_] | None:
-        """Return (n_queries,) whether a query is in a segment, or None if there is no such segment."""
-        found = next((segment for segment in self.all() if segment.name == name), None)
-        if found is None:
+        """Return the (n_queries,) mask of a segment, None for an unknown one."""
+        segment = next((each for each in self.all() if each.name == name), None)
+        if segment is None:
             return None
-        values: Any = self._table[found.by].cast(pa.string())
+        values: Any = self._table[segment.by].cast(pa.string())
         members: npt.NDArray[np.bool_] = pc.fill_null(
-            pc.equal(values, pa.scalar(found.value)), False
+            pc.equal(values, pa.scalar(segment.value)), False
         ).to_numpy()
         return members
 

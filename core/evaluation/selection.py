@@ -26,7 +26,7 @@ class AgainstBest:
 
 
 def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
-    """Compare each system with the one of the best mean.
+    """Compare each system with the system of the best mean.
 
     The best one was selected on the same queries, so that its lead is optimistic: a system that is not tied
     may still be as good on other queries.
@@ -45,11 +45,11 @@ def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = Tru
     others = [place for place in range(len(values)) if place != best]
     pairs = [_paired(values[place] - values[best]) for place in others]
     adjusted = holm([p for _, p in pairs])
-    found = {
+    compared = {
         place: AgainstBest(difference, p, p >= SIGNIFICANCE)
         for place, (difference, _), p in zip(others, pairs, adjusted, strict=True)
     }
-    return [found.get(place, AgainstBest(0.0, None, True)) for place in range(len(values))]
+    return [compared.get(place, AgainstBest(0.0, None, True)) for place in range(len(values))]
 
 
 def _paired(differences: Float64Array) -> tuple[float, float]:

@@ -15,7 +15,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Summary:
-    """The summary of a metric over queries; all but the counts are None where no query defines it.
+    """Summary of a metric over queries; all but the counts are None where no query defines it.
 
     Attributes:
         mean: Mean over the queries on which the metric is defined; geometric for geometric metrics.
@@ -77,19 +77,19 @@ def summarise_all(
             bounds[column] = np.log(bounds[column])
     table = np.column_stack([np.log(values[name]) if name in geometric else values[name] for name in names])
     defined = ~np.isnan(table)
-    found: dict[str, Summary] = {}
+    summaries: dict[str, Summary] = {}
     for columns in defined_alike(defined):
         rows = defined[:, columns[0]]
         kept = table[rows][:, columns]
         skipped = len(table) - len(kept)
         if not len(kept):
-            found |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
+            summaries |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
             continue
         lower, upper = mean_intervals(kept, bounds[columns], resamples=resamples, seed=seed, threads=threads)
         for place, column in enumerate(columns):
             unit = np.exp if names[column] in geometric else np.float64
             quantiles = np.quantile(unit(kept[:, place]), QUANTILES)
-            found[names[column]] = Summary(
+            summaries[names[column]] = Summary(
                 mean=float(unit(kept[:, place].mean())),
                 lower=float(unit(lower[place])),
                 upper=float(unit(upper[place])),
@@ -100,4 +100,4 @@ def summarise_all(
                 queries=len(kept),
                 skipped=skipped,
             )
-    return {name: found[name] for name in names}
+    return {name: summaries[name] for name in names}

@@ -1,7 +1,7 @@
 """Wall time of an epoch of RankNet, with the factorised gradient and pair by pair (2006, figure 1).
 
 Pair by pair is the RankNet that the paper calls V1, with a step for each batch: every pair is propagated
-forwards, and its derivative backwards through both documents. Nothing is trained with it but here.
+forwards, and its derivative backwards through both documents. Only this benchmark uses it.
 """
 
 import itertools
@@ -165,14 +165,14 @@ class PairByPair:
                 padded = np.zeros((_PAIRS, 2), np.int64)
                 padded[: len(taken)] = taken
                 counts = (np.arange(_PAIRS) < len(taken)).astype(np.float32)
-                found = self._gradient(self.weights, inputs, padded[:, 0], padded[:, 1], counts)
-                total = found if total is None else self._jax.tree.map(np.add, total, found)
+                gradient = self._gradient(self.weights, inputs, padded[:, 0], padded[:, 1], counts)
+                total = gradient if total is None else self._jax.tree.map(np.add, total, gradient)
         return total
 
     def step(self, inputs: Float32Array, pairs: Iterable[Int64Array]) -> None:
         """Take a step down the gradient of the pairs."""
-        found = self.gradient(inputs, pairs)
-        if found is not None:
+        gradient = self.gradient(inputs, pairs)
+        if gradient is not None:
             self.weights = self._jax.tree.map(
-                lambda weight, slope: weight - _RATE * slope, self.weights, found
+                lambda weight, slope: weight - _RATE * slope, self.weights, gradient
             )

@@ -122,18 +122,18 @@ class PairedTests:
             tested = paired_differences(
                 seconds, firsts, permutations=self._permutations, threads=self._threads
             )
-            for (first, second), found in zip(together, tested, strict=True):
+            for (first, second), test in zip(together, tested, strict=True):
                 # The arrays stay, so that their ids stay theirs.
-                self._made[id(first), id(second)] = first, second, found
+                self._made[id(first), id(second)] = first, second, test
 
 
-def p_value(found: PairedDifference, test: Test) -> float:
+def p_value(paired: PairedDifference, test: Test) -> float:
     """Return the p-value of a paper's test; Fisher's where the paper has none."""
     if test == "t-test":
-        if found.t_test_p is None:
-            return 1.0 if found.difference == 0.0 else 0.0
-        return found.t_test_p
-    return found.randomisation_p
+        if paired.t_test_p is None:
+            return 1.0 if paired.difference == 0.0 else 0.0
+        return paired.t_test_p
+    return paired.randomisation_p
 
 
 class Judge:
@@ -168,43 +168,43 @@ class Judge:
 
     @_apply.register
     def _above(self, rule: Above, claim: Claim) -> Judgement:
-        found = self._adjusted([self._compare(pair) for pair in rule.pairs])
-        absent = [pair for pair, comparison in zip(rule.pairs, found, strict=True) if comparison is None]
-        there = [comparison for comparison in found if comparison is not None]
-        below = [c for c in there if c.difference < 0.0 and _known(c.adjusted_p) < SIGNIFICANCE]
+        compared = self._adjusted([self._compare(pair) for pair in rule.pairs])
+        absent = [pair for pair, comparison in zip(rule.pairs, compared, strict=True) if comparison is None]
+        comparisons = [comparison for comparison in compared if comparison is not None]
+        below = [c for c in comparisons if c.difference < 0.0 and _known(c.adjusted_p) < SIGNIFICANCE]
         if below:
-            return self._decided(claim, "contradicted", min(below, key=lambda c: c.difference), there)
+            return self._decided(claim, "contradicted", min(below, key=lambda c: c.difference), comparisons)
         if absent:
-            return self._absent(claim, absent, there)
-        shown = all(c.difference > 0.0 and _known(c.p) < SIGNIFICANCE for c in there)
-        weakest = max(there, key=lambda c: (c.difference <= 0.0, _known(c.p)))
-        return self._decided(claim, "held" if shown else "not-shown", weakest, there)
+            return self._absent(claim, absent, comparisons)
+        shown = all(c.difference > 0.0 and _known(c.p) < SIGNIFICANCE for c in comparisons)
+        weakest = max(comparisons, key=lambda c: (c.difference <= 0.0, _known(c.p)))
+        return self._decided(claim, "held" if shown else "not-shown", weakest, comparisons)
 
     @_apply.register
     def _narrower(self, rule: Narrower, claim: Claim) -> Judgement:
         wide, narrow = (self._relative_gap(pair) for pair in (rule.wide, rule.narrow))
-        found = None if wide is None or narrow is None else self._paired(wide, narrow)
-        if found is None:
+        paired = None if wide is None or narrow is None else self._paired(wide, narrow)
+        if paired is None:
             return self._absent(claim, (rule.wide, rule.narrow), [])
-        comparison = self._comparison((rule.wide[0], rule.narrow[0]), found)
+        comparison = self._comparison((rule.wide[0], rule.narrow[0]), paired)
         verdict = _directed(comparison)
         sentence = (
-            f"The gap is {100.0 * found.mean_b:+.2f}% where it should be wider and"
-            f" {100.0 * found.mean_a:+.2f}% where narrower;"
-            f" {format_p(_known(comparison.p))}, {found.queries:,} queries."
+            f"The gap is {100.0 * paired.mean_b:+.2f}% where it should be wider and"
+            f" {100.0 * paired.mean_a:+.2f}% where narrower;"
+            f" {format_p(_known(comparison.p))}, {paired.queries:,} queries."
         )
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
 
     @_apply.register
     def _alike(self, rule: Alike, claim: Claim) -> Judgement:
-        found = [self._compare(pair) for pair in rule.pairs]
-        there = [comparison for comparison in found if comparison is not None]
-        if len(there) < len(rule.pairs):
-            absent = [pair for pair, c in zip(rule.pairs, found, strict=True) if c is None]
-            return self._absent(claim, absent, there)
-        widened = _simultaneous(len(there))
-        beyond = [c for c in there if _nearest(c, widened) > rule.margin]
-        farthest = max(there, key=lambda c: max(-_known(c.lower, 0.0), _known(c.upper, 0.0)))
+        compared = [self._compare(pair) for pair in rule.pairs]
+        comparisons = [comparison for comparison in compared if comparison is not None]
+        if len(comparisons) < len(rule.pairs):
+            absent = [pair for pair, c in zip(rule.pairs, compared, strict=True) if c is None]
+            return self._absent(claim, absent, comparisons)
+        widened = _simultaneous(len(comparisons))
+        beyond = [c for c in comparisons if _nearest(c, widened) > rule.margin]
+        farthest = max(comparisons, key=lambda c: max(-_known(c.lower, 0.0), _known(c.upper, 0.0)))
         if beyond:
             farthest = max(beyond, key=lambda c: abs(c.difference))
             verdict: Verdict = "contradicted"
@@ -216,30 +216,30 @@ class Judge:
             f"The widest interval is {lower} to {upper} ({_named(farthest)}); the margin is"
             f" ±{self._unit * rule.margin:.2f}."
         )
-        return Judgement(claim, verdict, farthest.difference, farthest.p, sentence, tuple(there))
+        return Judgement(claim, verdict, farthest.difference, farthest.p, sentence, tuple(comparisons))
 
     @_apply.register
     def _larger(self, rule: Larger, claim: Claim) -> Judgement:
         absent = [pair for pair in rule.pairs if None in (self._number(pair[0]), self._number(pair[1]))]
-        there = [
+        comparisons = [
             Comparison(first, second, _known(self._number(first)) - _known(self._number(second)))
             for first, second in rule.pairs
             if (first, second) not in absent
         ]
         if absent:
-            return self._absent(claim, absent, there)
-        smallest = min(there, key=lambda c: c.difference)
-        margins = [rule.margin * _known(self._number(c.second)) for c in there]
+            return self._absent(claim, absent, comparisons)
+        smallest = min(comparisons, key=lambda c: c.difference)
+        margins = [rule.margin * _known(self._number(c.second)) for c in comparisons]
         verdict: Verdict = "not-shown"
-        if all(c.difference > margin for c, margin in zip(there, margins, strict=True)):
+        if all(c.difference > margin for c, margin in zip(comparisons, margins, strict=True)):
             verdict = "held"
-        elif any(c.difference < -margin for c, margin in zip(there, margins, strict=True)):
+        elif any(c.difference < -margin for c, margin in zip(comparisons, margins, strict=True)):
             verdict = "contradicted"
         words = f"{self._words(smallest.first)} against {self._words(smallest.second)}"
         sentence = (
             f"The closest are {words} ({_named(smallest)}); judged by the numbers alone, without a test."
         )
-        return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(there))
+        return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(comparisons))
 
     @_apply.register
     def _rises(self, rule: Rises, claim: Claim) -> Judgement:
@@ -302,12 +302,12 @@ class Judge:
         first, second = (self._values.get(place) for place in pair)
         if first is None or second is None or first.per_query is None or second.per_query is None:
             return None
-        found = self._paired(first.per_query, second.per_query)
-        return None if found is None else self._comparison(pair, found)
+        paired = self._paired(first.per_query, second.per_query)
+        return None if paired is None else self._comparison(pair, paired)
 
-    def _comparison(self, pair: Pair, found: PairedDifference) -> Comparison:
-        p = p_value(found, self._test)
-        return Comparison(*pair, found.difference, found.lower, found.upper, p, p, found.queries)
+    def _comparison(self, pair: Pair, paired: PairedDifference) -> Comparison:
+        p = p_value(paired, self._test)
+        return Comparison(*pair, paired.difference, paired.lower, paired.upper, p, p, paired.queries)
 
     def _relative_gap(self, pair: Pair) -> Float64Array | None:
         first, second = (self._values.get(place) for place in pair)
@@ -321,9 +321,9 @@ class Judge:
 
     @staticmethod
     def _adjusted(comparisons: Sequence[Comparison | None]) -> list[Comparison | None]:
-        there = [comparison for comparison in comparisons if comparison is not None]
-        against = [_known(c.p) if c.difference < 0.0 else 1.0 for c in there]
-        adjusted = dict(zip(map(id, there), holm(against), strict=True))
+        present = [comparison for comparison in comparisons if comparison is not None]
+        against = [_known(c.p) if c.difference < 0.0 else 1.0 for c in present]
+        adjusted = dict(zip(map(id, present), holm(against), strict=True))
         return [
             replace(c, adjusted_p=adjusted[id(c)]) if c and c.difference < 0.0 else c for c in comparisons
         ]

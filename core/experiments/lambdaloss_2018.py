@@ -348,7 +348,7 @@ _FIGURE_5 = Table(
             rule=Rises(tuple((row, "best NDCG@5") for row in _METRIC_DRIVEN)),
         ),
     ),
-    deviations=("The paper does not say on which data the curves are measured.",),
+    deviations=("The paper does not name the data of the curves.",),
 )
 
 PAPER = Paper(

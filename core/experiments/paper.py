@@ -26,7 +26,7 @@ SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A row of a paper: a loss, what it trains, and with which hyperparameters.
+    """Row of a paper: a loss, a scorer and hyperparameters.
 
     Attributes:
         name: As the paper calls it.
@@ -38,8 +38,8 @@ class Method:
             hyperparameters of trees, or of the scorer where that is a network.
         quick: Changes at the quick scale, instead of those of a corpus and of the grid.
         quick_grid: The grid at the quick scale.
-        scorer: What is trained, as a training request has it; the epochs are the protocol's.
-        deviations: Where this differs from the paper's own set-up.
+        scorer: Scorer as a training request has it; the epochs are the protocol's.
+        deviations: Differences from the paper's own set-up.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Protocol:
         metrics: All metrics that are measured.
         contract: Contract of the metrics.
         metric_interval: Iterations from one measurement to the next.
-        networks: How long networks are trained, None where a table has trees alone.
+        networks: Epochs of networks, None where a table has trees alone.
         description: The paper's protocol in a sentence.
     """
 
@@ -123,8 +123,8 @@ class Diagnostics:
     """Diagnostics of a loss that a figure shows.
 
     Attributes:
-        cutoff: k of the top k that is looked at.
-        interval: Trees from one look to the next.
+        cutoff: k of the top k that is diagnosed.
+        interval: Trees from one diagnosis to the next.
         quick_interval: The same at the quick scale.
     """
 
@@ -135,7 +135,7 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class EpochTiming:
-    """An epoch of RankNet on drawn polynomials to take the time of; no training job makes it.
+    """Epoch of RankNet on drawn polynomials to time, outside of any training job.
 
     Attributes:
         pair_by_pair: Whether each pair is propagated forwards and backwards (V1), not each document (V2).
@@ -157,7 +157,7 @@ class Entry:
     Attributes:
         row: Its row.
         column: Its column.
-        method: What is trained; None for a printed number alone.
+        method: Method to train; None for a printed number alone.
         metric: Metric, or for curves the curve as `dataset/metric` of a job's history.
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an
@@ -190,8 +190,8 @@ class Claim:
     Attributes:
         name: Short name.
         statement: The claim in one sentence.
-        source: Where the paper says so.
-        rule: What must be true of the numbers.
+        source: Section of the paper.
+        rule: Condition on the numbers.
     """
 
     name: str
@@ -209,7 +209,7 @@ class Significance:
         levels: Marks by their largest p-value.
         reference: Row against which each row is tested, by row.
         improvements_only: Whether only better rows are marked.
-        description: The paper's words for it, in ours.
+        description: Paraphrase of the paper's description.
     """
 
     test: Test
@@ -225,16 +225,16 @@ class Table:
 
     Attributes:
         name: `table-4` or `figure-2`.
-        caption: What it shows, in our words.
+        caption: Caption, in our words.
         rows: Names of its rows, in the order in which they are shown.
         columns: Names of its columns.
-        entries: Where the numbers come from; a place without an entry is empty.
-        protocol: How the models are trained and measured.
+        entries: Sources of the numbers; a place without an entry is empty.
+        protocol: Protocol of training and measuring the models.
         unit: `percent`, `fraction`, `milliseconds` or `number`.
         printed: Printed numbers by corpus, row and column; empty where only a picture shows them.
         significance: The paper's own test, None without one.
-        claims: What the paper says of it.
-        deviations: Where our set-up differs from the paper's.
+        claims: Claims of the paper about it.
+        deviations: Differences of our set-up from the paper's.
     """
 
     name: str
@@ -307,7 +307,7 @@ class Paper:
         orientation: The corpus whose printed numbers are shown beside drawn data, by the generator's name.
         data: The dataset to take without a user's data, `synthetic` or `sparse`.
         sizes: Drawn datasets by scale, generator and name in the plan.
-        deviations: Where our set-up differs from the paper's in all tables.
+        deviations: Differences of our set-up from the paper's in all tables.
     """
 
     name: str
@@ -333,10 +333,10 @@ def printed_row(columns: Sequence[str], numbers: str) -> dict[str, Printed]:
         >>> printed_row(["a", "b"], "73.32 75.35**")["b"].mark
         '**'
     """
-    found = dict(zip(columns, numbers.split(), strict=True))
+    cells = dict(zip(columns, numbers.split(), strict=True))
     return {
         column: Printed(float(text.rstrip("*")), text[len(text.rstrip("*")) :])
-        for column, text in found.items()
+        for column, text in cells.items()
         if text != "-"
     }
 

@@ -32,7 +32,7 @@ class Run:
     """A training that one or several cells need.
 
     Attributes:
-        digest: SHA-256 of what decides the model; runs of equal digest are one training.
+        digest: Digest of `spec_digest`; runs of equal digest are one training.
         spec: Body of a training request without ids of datasets and without `model_name`.
         data: The dataset of the plan.
         parts: Parts of the data whose values by query are needed.
@@ -50,13 +50,13 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        """Return how many trees it grows at most, or how many epochs a network is trained."""
+        """Return the greatest number of trees, or of epochs of a network."""
         if self.is_network:
             return int(self.spec["scorer"]["epochs"])
         return int(self.spec["hyperparameters"]["num_iterations"])
 
     def with_iterations(self, iterations: int) -> "Run":
-        """Return it with other iterations at most."""
+        """Return the run with another greatest number of iterations."""
         place, name = ("scorer", "epochs") if self.is_network else ("hyperparameters", "num_iterations")
         return replace(self, spec={**self.spec, place: {**self.spec[place], name: iterations}})
 
@@ -70,9 +70,9 @@ class Cell:
         row: The row.
         column: The column.
         runs: Digests of its trainings, candidates of which validation picks one.
-        entry: What is measured.
+        entry: Source of its number.
         selection: Validation metric that picks the candidate.
-        timings: Epochs that the report takes the time of.
+        timings: Epochs that the report times.
     """
 
     table: str
@@ -124,22 +124,22 @@ class Plan:
 
     @property
     def trees(self) -> int:
-        """Return how many trees all trainings grow at most."""
+        """Return the greatest number of trees of all trainings."""
         return sum(run.iterations for run in self.runs.values() if not run.is_network)
 
     @property
     def epochs(self) -> int:
-        """Return how many epochs all networks are trained at most."""
+        """Return the greatest number of epochs of all networks."""
         return sum(run.iterations for run in self.runs.values() if run.is_network)
 
     @property
     def sizes(self) -> str:
-        """Return the number of trainings, and what they grow or train at most, in words."""
+        """Return the number of trainings, and of their trees and epochs at most, in words."""
         return sizes_in_words(len(self.runs), self.trees, self.epochs)
 
     @property
     def timings(self) -> tuple[EpochTiming, ...]:
-        """Return the epochs that the report takes the time of, each once."""
+        """Return the epochs that the report times, each once."""
         return tuple(dict.fromkeys(timing for cell in self.cells for timing in cell.timings))
 
 
@@ -177,20 +177,20 @@ def plan(
         >>> len(plan("lambda-ex-2023", ["table-5"]).runs)
         48
     """
-    found = paper_of(paper) if isinstance(paper, str) else paper
-    chosen = _tables(found, tables)
-    source = data or found.data
+    chosen_paper = paper_of(paper) if isinstance(paper, str) else paper
+    chosen = _tables(chosen_paper, tables)
+    source = data or chosen_paper.data
     if scale not in SCALES:
         raise InvalidInput.at("/scale", f"must be one of {', '.join(SCALES)}")
-    if corpus is not None and corpus not in found.corpora:
-        raise InvalidInput.at("/corpus", f"must be one of {', '.join(found.corpora)}")
-    datasets = _datasets(found, scale, source)
-    used = corpus or found.orientation.get(source) or found.corpora[0]
+    if corpus is not None and corpus not in chosen_paper.corpora:
+        raise InvalidInput.at("/corpus", f"must be one of {', '.join(chosen_paper.corpora)}")
+    datasets = _datasets(chosen_paper, scale, source)
+    used = corpus or chosen_paper.orientation.get(source) or chosen_paper.corpora[0]
     builder = _Builder(scale, used, source, as_printed=corpus is not None)
     cells = tuple(builder.cells(chosen, datasets))
     kept = {run.data for run in builder.runs.values()}
     return Plan(
-        paper=found,
+        paper=chosen_paper,
         tables=chosen,
         scale=scale,
         data=source,
@@ -203,7 +203,7 @@ def plan(
 
 
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
-    """Return the SHA-256 of what decides a model: loss, scorer, labels, contract, seed and data."""
+    """Return the SHA-256 of a model's inputs: loss, scorer, labels, contract, seed and data."""
     decisive = {name: spec.get(name) for name in _DECISIVE} | {"selection": spec["metrics"][0], "data": data}
     if "scorer" in spec:  # digests of trees are those of releases without networks
         decisive["scorer"] = spec["scorer"]
@@ -213,11 +213,13 @@ def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
 def _tables(paper: Paper, names: Sequence[str] | None) -> tuple[Table, ...]:
     if names is None:
         return paper.tables
-    known = {table.name: table for table in paper.tables}
+    tables = {table.name: table for table in paper.tables}
     for place, name in enumerate(names):
-        if name not in known:
-            raise InvalidInput.at(f"/tables/{place}", f"unknown table {name!r}; known are {', '.join(known)}")
-    return tuple(known[name] for name in dict.fromkeys(names))
+        if name not in tables:
+            raise InvalidInput.at(
+                f"/tables/{place}", f"unknown table {name!r}; known are {', '.join(tables)}"
+            )
+    return tuple(tables[name] for name in dict.fromkeys(names))
 
 
 def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, DrawnData | None]:

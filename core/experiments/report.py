@@ -22,12 +22,12 @@ PERMUTATIONS = 100_000
 
 @dataclass(frozen=True)
 class ReportCell:
-    """A number of ours beside the printed one, both in the table's unit.
+    """Measured number beside the printed one, both in the table's unit.
 
     Attributes:
         row: Its row.
         column: Its column.
-        ours: Our number, None where there is none.
+        ours: Measured number, None without a result.
         lower: Lower end of its 95% interval over queries, None without values by query.
         upper: Upper end.
         queries: Queries that count.
@@ -72,7 +72,7 @@ class ReportTable:
         table: The paper's table.
         cells: Its numbers by row and column.
         claims: Its claims, judged.
-        deviations: What differs from the paper's set-up, numbered from 1.
+        deviations: Differences from the paper's set-up, numbered from 1.
     """
 
     table: Table
@@ -130,7 +130,7 @@ class Report:
 
     @property
     def scale_note(self) -> str:
-        """Return what the scale means."""
+        """Return the description of the scale."""
         if self.plan.scale == "paper":
             return f"The paper's protocol: {self.plan.sizes}."
         return (
@@ -281,14 +281,14 @@ class _ReportedTable:
             if value.per_query is not None:
                 defined = ~np.isnan(value.per_query)
                 together.setdefault(defined.tobytes(), {})[place] = value.per_query[defined]
-        found = {}
+        intervals = {}
         for columns in together.values():
             values = np.column_stack(list(columns.values()))
             for place, lower, upper in zip(
                 columns, *mean_intervals(values, threads=self._threads), strict=True
             ):
-                found[place] = (self._unit * float(lower), self._unit * float(upper), len(values))
-        return found
+                intervals[place] = (self._unit * float(lower), self._unit * float(upper), len(values))
+        return intervals
 
     def _significance(self, cell: Cell) -> tuple[float | None, str]:
         tested = self._table.significance
@@ -299,11 +299,11 @@ class _ReportedTable:
         baseline = self._values.get((reference, cell.column), CellValue(None)).per_query
         if ours is None or baseline is None:
             return None, ""
-        found = self._tests(ours, baseline)
-        if found is None:
+        paired = self._tests(ours, baseline)
+        if paired is None:
             return None, ""
-        p = p_value(found, tested.test)
-        if found.difference <= 0.0 and tested.improvements_only:
+        p = p_value(paired, tested.test)
+        if paired.difference <= 0.0 and tested.improvements_only:
             return p, ""
         reached = [(level, mark) for mark, level in tested.levels.items() if p <= level]
         return p, min(reached)[1] if reached else ""

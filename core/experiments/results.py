@@ -27,7 +27,7 @@ class RunResult:
         iterations: Numbers of the measured iterations.
         milliseconds: Wall time of each measured iteration by part: `objective`, `tree`.
         best_iteration: Iteration of the last tree that is kept.
-        failure: Why there is no result, None where there is one.
+        failure: Reason for a missing result, None of any other.
     """
 
     per_query: Mapping[Part, Mapping[str, Float64Array]] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class CellValue:
     """The value of a cell of a table, in natural units: NDCG from 0 to 1, milliseconds.
 
     Attributes:
-        value: The number, None where there is none.
+        value: The number, None without a result.
         run: Digest of the training that it comes from, the chosen one of several.
         per_query: (n_queries,) values behind a mean, None for other measures.
         trees: Iterations of a curve.
         curve: Values of a curve at those iterations.
-        missing: Why there is no number.
+        missing: Reason for a missing number.
     """
 
     value: float | None
@@ -60,7 +60,7 @@ class CellValue:
 
 
 def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -> CellValue:
-    """Return the number of a place from the results that there are so far."""
+    """Return the number of a cell from the available results."""
     if cell.timings:
         return _timed(cell, timings)
     if not cell.runs:

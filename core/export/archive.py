@@ -14,7 +14,7 @@ _MADE = (1980, 1, 1, 0, 0, 0)  # the same export has the same bytes
 
 
 def archive(export: Export, report: ParityReport, about: Mapping[str, Any], golden: Iterable[str]) -> bytes:
-    """Pack an export with its proof.
+    """Pack an export with its parity report and golden vectors.
 
     Args:
         export: The export.
@@ -51,7 +51,7 @@ def readme(export: Export, report: ParityReport) -> str:
     return (
         f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n"
         f"## Loading it\n\n{target.instructions(source)}\n"
-        f"## Proof\n\n`parity.json` tells what was compared, and how:\n\n{verdicts}{notes}\n"
+        f"## Proof\n\n`parity.json` lists the comparisons:\n\n{verdicts}{notes}\n"
         "`golden.jsonl` has a document a line: `features`, the `score` that the engine must give it, and\n"
         f"{own}\n"
     )

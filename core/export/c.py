@@ -135,7 +135,7 @@ static double scaled(double value, int feature)
 }
 """,
     "rank-gauss": """\
-/* Interpolates between knots; equal ones stand at the end. */
+/* Interpolates between knots; equal ones are at the end. */
 static double scaled(double value, int feature)
 {
     const double *knot = &knots[feature * N_KNOTS], *target = &targets[feature * N_KNOTS];
@@ -321,18 +321,18 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 
 
 def prefix_of(name: str) -> str:
-    """Return a model's name as the names of functions may begin."""
+    """Return a model's name as a valid prefix of function names."""
     prefix = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
     return prefix if prefix[:1].isalpha() else f"model_{prefix}"
 
 
 def literal(text: str) -> str:
-    """Write a string literal in ASCII; what is not plain stands as its bytes of UTF-8, in octal."""
+    """Write a string literal in ASCII; other characters become the octal bytes of their UTF-8."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 def _table(name: str, array: npt.NDArray[Any]) -> str:
-    """Write an array a row a line; nine digits of a float, 17 of a double make the same number again."""
+    """Write an array, a row a line; nine digits of a float and 17 of a double are exact."""
     rows = array.reshape(len(array), -1)
     kind = {"f": "float" if array.dtype == np.float32 else "double", "i": "int"}[array.dtype.kind]
     lines = "\n".join(f"    {', '.join(_number(value, kind) for value in row)}," for row in rows.tolist())

@@ -1,4 +1,4 @@
-"""Elastic's own learning to rank: a trained model with `learning_to_rank` as its inference."""
+"""Elasticsearch's built-in learning to rank: a trained model with `learning_to_rank` as its inference."""
 
 import json
 from typing import Any
@@ -25,12 +25,12 @@ class Elastic(TreeTarget):
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return Elasticsearch's."""
+        """Return the arithmetic of Elasticsearch."""
         engine = "Elasticsearch's own inference"
         return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse versions without learning to rank, and what is not to be expressed."""
+        """Refuse versions without learning to rank, and splits that it cannot express."""
         if source.options.before(8, 12):
             raise InvalidInput.at(
                 "/target_version",

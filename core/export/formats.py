@@ -69,14 +69,14 @@ def export_model(
 
     Args:
         model_text: The stored file: LightGBM's text, or that of a linear scorer or a network.
-        format: One of those in `FORMATS` for the model's kind.
-        feature_names: Names of the model's features; None for those of the file.
+        format: Name of a format in `FORMATS` for the model's kind.
+        feature_names: Names of the model's features; None for the names in the file.
         name: Name of the model.
         options: Options of the export.
 
     Raises:
         InvalidInput: For an unknown format, or options that it does not take.
-        ModelError: When the model cannot be expressed in the format, or is none.
+        ModelError: When the file is invalid, or the format cannot express the model.
     """
     if format not in FORMAT_NAMES:
         raise InvalidInput.at(

@@ -29,7 +29,7 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
 
     Args:
         export: The export.
-        dataset: Judged documents in the model's order of features; without, rows are made up.
+        dataset: Judged documents in the model's order of features; without one, rows are synthetic.
     """
     if isinstance(export, NetworkExport):
         kinds, engine_scores, name = _network_rows(export, dataset), export.engines[0].score, "rankery"
@@ -106,7 +106,7 @@ def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Gen
 
 
 def _tree_engine(export: TreeExport) -> Score:
-    """Return what scores documents as the first engine of the format does."""
+    """Return a function that scores documents as the first engine of the format does."""
     if unplain(export.source.text):
         return Forest(export.source.text).score
     arithmetic = export.target.arithmetics(export.source.options)[0]

@@ -1,7 +1,6 @@
-"""A forest as one list of nodes, in which every split is followed by its left child.
+"""A forest as one list of nodes in preorder: every split is followed by its left child.
 
-The order is the same in LightGBM's model and in what was written of it, so that node i of the one can be held
-against node i of the other.
+The order is the same in LightGBM's model and in its export, so that nodes can be compared by position.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,12 +19,12 @@ N = TypeVar("N")
 
 
 class Split(NamedTuple):
-    """A split as a reader finds it.
+    """A split as a reader returns it.
 
     Attributes:
         feature: Position of the feature in the model's order.
-        threshold: As it is written.
-        way: Where missing values go (`MissingGo`).
+        threshold: Threshold as written.
+        way: Direction of missing values (`MissingGo`).
     """
 
     feature: int
@@ -37,9 +36,9 @@ class Nodes(NamedTuple):
     """The nodes of a forest, tree after tree, each split before its left child, and that before its right.
 
     Attributes:
-        features: (n_nodes,) feature that a split asks for, -1 at a leaf.
+        features: (n_nodes,) feature of a split, -1 at a leaf.
         thresholds: (n_nodes,) 0 at a leaf.
-        ways: (n_nodes,) where missing values go (`MissingGo`).
+        ways: (n_nodes,) direction of missing values (`MissingGo`).
         right: (n_nodes,) right child of a split, whose left child is the next node; 0 at a leaf.
         values: (n_nodes,) value of a leaf, 0 at a split.
         roots: (n_trees,) first node of each tree.
@@ -54,8 +53,8 @@ class Nodes(NamedTuple):
 
     @classmethod
     def of(cls, text: ModelText) -> "Nodes":
-        """Lay out a model of numerical splits."""
-        trees = text.trees or (Tree.leaf(0.0),)  # a model that has learnt nothing
+        """Arrange the nodes of a model of numerical splits in preorder."""
+        trees = text.trees or (Tree.leaf(0.0),)  # a model without trees
         lengths = np.array([2 * len(tree.leaf_values) - 1 for tree in trees], np.int64)
         roots = np.cumsum(lengths) - lengths
         places, right, n_splits = [], [], 0
@@ -87,7 +86,7 @@ class Nodes(NamedTuple):
 
     @classmethod
     def walked(cls, roots: Iterable[N], ask: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
-        """Lay out what a reader found.
+        """Arrange the nodes of a reader in preorder.
 
         Args:
             roots: The trees.
@@ -130,7 +129,7 @@ class Nodes(NamedTuple):
         return np.flatnonzero(self.features >= 0)
 
     def depths(self) -> Int64Array:
-        """Return how far below its root each node is, (n_nodes,)."""
+        """Return the depth of each node below its root, (n_nodes,)."""
         depths: Int64Array = depths_of(self.features, self.right)
         return depths
 
@@ -140,7 +139,7 @@ class Nodes(NamedTuple):
         return range(int(self.roots[tree]), stops[tree])
 
     def with_leaf(self, value: float) -> "Nodes":
-        """Return the forest with another tree behind the others, which is a single leaf."""
+        """Return the forest with a tree of a single leaf appended."""
         leaf = Nodes.of(ModelText(("",), (Tree.leaf(value),)))
         joined: list[Any] = [np.concatenate(pair) for pair in zip(self, leaf, strict=True)]
         joined[-1] = np.append(self.roots, len(self.features))
@@ -151,10 +150,10 @@ _LEAF = Split(-1, 0.0, MissingGo.NOWHERE)
 
 
 def require_same_shape(model: Nodes, written: Nodes) -> None:
-    """Require that what was written asks for the same features in trees of the same shape.
+    """Require the same features and shapes in the written trees.
 
     Raises:
-        ModelError: It does not.
+        ModelError: They differ.
     """
     for mine, theirs in ((model.features, written.features), (model.right, written.right)):
         if not np.array_equal(mine, theirs):
@@ -168,7 +167,7 @@ def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Arra
     """Order the nodes of a tree; arguments as in `Tree`, in which leaf k is -k - 1.
 
     Returns:
-        (n_nodes,) which split or leaf comes at each place, and where its right child comes, 0 for a leaf.
+        (n_nodes,) split or leaf at each position, and position of its right child, 0 for a leaf.
     """
     n_nodes = 2 * len(left) + 1
     order, places = np.empty(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
@@ -189,7 +188,7 @@ def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Arra
 
 @exact
 def depths_of(features: Int64Array, right: Int64Array) -> Int64Array:
-    """Return how far each node is below its root."""
+    """Return the depth of each node below its root."""
     depths = np.zeros(len(features), np.int64)
     for node in range(len(features)):
         if features[node] >= 0:

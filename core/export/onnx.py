@@ -68,7 +68,7 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
     tolerance = "1e-5"
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return ONNX Runtime's; it may add leaves up in another order."""
+        """Return the arithmetic of ONNX Runtime, which may add leaves up in another order."""
         return (Arithmetic("ONNX Runtime"),)
 
     def write(self, source: TreeSource) -> bytes:
@@ -172,7 +172,7 @@ def network_graph(source: NetworkSource) -> bytes:
 
 
 def engine_of(content: bytes) -> Engine:
-    """Return what evaluates a graph: ONNX Runtime, or the package onnx where there is none."""
+    """Return an evaluator of the graph: ONNX Runtime if installed, else that of the package onnx."""
     onnx = _onnx()
     session: Any
     try:
@@ -256,7 +256,7 @@ def _layer_norm(graph: "_Graph", layer: Layer, units: str) -> str:
 
 
 class _Graph:
-    """Nodes and constants as they are added, each with a name of its own."""
+    """Nodes and constants, each with a generated name."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -278,7 +278,7 @@ class _Graph:
         return name
 
     def as_double(self, values: npt.NDArray[Any] | None) -> str:
-        """Add a constant of float32, as which it is stored, that is taken for float64."""
+        """Add a constant stored in float32 and cast to float64."""
         return self.add("Cast", self.constant(np.asarray(values, np.float32)), to=self.double)
 
 
@@ -316,7 +316,7 @@ def _packed(
 
 
 def _onnx() -> Any:
-    """Import the package, which takes a third of a second and is needed here alone.
+    """Import the package here, since it takes a third of a second.
 
     Raises:
         ExtraMissing: It is not installed.
@@ -329,7 +329,7 @@ def _onnx() -> Any:
 
 
 def _attribute(onnx: Any, name: str, values: Any) -> Any:
-    """Make an attribute of many numbers; the library's own helper looks at each of them several times."""
+    """Make an attribute of many numbers, faster than the library's own helper."""
     attribute = onnx.AttributeProto(name=name)
     if isinstance(values, list):
         attribute.type = onnx.AttributeProto.STRINGS

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from core.errors import InputProblem, InvalidInput
 
-MAX_NAME = 500  # characters of what an engine calls a feature
+MAX_NAME = 500  # characters of a feature's name in an engine
 VERSION = r"^\d{1,4}(\.\d{1,4}){0,2}$"
 NAME = r"^[A-Za-z][A-Za-z0-9._-]{0,99}$"
 
@@ -18,13 +18,13 @@ class ExportOptions:
     """The options of an export; each format takes some of them (`Target.options`).
 
     Attributes:
-        target_version: Version of the engine, `8.15`; None for one that has everything.
-        model_name: What the engine is to call the model; None for the model's own name.
-        feature_set: The feature set that the engine keeps the features in, or Solr's feature store.
-        feature_names: What the engine calls a feature, by the model's name of it; others keep theirs.
-        score_shift: Whether scores are raised so that none is below 0.
-        never_missing: Whether every document has every feature, so that it does not matter where missing
-            values go.
+        target_version: Version of the engine, `8.15`; None for the newest.
+        model_name: Name of the model in the engine; None for the model's name.
+        feature_set: Feature set or feature store in the engine.
+        feature_names: Names of features in the engine by their names in the model; others keep theirs.
+        score_shift: Whether to raise scores so that none is below 0.
+        never_missing: Whether every document has every feature, so that the direction of missing values has
+            no effect.
     """
 
     target_version: str | None = None
@@ -35,15 +35,15 @@ class ExportOptions:
     never_missing: bool = False
 
     def given(self) -> list[str]:
-        """Name the options that are not as they are by default."""
+        """Return the names of options with other values than the defaults."""
         return [name for name in OPTIONS if getattr(self, name) != getattr(ExportOptions(), name)]
 
     def before(self, *version: int) -> bool:
-        """Tell whether the engine is older than a version."""
+        """Return whether the engine is older than a version."""
         return self.target_version is not None and _parts(self.target_version) < version
 
     def check(self, taken: frozenset[str], format: str) -> None:
-        """Refuse what the format does not take, and what is not written as it should be.
+        """Refuse options that the format does not support, and malformed values.
 
         Raises:
             InvalidInput: At the option.
@@ -68,10 +68,10 @@ class ExportOptions:
             raise InvalidInput(*problems)
 
     def names_of(self, feature_names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what the engine calls the model's features.
+        """Return the names of the model's features in the engine.
 
         Raises:
-            InvalidInput: At the name that is no feature, not fit to be written, or given to two features.
+            InvalidInput: At a name that is no feature, cannot be written, or is of two features.
         """
         known = set(feature_names)
         problems = [

@@ -1,6 +1,6 @@
-"""Holding an export against its model, in the arithmetic of the engine that reads it.
+"""Compare an export with its model, in the arithmetic of the engine that reads it.
 
-What is evaluated is what was written: the numbers are read back from the file.
+The comparison evaluates the numbers that are read back from the written file.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
         dataset: Judged documents in the model's order of features, or None for none.
 
     Raises:
-        ModelError: What was written cannot be read, or its trees are not those of the model.
+        ModelError: The written file cannot be read, or has other trees than the model.
     """
     if isinstance(export, NetworkExport):
         return network_parity(export, dataset)
@@ -65,7 +65,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
     for engine in found:
         if (residue := engine.slack_residue) and residue.splits:
             notes.append(
-                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot come to LightGBM's: values"
+                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's: values"
                 f" between the two, at most {residue.widest_range:.2g} apart, go the other way. Zeros do not."
             )
     exact = not any(
@@ -80,8 +80,8 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
     n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
     if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
         yield (
-            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
-            " place the largest number stands: an infinite value would go where the missing ones go."
+            f"{n_infinite:,} splits part missing values from all others by an infinite threshold. The export"
+            " has the largest number instead: an infinite value would go where the missing ones go."
         )
     if source.options.never_missing:
         yield (
@@ -93,7 +93,7 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
 def scores_of(
     features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
 ) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
-    """Score documents by LightGBM and by the engine; returns both, and what `walk` does."""
+    """Score documents by LightGBM and by the engine; return both, and the result of `walk`."""
     scores, engine_scores = np.empty(len(features)), np.empty(len(features))
     rows = np.ascontiguousarray(features, np.float32)
     strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum

@@ -1,4 +1,4 @@
-"""Walking a model and what was written of it side by side."""
+"""Traverse the trees of a model and of its export side by side."""
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 
 @exact_inlined
 def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: bool) -> bool:
-    """Decide at a split; with `zeros`, what LightGBM takes for 0 is 0."""
+    """Decide at a split; with `zeros`, values near 0 are 0 as in LightGBM."""
     if value != value:
         if way >= _LEFT_IF_NAN:
             return way == _LEFT_IF_NAN
@@ -41,7 +41,7 @@ def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool)
 
 @exact_inlined
 def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool) -> int:
-    """Return the leaf that both find, or the split where they part."""
+    """Return the leaf that both reach, or the first split where their decisions differ."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
         left = goes_left(value, model.thresholds[node], model.ways[node], False, True)
@@ -67,15 +67,15 @@ def walk(
     Args:
         features: (n_documents, n_features) of float32 values.
         model: LightGBM's nodes.
-        loaded: The same nodes with the numbers that the engine holds.
+        loaded: The same nodes with the engine's numbers.
         strict: Whether the engine goes left where `x < threshold`.
-        zeros: Whether it takes for 0 what LightGBM does.
+        zeros: Whether it rounds values near 0 to 0 as LightGBM does.
         single_sum: Whether it adds up in float32.
         scores: (n_documents,) LightGBM's scores are written here.
         engine_scores: (n_documents,) the engine's are written here.
 
     Returns:
-        How many leaves differ, and for how many documents one does.
+        Number of differing leaves, and of documents with one.
     """
     differing = np.zeros(len(features), np.int64)
     scores[:] = 0.0
@@ -114,7 +114,7 @@ def decide(
         thresholds: (n_splits,).
         ways: (n_splits,).
         strict: Whether `x < threshold` goes left.
-        zeros: Whether what LightGBM takes for 0 is 0.
+        zeros: Whether values near 0 are 0 as in LightGBM.
         left: (n_splits, n_values) whether each goes left is written here.
     """
     for split in range(values.shape[0]):

@@ -1,4 +1,4 @@
-"""Every threshold's neighbours: the values at which a decision that is not LightGBM's would show."""
+"""Compare decisions at the neighbours of every threshold, where differences from LightGBM show."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
 
     Args:
         source: The model.
-        loaded: The same nodes with the numbers that the engine holds.
-        arithmetic: The engine's.
+        loaded: The same nodes with the engine's numbers.
+        arithmetic: Arithmetic of the engine.
     """
     nodes, splits = source.nodes, source.nodes.splits
     decisions, differing_decisions, differing_splits = 0, 0, 0

@@ -1,23 +1,23 @@
-"""What is found when an export is held against its model."""
+"""Parity reports: the differences between an export and its model."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class DataParity:
-    """Over documents.
+    """Parity of an export over documents.
 
     Attributes:
-        queries: How many queries they are of.
-        documents: How many were scored.
+        queries: Number of queries.
+        documents: Number of scored documents.
         leaves: Leaves looked up: documents times trees; none of a network.
-        differing_leaves: How many of them are other leaves than LightGBM's.
-        differing_documents: Documents with such a leaf; of a network, those whose score is farther from the
-            model's than rounding explains.
+        differing_leaves: Number of them that are other leaves than LightGBM's.
+        differing_documents: Documents with such a leaf; of a network, those whose score differs from the
+            model's by more than rounding explains.
         largest_score_difference: Between the engine's and LightGBM's score, `score_shift` added.
         adjacent_pairs: Neighbours in LightGBM's rankings whose scores differ.
-        swapped_pairs: How many of them the engine ranks the other way round.
-        tied_pairs: How many of them the engine cannot tell apart.
+        swapped_pairs: Number of them in the opposite order in the engine.
+        tied_pairs: Number of them with equal scores in the engine.
         ndcg_at_10: LightGBM's mean over queries with a relevant document; None where there is none.
         ndcg_at_10_difference: The engine's mean less LightGBM's.
         largest_ndcg_at_10_difference: Of a single query.
@@ -39,15 +39,15 @@ class DataParity:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that the engine sends elsewhere.
+    """A value with another decision in the engine.
 
     Attributes:
-        tree: From 0.
-        feature: As the engine calls it.
-        threshold: LightGBM's.
-        loaded: The engine's, as it holds it; None where it is infinite.
+        tree: Number of the tree, from 0.
+        feature: Name of the feature in the engine.
+        threshold: Threshold of LightGBM.
+        loaded: Threshold of the engine; None where it is infinite.
         value: The value as text, `missing` where it is missing.
-        lightgbm: Where LightGBM sends it, left or right.
+        lightgbm: Decision of LightGBM, left or right.
     """
 
     tree: int
@@ -60,16 +60,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class NeighbourParity:
-    """Over the neighbours of every threshold.
+    """Parity of an export over the neighbours of every threshold.
 
     Attributes:
-        splits: All splits of the model.
+        splits: Number of splits of the model.
         decisions: Decisions compared: at each split its threshold, as LightGBM has it and as the engine has
             it, the values right below and above both, zeros, the smallest numbers there are, the largest, the
             infinities and a missing value.
-        differing_decisions: How many of them are not LightGBM's.
+        differing_decisions: Number of them that differ from LightGBM's.
         differing_splits: Splits with such a decision.
-        examples: The first of them.
+        examples: The first differences.
     """
 
     splits: int
@@ -81,12 +81,12 @@ class NeighbourParity:
 
 @dataclass(frozen=True)
 class SlackResidue:
-    """Thresholds that no number plus 1e-6, added in float32, comes to.
+    """Thresholds that no float32 sum of a number and 1e-6 equals.
 
     Attributes:
-        splits: How many: thresholds under about 1e-6, and some powers of two below 0.
-        widest_range: The largest distance between the threshold there and LightGBM's: values between the two
-            go the other way.
+        splits: Number of these: thresholds under about 1e-6, and some powers of two below 0.
+        widest_range: The largest distance between the engine's threshold and LightGBM's. Values between the
+            two have the opposite decision.
     """
 
     splits: int
@@ -95,14 +95,14 @@ class SlackResidue:
 
 @dataclass(frozen=True)
 class EngineParity:
-    """An export in the arithmetic of one engine.
+    """Parity of an export in the arithmetic of one engine.
 
     Attributes:
-        engine: Whose.
-        arithmetic: What it is, in words.
-        data: Over documents, None where there were none.
-        neighbours: Over the neighbours of every threshold.
-        slack_residue: Of an engine that adds 1e-6 to thresholds.
+        engine: Name of the engine.
+        arithmetic: Description of its arithmetic.
+        data: Parity over documents, None without a dataset.
+        neighbours: Parity over the neighbours of every threshold.
+        slack_residue: Inexact thresholds of an engine that adds 1e-6 to them.
     """
 
     engine: str
@@ -114,13 +114,13 @@ class EngineParity:
 
 @dataclass(frozen=True)
 class EdgeParity:
-    """Over made-up documents of a network: missing features, zeros, smallest, largest and infinite values.
+    """Parity over synthetic documents of a network: missing, zero, smallest, largest and infinite values.
 
     Attributes:
-        documents: How many.
-        differing_documents: Those whose score is farther from the model's than rounding explains.
+        documents: Number of documents.
+        differing_documents: Those whose score differs from the model's by more than rounding explains.
         largest_score_difference: Between the engine's and the model's score.
-        largest_relative_difference: The same as a share of the model's score, of 1 where that is less.
+        largest_relative_difference: The same relative to the larger of 1 and the model's score.
     """
 
     documents: int
@@ -134,7 +134,7 @@ class NetworkEngineParity(EngineParity):
     """An export of a linear scorer or a network, as one engine evaluates it.
 
     Attributes:
-        edge_cases: Over made-up documents.
+        edge_cases: Parity over synthetic documents.
     """
 
     edge_cases: EdgeParity
@@ -142,16 +142,16 @@ class NetworkEngineParity(EngineParity):
 
 @dataclass(frozen=True)
 class ParityReport:
-    """An export held against its model.
+    """The comparison of an export with its model.
 
     Attributes:
         format: The format.
         exact: Whether no decision differs, neither over data nor over neighbours; of a network, whether
             rounding explains all differences of scores.
-        trees: How many trees the export has; none of a network.
-        score_shift: What was added to all scores; 0 where nothing was.
-        engines: In the arithmetic of each engine that reads the format.
-        notes: What a user should know.
+        trees: Number of trees of the export; 0 for a network.
+        score_shift: Constant added to all scores, or 0.
+        engines: Parity in the arithmetic of each engine that reads the format.
+        notes: Notes for users.
     """
 
     format: str
@@ -164,10 +164,10 @@ class ParityReport:
 
 @dataclass(frozen=True)
 class NetworkParityReport(ParityReport):
-    """An export of a linear scorer or a network held against its model: it has no trees and no splits.
+    """The comparison of an export with its linear scorer or network, without trees and splits.
 
     Attributes:
-        engines: As each engine that reads the format evaluates it.
+        engines: Parity in each engine that reads the format.
         scorer: `linear` or `mlp`.
     """
 

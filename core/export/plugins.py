@@ -39,7 +39,7 @@ class _Plugin(Target[S]):
     """A body of `_createmodel`.
 
     Attributes:
-        raise_scores: What to do where the scores must not be below 0.
+        raise_scores: Advice where the scores must not be below 0.
     """
 
     filename = "model.json"
@@ -131,7 +131,7 @@ class ElasticsearchXgboost(_Xgboost):
     way_out = "Plugins for Elasticsearch 8.14 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return that of the version; plugins for 8.12 and 8.13 are held for old, which is exact in both."""
+        """Return the arithmetic of the version; 8.12 and 8.13 count as old, which is exact in both."""
         if options.before(8, 14):
             return (
                 Arithmetic(
@@ -176,7 +176,7 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
     way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
 
     def check(self, source: NetworkSource) -> None:
-        """Refuse what the plugins cannot express."""
+        """Refuse a model that the plugins cannot express."""
         super().check(source)
         if source.network.inputs.kind == "standard":
             require_float32(source, self.reader)
@@ -232,10 +232,10 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         )
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Say that the bias is left out, and what never_missing says."""
+        """Return notes on the omitted bias and the option never_missing."""
         found = ["The bias is left out: model/linear has none, and it changes no order."]
         if source.options.never_missing:
-            found.append("Missing features are not compared: never_missing says that there are none.")
+            found.append("Missing features are not compared: by never_missing there are none.")
         return found
 
 

@@ -125,7 +125,7 @@ _SCALED = {
     "none": "    return value\n",
     "standard": "    return (value - MEANS[place]) / DEVIATIONS[place]\n",
     "rank-gauss": """\
-    # Interpolates between knots; equal ones stand at the end.
+    # Interpolates between knots; equal ones are at the end.
     knots, targets = KNOTS[place], TARGETS[place]
     low, high = 0, len(knots) - 1
     if value <= knots[low]:

@@ -1,4 +1,4 @@
-"""An engine's scores of judged documents beside the model's: rankings and NDCG@10."""
+"""Compare an engine's rankings of judged documents with the model's, and their NDCG@10."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _LARGEST_LABEL = 1000.0  # as in `core.metrics`: float64 ends at 2^1024
 
 @dataclass(frozen=True)
 class RankingParity:
-    """What differs between the rankings of the model and of the engine; see `DataParity`."""
+    """Differences between the rankings of the model and of the engine; see `DataParity`."""
 
     largest_score_difference: float
     adjacent_pairs: int
@@ -60,11 +60,11 @@ def _adjacent_pairs(
 def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int64Array) -> Float64Array:
     """Return NDCG@10 of each query that has a relevant document, as `ndcg@10` of the default contract.
 
-    By numpy alone: `core.metrics` runs on threads, which the API does not.
+    Uses numpy alone: `core.metrics` runs on threads, which the API must not start.
 
     Args:
         scores: (n_documents,); ties rank in the order of the documents.
-        labels: (n_documents,); what is not judged, or below 0, is not relevant.
+        labels: (n_documents,); unjudged documents, and labels below 0, are not relevant.
         query_boundaries: (n_queries + 1,).
     """
     starts = query_boundaries[:-1]

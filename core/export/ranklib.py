@@ -1,7 +1,7 @@
 """RankLib's XML, read by RankLib itself and by the Learning to Rank plugins as `model/ranklib`.
 
-The readers walk children by position and read no other line first than `## LambdaMART`; order and line ends
-are part of the format. A feature is its place in the feature set, from 1; what is missing is 0.
+The readers traverse children by position and require `## LambdaMART` as the first line; order and line ends
+are part of the format. A feature is its position in the feature set, from 1; a missing value is 0.
 """
 
 import re
@@ -33,7 +33,7 @@ class RankLib(TreeTarget):
     )
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return RankLib's, in which nothing is missing."""
+        """Return the arithmetic of RankLib, which has no missing values."""
         return (Arithmetic("RankLib", missing=Missing.ZERO),)
 
     def write(self, source: TreeSource) -> bytes:
@@ -60,9 +60,9 @@ class RankLib(TreeTarget):
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
-        found = _TOKEN.findall(content.decode())
-        # They stand in the order in which nodes are asked for.
-        tokens = ((tag, text) for tag, text in found if tag != "tree")
+        pairs = _TOKEN.findall(content.decode())
+        # Tokens are in the order in which `walked` calls `ask`.
+        tokens = ((tag, text) for tag, text in pairs if tag != "tree")
 
         def ask(_: None) -> float | tuple[Split, None, None]:
             tag, text = next(tokens)
@@ -71,13 +71,13 @@ class RankLib(TreeTarget):
             _, threshold = next(tokens)
             return Split(int(text) - 1, float(threshold), MissingGo.NOWHERE), None, None
 
-        return Nodes.walked([None for tag, _ in found if tag == "tree"], ask)
+        return Nodes.walked([None for tag, _ in pairs if tag == "tree"], ask)
 
     def instructions(self, source: TreeSource) -> str:
         """Show RankLib and the plugins."""
         return f"""\
 Feature 1 is the first of the names under `features` in `golden.jsonl`, feature 2 the second, and so on: the
-features of the feature set `{source.feature_set}` must stand in that order. A missing feature counts as 0.
+features of the feature set `{source.feature_set}` must have that order. A missing feature counts as 0.
 
 ```sh
 java -jar RankLib.jar -load {self.filename} -rank documents.txt -score scores.txt

@@ -1,7 +1,7 @@
 """Solr: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel for its model store.
 
-Solr goes left where `x <= threshold + 1e-6`, added in float32, so thresholds are written that the sum takes
-to where they belong. The setters of trees take numbers as texts, and whether NULL is 0 as a boolean.
+Solr goes left where `x <= threshold + 1e-6`, added in float32. The written thresholds are those whose sum is
+the model's. The setters of trees take numbers as texts, and whether NULL is 0 as a boolean.
 
 It scales features of linear scorers and networks by a StandardNormalizer, in float32, before either model:
 `(x - mean) / deviation` loses less there than weights into which it is folded. Their setters cast numbers to
@@ -61,14 +61,14 @@ class _Solr(Target[S]):
 
     @abstractmethod
     def defaults(self, source: S) -> list[str | None]:
-        """Return what each feature is where a document has none, None for what Solr takes."""
+        """Return the default value of each feature, None for Solr's."""
 
     @abstractmethod
     def advice(self, source: S) -> str:
         """Return the sentence on default values in `features.json`, behind a blank; "" for none."""
 
     def norms(self, source: S) -> list[dict[str, Any]]:
-        """Return what each feature of the model has beside its name."""
+        """Return the further members of each feature of the model."""
         return [{}] * len(source.features)
 
     def write(self, source: S) -> bytes:
@@ -107,7 +107,7 @@ class _Solr(Target[S]):
         return files
 
     def notes(self, source: S, content: bytes) -> list[str]:
-        """Warn of a model that ZooKeeper will not take."""
+        """Warn of a model too large for ZooKeeper."""
         if len(content) <= ZOOKEEPER_BYTES:
             return []
         return [
@@ -152,7 +152,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
     way_out = "Solr 9.2 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return that of the version."""
+        """Return the arithmetic of the version."""
         if _legacy(options):
             return (Arithmetic("Solr before 9.2", slack=True, missing=Missing.ZERO),)
         return (Arithmetic("Solr 9.2 and later", slack=True),)
@@ -192,11 +192,11 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         return Nodes.walked((tree["root"] for tree in trees), ask)
 
     def defaults(self, source: TreeSource) -> list[str | None]:
-        """Return NaN, where Solr can tell it from 0."""
+        """Return NaN for versions that distinguish it from 0."""
         return [None if _legacy(source.options) else "NaN"] * len(source.features)
 
     def advice(self, source: TreeSource) -> str:
-        """Return that NaN is to be kept."""
+        """Return the advice to keep NaN."""
         return "" if _legacy(source.options) else ' Keep `"defaultValue": "NaN"`: missing is then missing.'
 
 
@@ -209,7 +209,7 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
 
     def check(self, source: NetworkSource) -> None:
-        """Refuse what Solr cannot express."""
+        """Refuse a model that Solr cannot express."""
         super().check(source)
         if source.network.inputs.kind == "standard":
             require_float32(source, self.reader)
@@ -237,11 +237,11 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
         return [decimal(centre) for centre in centres]
 
     def advice(self, source: NetworkSource) -> str:
-        """Return that the means are to be kept."""
+        """Return the advice to keep the means."""
         return " Keep each `defaultValue`: it is what a missing feature counts as."
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Say how missing features are scored, and warn of a model that ZooKeeper will not take."""
+        """Describe the scores of missing features, and warn of a model too large for ZooKeeper."""
         missing = (
             "A missing feature is its defaultValue in features.json, the mean over the training data, which"
             " scales to 0 as in the model."
@@ -285,7 +285,7 @@ class SolrLinear(_SolrNetwork):
         return f'"weights":{{{",".join(f"{name}:{weight}" for name, weight in written)}}}'
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Say that the bias is left out."""
+        """Return a note on the omitted bias."""
         bias = "The bias is left out: a LinearModel has none, and it changes no order."
         return [bias, *super().notes(source, content)]
 
@@ -331,7 +331,7 @@ class SolrNetwork(_SolrNetwork):
 
 
 def _legacy(options: ExportOptions) -> bool:
-    """Tell whether Solr is older than isNullSameAsZero and `missing` (SOLR-16596)."""
+    """Return whether Solr is older than isNullSameAsZero and `missing` (SOLR-16596)."""
     return options.before(9, 2)
 
 

@@ -1,7 +1,7 @@
 """Models as source code: forests and networks whose numbers are tables, read back from the code.
 
-Forests decide in float64 as LightGBM does, node by node. Networks are computed in float64 without fusing: a
-sum may end in another last digit than the service's, which may fuse a product with the sum behind it.
+Forests decide in float64 as LightGBM does, node by node. Networks are computed in float64 without fused
+multiply-add, which the service may use: the last digits of sums may differ.
 """
 
 import re
@@ -59,7 +59,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse only what is no sum of leaves: all that LightGBM decides at a split is written down."""
+        """Refuse only models that are no sums of leaves: all decisions at splits can be written."""
         require_plain(source.text, self.name)
 
     def tables(self, nodes: Nodes) -> dict[str, str]:
@@ -144,7 +144,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
 
 
 def tables_of(network: Network) -> dict[str, Any]:
-    """Return the arrays of a network by the names that they have in source code, those that there are."""
+    """Return the arrays of a network by their names in source code."""
     inputs = network.inputs
     tables: dict[str, Any] = {}
     if inputs.kind == "standard":
@@ -161,7 +161,7 @@ def tables_of(network: Network) -> dict[str, Any]:
 
 
 def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activation: str) -> Network:
-    """Return the network of tables that were read back, each as a flat list of numbers.
+    """Return the network of tables, each a flat list of numbers.
 
     Raises:
         ModelError: Sizes do not fit each other.

@@ -30,7 +30,7 @@ class LightGbm(TreeTarget):
         """Refuse nothing."""
 
     def write(self, source: TreeSource) -> bytes:
-        """Give the text away."""
+        """Return the stored text."""
         return source.content
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
@@ -38,7 +38,7 @@ class LightGbm(TreeTarget):
         return Nodes.of(ModelText.read(content))
 
     def notes(self, source: TreeSource, content: bytes) -> list[str]:
-        """Say how features are spelled, and how categories are given."""
+        """Describe the names of features, and the values of categories."""
         pairs = zip(source.features, source.text.feature_names, strict=True)
         spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
         found = (
@@ -75,7 +75,7 @@ class Safetensors(NetworkTarget):
     limits = ()
 
     def write(self, source: NetworkSource) -> bytes:
-        """Give the file away."""
+        """Return the stored file."""
         return source.content
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:

@@ -8,7 +8,7 @@ EXACT = 'score == golden["score"]'
 
 
 def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]) -> list[str]:
-    """Write each tree from its leaves up, so that no depth is too deep to write.
+    """Write each tree from its leaves up, without recursion.
 
     Args:
         nodes: The forest.
@@ -33,7 +33,7 @@ def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, 
 
 
 def float32_text(value: float) -> str:
-    """Write a float32 value with nine digits, of which any reader makes the same float32 again."""
+    """Write a float32 value with nine digits, which any reader parses exactly."""
     return f"{value:.9g}"
 
 

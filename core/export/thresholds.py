@@ -1,7 +1,7 @@
 """Thresholds and directions of missing values in the arithmetic of other engines.
 
-LightGBM compares in float64, `x <= t`. An engine whose features are float32 needs another threshold, which
-parts the float32 values alike: the largest one that goes left, or the one after it where it compares by `<`.
+LightGBM compares in float64, `x <= t`. An engine with float32 features needs another threshold, which splits
+the float32 values equally: the largest one that goes left, or the one after it for comparisons by `<`.
 """
 
 import numpy as np
@@ -12,21 +12,21 @@ from core.types import Float32Array, Float64Array, Int64Array
 ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
 SLACK = np.float32(1e-6)  # Solr's NODE_SPLIT_SLACK
 LARGEST = np.finfo(np.float32).max
-# Nothing is beyond it but infinity, which it becomes as a float32: a decimal that JSON can write.
+# Only infinity is larger, which it becomes as a float32: a decimal that JSON can write.
 BEYOND_FLOAT32 = 3.5e38
 
 
 def floor32(thresholds: Float64Array) -> Float32Array:
-    """Return the largest float32 values that are not above these: x <= t says the same of each float32 x."""
+    """Return the largest float32 values not above these; x <= t is the same for every float32 x."""
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(np.float32)
     return np.asarray(np.where(nearest > thresholds, _below(nearest), nearest))
 
 
 def ceiling32(thresholds: Float64Array) -> Float32Array:
-    """Return the float32 values after `floor32`: x < them says of each float32 x what x <= t says.
+    """Return the float32 values after `floor32`; x < them is x <= t for every float32 x.
 
-    Where that would be the largest value's successor it is infinity, which only infinity is not below.
+    The successor of the largest value is infinity, above every finite x.
     """
     return _above(floor32(thresholds))
 

@@ -1,4 +1,4 @@
-"""What a format of forests is: how the engine decides at splits, and which splits it cannot express."""
+"""The interface of formats for forests: arithmetic of the engine, supported splits, written files."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
 from core.types import Float64Array, Int64Array
 
-# What a sum of constant leaves below splits `x <= t` cannot express.
+# Parts of models that a sum of constant leaves below splits `x <= t` cannot express.
 NUMERIC_LIMITS = (
     "categorical splits, linear trees and averages (boosting=rf)",
     "zero_as_missing where zeros go elsewhere than values around 0",
@@ -29,7 +29,7 @@ _EXAMPLES = 3
 
 
 class Missing(Enum):
-    """What an engine does at a split where a document lacks the feature."""
+    """Decision of an engine at a split where the feature is missing."""
 
     AS_WRITTEN = "go where the split says"
     ZERO = "count as 0"
@@ -38,19 +38,19 @@ class Missing(Enum):
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How an engine decides and adds up.
+    """Arithmetic of an engine: decisions at splits and sums of leaves.
 
     Attributes:
-        engine: Whose arithmetic it is, and from which version to which.
-        single: Whether features, thresholds and leaves are float32, or float64.
-        strict: Whether `x < threshold` goes left, or `x <= threshold`.
+        engine: Name of the engine, with its range of versions.
+        single: Whether features, thresholds and leaves are float32, not float64.
+        strict: Whether `x < threshold` goes left, not `x <= threshold`.
         slack: Whether 1e-6 is added to thresholds.
-        missing: What is done where a feature is missing.
-        zeros: Whether values no farther from 0 than 1e-35 are taken for 0, as LightGBM does.
-        single_sum: Whether leaves are added up in float32, or in float64.
-        doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
-            as all training data is.
-        finite: Whether the promise leaves infinite values out.
+        missing: Decision where the feature is missing.
+        zeros: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
+        single_sum: Whether leaves are added up in float32, not in float64.
+        doubles: Whether the guarantee of LightGBM's decisions is for every float64 value, not only for every
+            float32 value, as all training data is.
+        finite: Whether the guarantee excludes infinite values.
     """
 
     engine: str
@@ -65,7 +65,7 @@ class Arithmetic:
 
     @property
     def words(self) -> str:
-        """Say it in a line."""
+        """Describe the arithmetic in a line."""
         threshold = "threshold + 1e-6" if self.slack else "threshold"
         decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
         return (
@@ -74,7 +74,7 @@ class Arithmetic:
         )
 
     def loaded(self, written: Nodes) -> Nodes:
-        """Return the numbers that the engine holds once it has read what was written."""
+        """Return the engine's numbers after reading the written ones."""
         thresholds, values, ways = written.thresholds, written.values, written.ways
         if self.single:
             with np.errstate(over="ignore", under="ignore"):
@@ -106,7 +106,7 @@ class TreeSource(Source):
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The trees, and behind them the one that raises the scores."""
+        """The trees, and after them the one that raises the scores."""
         nodes = Nodes.of(self.text)
         return nodes if self.shift is None else nodes.with_leaf(self.shift)
 
@@ -116,7 +116,7 @@ class TreeSource(Source):
         return numeric(self.nodes.thresholds, self.nodes.ways)
 
     def words_of(self, node: int) -> str:
-        """Say which split a node is."""
+        """Return the description of a split."""
         tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
         threshold = float(self.nodes.thresholds[node])
         return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
@@ -126,8 +126,8 @@ class TreeTarget(Target[TreeSource]):
     """A format of forests.
 
     Attributes:
-        nests: Whether nodes stand within each other, which bounds the depth of trees.
-        way_out: What to do about missing values that go elsewhere.
+        nests: Whether nodes are nested in the file, which bounds the depth of trees.
+        way_out: Advice about missing values with another direction.
     """
 
     nests: ClassVar[bool] = True
@@ -135,17 +135,17 @@ class TreeTarget(Target[TreeSource]):
 
     @abstractmethod
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return how the engines that read the file decide; the first one's scores are the golden ones."""
+        """Return the arithmetic of each engine of the file; the scores of the first are golden."""
 
     @abstractmethod
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the numbers back from the file, as the engine reads them."""
 
     def check(self, source: TreeSource) -> None:
-        """Refuse a model that the format would not say the same of.
+        """Refuse a model that the format cannot express exactly.
 
         Raises:
-            ModelError: It would not.
+            ModelError: It cannot.
         """
         require_plain(source.text, self.name)
         if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
@@ -178,10 +178,10 @@ class TreeTarget(Target[TreeSource]):
         )
 
     def refuse(self, source: TreeSource, nodes: Int64Array, words: str) -> None:
-        """Refuse a model for some of its splits, if there are any.
+        """Refuse a model with unsupported splits.
 
         Raises:
-            ModelError: There are.
+            ModelError: It has some.
         """
         if not len(nodes):
             return
@@ -201,10 +201,10 @@ class TreeExport(Export):
 
     @cached_property
     def written(self) -> Nodes:
-        """Read back what was written.
+        """Read back the written file.
 
         Raises:
-            ModelError: Its trees are not those of the model.
+            ModelError: It has other trees than the model.
         """
         nodes = self.target.read(self.content, self.source)
         require_same_shape(self.source.nodes, nodes)
@@ -224,10 +224,9 @@ def export_trees(target: TreeTarget, source: TreeSource) -> TreeExport:
 
 
 def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
-    """Return what raises scores so that the least that leaves can add up to becomes exactly 0.
+    """Return the shift by which the least possible sum of leaves becomes exactly 0.
 
-    Rounded sums are monotone: no document has less than the one that falls into the least leaf of each tree,
-    and what is added to that one's sum takes it to 0.
+    Rounded sums are monotone: no document has a lower score than one in the least leaf of every tree.
     """
     kind = np.float32 if arithmetic.single_sum else np.float64
     total = kind(0.0)
@@ -239,7 +238,7 @@ def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
 
 
 def unplain(text: ModelText) -> str | None:
-    """Say what a model has beyond sums of constant leaves below numerical splits; None where nothing."""
+    """Describe parts beyond sums of constant leaves below numerical splits; None without any."""
     if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
         return "categorical splits"
     if any(tree.linear is not None for tree in text.trees):

@@ -1,9 +1,9 @@
 """Vespa: LightGBM's JSON for a forest, an expression for a linear scorer, an ONNX model for a network.
 
 The importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the
-way of NaN. It needs an `objective`, which models of an objective of one's own do not have, and
-`pandas_categorical`. Expressions are evaluated in float64 on content nodes and in containers alike. What a
-document lacks is NaN, as an attribute without a value is.
+direction of NaN. It needs `pandas_categorical` and an `objective`, which models of custom objectives lack.
+Expressions are evaluated in float64 on content nodes and in containers alike. A missing feature is NaN, as is
+an attribute without a value.
 """
 
 import json
@@ -47,7 +47,7 @@ class _Vespa(Target[S]):
     options = frozenset({"model_name", "feature_names"})
 
     def check(self, source: S) -> None:
-        """Refuse what the format cannot express, and names of features that Vespa does not take."""
+        """Refuse a model that the format cannot express, and names of features that Vespa does not accept."""
         super().check(source)
         check_names(source.features)
 
@@ -61,14 +61,14 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     limits = (*NUMERIC_LIMITS, _NAMES)
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return those of its two evaluators."""
+        """Return the arithmetics of its two evaluators."""
         return (
             Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False, finite=True),
             Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite=True),
         )
 
     def write(self, source: TreeSource) -> bytes:
-        """Write what `dump_model` would, as far as Vespa reads it."""
+        """Write the members of `dump_model` that Vespa reads."""
         wanted, nan_left = source.numeric
         thresholds = strict(wanted)
         nodes = source.nodes
@@ -141,13 +141,13 @@ class _VespaProfile(_Vespa[NetworkSource], NetworkTarget):
     """A linear scorer or a network, with its rank profile as a file.
 
     Attributes:
-        model: What is put into the application package beside the profile, as text to be formatted.
+        model: Template of the model's file in the application package.
     """
 
     model: ClassVar[str] = ""
 
     def instructions(self, source: NetworkSource) -> str:
-        """Show where the profile goes."""
+        """Show the place of the profile in the application package."""
         model, profile = self.model.format(name=source.name), profile_name(source.name)
         return f"""\
 Put {model}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
@@ -189,7 +189,7 @@ class VespaLinear(_VespaProfile):
         """Read the terms.
 
         Raises:
-            ModelError: There are not as many as the model has features that decide scores.
+            ModelError: Their number is not that of the model's used features.
         """
         text = content.decode()
         found, constants = _TERM.findall(text), _CONSTANT.findall(text)
@@ -223,7 +223,7 @@ class VespaNetwork(_VespaProfile):
         return onnx.network_graph(source)
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Return what evaluates the graph: Vespa has ONNX Runtime in it."""
+        """Return the evaluator of the graph: Vespa contains ONNX Runtime."""
         return (onnx.engine_of(content),)
 
     def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
@@ -242,12 +242,12 @@ class VespaNetwork(_VespaProfile):
 
 
 def profile_name(name: str) -> str:
-    """Return a model's name as a rank profile may have it."""
+    """Return a model's name as a valid name of a rank profile."""
     return re.sub("[^A-Za-z0-9_]", "_", name)
 
 
 def check_names(names: tuple[str, ...]) -> None:
-    """Refuse names of features that Vespa would not take for features.
+    """Refuse names of features that Vespa does not accept.
 
     Raises:
         InvalidInput: At `/feature_names`.
@@ -255,7 +255,7 @@ def check_names(names: tuple[str, ...]) -> None:
     problems = [
         InputProblem(
             "/feature_names",
-            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; say what it is"
+            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; map it to its name"
             " there, such as attribute(price)",
         )
         for name in names
@@ -270,7 +270,7 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
 
     Args:
         source: The model.
-        used: Features that the model asks for, each of which a function gives unless it is a rank feature.
+        used: Features of the model; those that are no rank features get a function.
         expression: The expression of the first phase, from the colon or the brace on.
         declarations: Lines in front of the first phase.
     """

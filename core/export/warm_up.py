@@ -1,4 +1,4 @@
-"""Compile, or load from numba's disk cache, the kernels that exports are compared by."""
+"""Compile the parity kernels of exports, or load them from numba's disk cache."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from core.scoring.tree import Tree
 
 
 def parity() -> None:
-    """Export the least forest and the least linear scorer there are, and compare them."""
+    """Export and compare a smallest forest and a smallest linear scorer."""
     dataset = synthetic_dataset(1, seed=0)
     names = tuple(f"f{number}" for number in range(dataset.n_features))
     compare(export_model(ModelText(names, (Tree.leaf(0.0),)).write(), "ranklib"), dataset)

@@ -1,8 +1,8 @@
 """Permutation importance: the loss of a metric when the values of a feature are shuffled."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -38,10 +38,6 @@ class PermutationImportance:
     standard_error: float | None
     lower: float | None
     upper: float | None
-
-    def to_json(self, feature_names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the JSON to store, with the feature's name."""
-        return {**asdict(self), "feature": feature_names[self.feature]}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Job kinds, each with its stored specification, title, lane, main metric and artifacts to clean up."""
 
-from core.jobs.base import PRIORITIES, JobSpec, Lane, MainMetric, SubmittedJob
+from core.jobs.base import PRIORITIES, JobLimits, JobSpec, Lane, MainMetric, SubmittedJob
 from core.jobs.registry import (
     LANES,
     MAX_TITLE,
@@ -13,7 +13,6 @@ from core.jobs.registry import (
     title_of,
 )
 from core.jobs.status import JobStatus
-from core.jobs.stored import JobLimits
 from core.jobs.systems import System
 
 __all__ = [

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from core.jobs.stored import JobLimits, Json, Stored, first_named, read_entries, write_entries
+from core.stored import Json, Stored, first_named, read_entries, write_entries
 
 # An entry among the metrics of the training data that is no metric.
 _LOSS = "loss"
@@ -56,6 +56,25 @@ class UnfinishedJob(Protocol):
         """Its stored specification."""
 
 
+@dataclass(frozen=True)
+class JobLimits:
+    """Limits of a job, beside those of the worker.
+
+    Attributes:
+        seconds: Running time over all attempts, or None.
+        memory_bytes: Memory in a worker, or None.
+    """
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+    @classmethod
+    def of(cls, stored: Stored) -> "JobLimits | None":
+        """Read the limits of a specification, None where it has none."""
+        limits = stored.get("limits")
+        return None if limits is None else cls(limits.get("seconds"), limits.get("memory_bytes"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
     """The complete, resolved specification of a job.
@@ -68,6 +87,7 @@ class JobSpec:
         label: Display name of the kind.
         titled_by: Entries of the specification for the title, best first.
         lane: Lane of its workers.
+        left_out: Entries that are neither read nor stored.
         stores_kind: Whether its kind is an entry of the stored JSON, beside the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
         main_data: Data of its main metric; the first one with a value counts.
@@ -77,6 +97,7 @@ class JobSpec:
     label: ClassVar[str]
     titled_by: ClassVar[tuple[str, ...]] = ()
     lane: ClassVar[Lane] = Lane.QUICK
+    left_out: ClassVar[frozenset[str]] = frozenset()
     stores_kind: ClassVar[bool] = True
     makes_dataset: ClassVar[bool] = False
     main_data: ClassVar[tuple[str, ...]] = ("test", "validation", "train")
@@ -88,11 +109,15 @@ class JobSpec:
         Raises:
             InvalidInput: With a pointer for what is missing or unfit.
         """
-        return read_entries(cls, stored)
+        return read_entries(cls, cls._without_left_out(stored))
 
     def to_json(self) -> Json:
         """Return the JSON to store; `from_json` reads it back to an equal specification."""
-        return ({"kind": self.kind} if self.stores_kind else {}) | write_entries(self)
+        return ({"kind": self.kind} if self.stores_kind else {}) | self._without_left_out(write_entries(self))
+
+    @classmethod
+    def _without_left_out(cls, stored: Stored) -> Json:
+        return {name: value for name, value in stored.items() if name not in cls.left_out}
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import checkpoint_folder
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, entry
+from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:
     from core.data.feature_choice import FeatureChoice
@@ -39,22 +39,22 @@ def _hold_out(stored: Stored) -> "HoldOut":
     return hold_out(stored)
 
 
-def _features(stored: Stored) -> "FeatureChoice | None":
+def _features(stored: Stored) -> "FeatureChoice":
     from core.data.feature_choice import FeatureChoice
 
-    return FeatureChoice.from_json(stored)
+    return read_entries(FeatureChoice, stored)
 
 
-def _automatic(stored: Stored) -> "AutomaticChoice | None":
+def _automatic(stored: Stored) -> "AutomaticChoice":
     from core.training.automatic import AutomaticChoice
 
-    return AutomaticChoice.from_json(stored)
+    return read_entries(AutomaticChoice, stored)
 
 
-def _distribution(stored: Any) -> "Distribution | None":
+def _distribution(stored: Any) -> "Distribution":
     from core.training.distribution import Distribution
 
-    return Distribution.from_json(stored)
+    return read_entries(Distribution, stored, exact=True)
 
 
 def _training(stored: Stored) -> "TrainingSpec":

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Stored, entry
 from core.jobs.systems import System, system_name
+from core.stored import Stored, entry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
-from core.jobs.stored import Json, Stored, entry, read_as
 from core.jobs.systems import SYSTEM, System
+from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:
     from core.drift import Thresholds
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _thresholds(stored: Stored) -> "Thresholds":
     from core.drift import Thresholds
 
-    return read_as(Thresholds, stored)
+    return read_entries(Thresholds, stored, exact=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class DriftJob(SubmittedJob):
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
     scored_dataset_id: str
-    system: System = entry(read=System.from_json, write=System.to_json, flat=True)
+    system: System = entry(flat=True)
     days: float
     compare_with_previous: bool = False
     queries_by: Literal["id", "request"]

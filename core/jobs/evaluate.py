@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, entry
 from core.jobs.systems import SYSTEM, System
+from core.stored import Json, Stored, entry, write_entries
 
 if TYPE_CHECKING:
     from core.losses import Loss
@@ -25,7 +25,7 @@ def _loss_json(loss: "Loss") -> Json:
 
 
 def _nameable(system: System) -> Json:
-    return {"model": None, "ranking_id": None} | system.to_json()
+    return {"model": None, "ranking_id": None} | write_entries(system)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,6 @@ class EvaluateJob(SubmittedJob):
     label: ClassVar[str] = "Evaluation"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System = entry(read=System.from_json, write=_nameable, flat=True)
+    system: System = entry(write=_nameable, flat=True)
     measures: Measures = entry(flat=True)
     diagnostics: LossDiagnostics | None = None

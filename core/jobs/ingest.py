@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from core.jobs.base import DatasetJob, UnfinishedJob
 from core.jobs.folders import claims_folders, upload_folder
-from core.jobs.stored import entry
+from core.stored import entry
 
 
 @dataclass(frozen=True, kw_only=True)

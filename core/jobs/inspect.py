@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Json, Stored, entry, read_entries, required, write_entries
 from core.jobs.systems import SYSTEM, System
+from core.stored import Json, Stored, entry, read_entries, required, write_entries
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class InspectJob(SubmittedJob):
     label: ClassVar[str] = "Inspection"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System = entry(read=System.from_json, write=System.to_json, flat=True)
+    system: System = entry(flat=True)
     measures: Measures = entry(read=_measures, write=_measures_json, flat=True)
     repeats: int
     within: Literal["dataset", "query"]

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from core.jobs.stored import entry
+from core.stored import entry
 
 if TYPE_CHECKING:
     from core.metrics import Conventions
@@ -30,6 +31,8 @@ class Measures:
     """
 
     metrics: tuple[str, ...] = ()
-    contract: "Conventions" = entry(default_factory=_conventions, read=_conventions)
+    contract: "Conventions" = entry(
+        default_factory=_conventions, read=_conventions, write=methodcaller("to_json")
+    )
     label_map: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0

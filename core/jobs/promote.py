@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import DatasetJob
 from core.jobs.measures import Measures
-from core.jobs.stored import Stored, entry, read_as
 from core.jobs.systems import System, system_name
+from core.stored import Stored, entry, read_entries, write_entries
 
 if TYPE_CHECKING:
     from core.evaluation import GateRule
@@ -18,7 +18,7 @@ _COMPARING = ("contract", "label_map", "permutations", "seed")
 def _rule(stored: Stored) -> "GateRule":
     from core.evaluation import GateRule
 
-    return read_as(GateRule, stored)
+    return read_entries(GateRule, stored, exact=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class PromoteJob(DatasetJob):
             {
                 "model_name": name,
                 "alias": alias,
-                "systems": [system.to_json() for system in systems],
+                "systems": [write_entries(system) for system in systems],
                 "dataset_id": dataset_id,
                 "metrics": [rule["metric"]],
                 "rule": {each: value for each, value in rule.items() if each not in _COMPARING},

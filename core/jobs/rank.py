@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
-from core.jobs.stored import entry
 from core.jobs.systems import SYSTEM, System
+from core.stored import entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,4 +21,4 @@ class RankJob(SubmittedJob):
     label: ClassVar[str] = "Ranking"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
-    system: System = entry(read=System.from_json, write=System.to_json, flat=True)
+    system: System = entry(flat=True)

@@ -18,16 +18,16 @@ from core.jobs.promote import PromoteJob
 from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
-from core.jobs.stored import Stored
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
+from core.stored import Stored
 
 MAX_TITLE = 255
 
 
 # The one list of all kinds, each with the class of its specification.
 class JobKind(StrEnum):
-    """What a job does."""
+    """Kind of a job."""
 
     specification: type[JobSpec]
 

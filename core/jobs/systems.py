@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.jobs.stored import first_named, required
+from core.stored import entry, first_named
 
 # Entries with the name of a system, best first; jobs of early releases have only the id.
 SYSTEM = ("system", "model", "model_id", "ranking_id")
@@ -24,27 +24,11 @@ class System:
         reference: The reference of the model in the request, `web@champion`, or None.
     """
 
-    name: str
-    model_id: str | None = None
-    ranking_id: str | None = None
-    reference: str | None = None
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "System":
-        """Read a system from the specification of a job, or from an entry of its `systems`.
-
-        Raises:
-            InvalidInput: It names neither a model nor a ranking.
-        """
-        if model_id := stored.get("model_id"):
-            # Jobs queued by early releases have only the id of the model.
-            return cls(stored.get("system") or model_id, model_id=model_id, reference=stored.get("model"))
-        return cls(required(stored, "system"), ranking_id=required(stored, "ranking_id"))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON that `from_json` reads."""
-        held = {"model": self.reference, "model_id": self.model_id, "ranking_id": self.ranking_id}
-        return {name: value for name, value in held.items() if value is not None} | {"system": self.name}
+    # Jobs queued by early releases have only the id of the model.
+    name: str = entry(names=("system", "model_id"))
+    model_id: str | None = entry(None, later=True)
+    ranking_id: str | None = entry(None, later=True)
+    reference: str | None = entry(None, names=("model",), later=True)
 
 
 def named_systems(stored: Any) -> Iterator[str]:

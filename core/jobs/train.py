@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from core.jobs.boosting import BoostingJob
-from core.jobs.stored import Stored
+from core.stored import Stored
 
 # The common tag of all models of one grid.
 GRID_TAG = "grid"

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from core.jobs.base import UnfinishedJob
 from core.jobs.folders import checkpoint_folder
-from core.jobs.stored import Stored
 from core.jobs.study import StudyJob
+from core.stored import Stored
 
 
 @dataclass(frozen=True, kw_only=True)

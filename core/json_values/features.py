@@ -19,7 +19,7 @@ _NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class FeatureValues:
-    """Features that were read, and the rest of the text.
+    """Parsed features, and the rest of the text.
 
     Every member of the name was read. Where the rest is JSON with as many of them as there are rows, they
     belong together in their order; it has fewer where a repeated name hides some.
@@ -35,7 +35,7 @@ class FeatureValues:
 
 @dataclass(frozen=True, eq=False)
 class ArrayValues:
-    """Arrays that were read, and the rest of the text, as in `FeatureValues`.
+    """Parsed arrays, and the rest of the text, as in `FeatureValues`.
 
     Attributes:
         rest: The text with null in place of each array.
@@ -47,7 +47,7 @@ class ArrayValues:
 
 
 class FeatureReader:
-    """Reads members of one name: arrays of all features in their order, or objects by feature names.
+    """Parser of members of one name: arrays of all features in their order, or objects by feature names.
 
     Args:
         member: Name of the members.
@@ -94,10 +94,10 @@ class FeatureReader:
         room = min(len(text) // self._least_bytes, most_rows)
         values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)
         table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
-        found = kernel.read_features(*_padded(text), self._member, *table, values, spans)
-        if found == LEAVE:
+        n_members = kernel.read_features(*_padded(text), self._member, *table, values, spans)
+        if n_members == LEAVE:
             return None
-        return FeatureValues(_without(text, spans[:found]), values[:found])
+        return FeatureValues(_without(text, spans[:n_members]), values[:n_members])
 
 
 def read_arrays(text: bytes, member: str) -> ArrayValues | None:
@@ -112,14 +112,14 @@ def read_arrays(text: bytes, member: str) -> ArrayValues | None:
     """
     values, counts = np.empty(len(text) // 2 + 1), np.empty(MOST_ARRAYS, np.int64)
     spans = np.empty((MOST_ARRAYS, 2), np.int64)
-    found = kernel.read_arrays(
+    n_members = kernel.read_arrays(
         _padded(text)[0], np.frombuffer(member.encode(), np.uint8), values, counts, spans
     )
-    if found == LEAVE:
+    if n_members == LEAVE:
         return None
-    ends = np.cumsum(counts[:found])
-    arrays = np.split(values[: ends[-1] if found else 0], ends[:-1])
-    return ArrayValues(_without(text, spans[:found]), arrays if found else [])
+    ends = np.cumsum(counts[:n_members])
+    arrays = np.split(values[: ends[-1] if n_members else 0], ends[:-1])
+    return ArrayValues(_without(text, spans[:n_members]), arrays if n_members else [])
 
 
 def _padded(text: bytes) -> tuple[UInt8Array, UInt64Array]:

@@ -1,7 +1,7 @@
 """A keyed hash of names, for tables whose names are chosen by strangers.
 
 SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), which Python's own dictionaries
-use: without the key nobody can find names that share a place.
+use: without the key colliding names cannot be found.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
         words: The text, the lowest byte of a word first, and a word more.
         begin: Position of its first byte.
         end: Position behind its last one.
-        key: (2,) what nobody else knows.
+        key: (2,) secret key.
     """
     state = (key[0] ^ _START[0], key[1] ^ _START[1], key[0] ^ _START[2], key[1] ^ _START[3])
     size = end - begin

@@ -219,7 +219,7 @@ def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scrat
 
 @bare
 def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Write down what a ranking says about each position."""
+    """Store the terms of a ranking for each position."""
     order, position, discounts = scratch.order, scratch.position, plan.discounts
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
@@ -232,7 +232,7 @@ def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> 
 
 @bare
 def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
-    """Write down which positions are selected in one of several rankings."""
+    """Store which positions are selected in one of several rankings."""
     member = scratch.member[sample]
     for r in range(np.uint64(n)):
         member[scratch.position[scratch.order[r]]] = scratch.selected[r]
@@ -240,7 +240,7 @@ def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
 
 @bare
 def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Sum up along a ranking what the changes of a target metric are made of."""
+    """Sum along a ranking the terms of the changes of a target metric."""
     if plan.weighting == MRR_TARGET:
         _find_first(n, sample, scratch)
     elif plan.weighting == MAP_TARGET:

@@ -25,7 +25,7 @@ class Metric(ABC):
 
     Attributes:
         cutoff: Number of top ranks that count, all when None; a query shorter than k is measured as it is.
-        conventions: What is to be agreed on before two numbers are compared.
+        conventions: Conventions that two comparable numbers share.
     """
 
     name: ClassVar[str]
@@ -43,7 +43,7 @@ class Metric(ABC):
 
     @classmethod
     def examples(cls) -> tuple[str, ...]:
-        """Return spellings of it."""
+        """Return example spellings of the metric."""
         return (cls.name, f"{cls.name}@10") if cls.takes_cutoff else (cls.name,)
 
     @property
@@ -53,7 +53,7 @@ class Metric(ABC):
 
     @property
     def depth(self) -> int | None:
-        """The number of top ranks that the value depends on, all when None."""
+        """Number of top ranks that the value depends on, all when None."""
         if self.conventions.ties == "average" or self.conventions.judged_only:
             # Documents beyond the cutoff may be tied with those before, or rise into their places.
             return None
@@ -104,7 +104,7 @@ class Metric(ABC):
         """Refuse labels >= 0 that the metric cannot measure.
 
         Raises:
-            InvalidInput: When a label has no gain, or is beyond the largest one that there may be.
+            InvalidInput: When a label has no gain, or is above the largest label.
         """
         if "gain" in self.uses:
             label_gains(self.conventions.gain, labels)
@@ -130,16 +130,16 @@ def measure_all(
 
     Args:
         metrics: By the names that the result shall have.
-        scores: As for `rank_labels`, like the other arguments.
-        ideal: See there.
-        document_ids: See there.
+        scores: As for `rank_labels`.
+        ideal: As for `rank_labels`.
+        document_ids: As for `rank_labels`.
     """
     depths: dict[str, list[int | None]] = {}
     for metric in metrics.values():
         depths.setdefault(metric.conventions.ties, []).append(metric.depth)
     ranked = {
-        ties: rank_labels(scores, ideal, ties=ties, document_ids=document_ids, depth=_deepest(found))
-        for ties, found in depths.items()
+        ties: rank_labels(scores, ideal, ties=ties, document_ids=document_ids, depth=_deepest(limits))
+        for ties, limits in depths.items()
     }
     return {name: metric.of_ranked(ranked[metric.conventions.ties]) for name, metric in metrics.items()}
 

@@ -21,7 +21,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Conventions:
-    """The conventions behind a number; each metric obeys those that concern it.
+    """Conventions of a measured number; each metric uses those that concern it.
 
     Attributes:
         gain: What a label is worth: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 are
@@ -70,7 +70,7 @@ class Conventions:
             raise InvalidInput(*problems)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all in force with the name of the preset that they are, None where they are none."""
+        """Return all conventions with the name of their preset, None without one."""
         held = asdict(self)
         if self.max_documents is None:  # workers of versions that do not know it take the job, too
             del held["max_documents"]
@@ -127,7 +127,7 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
 
 
 def preset_of(given: Conventions) -> str | None:
-    """Return the name of the preset that these conventions are, if they are one."""
+    """Return the name of the preset with these conventions, None without one."""
     return next((name for name, preset in PRESETS.items() if preset == given), None)
 
 

@@ -33,13 +33,11 @@ _SPELLING = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<at
 _ARGUMENT = re.compile(r"\s*(?P<key>[A-Za-z_]+)\s*=\s*(?P<value>[^,=]*?)\s*")
 _PERSISTENCE = re.compile(r"0?\.[0-9]{1,6}")
 _CUTOFF = re.compile(r"[1-9][0-9]{0,5}")
-_BY_CONTRACT = (
-    "the contract says what is relevant (relevance_threshold; 1.5 for rel=2) and what gains are (gain)"
-)
+_BY_CONTRACT = "the contract sets what is relevant (relevance_threshold; 1.5 for rel=2) and the gains (gain)"
 
 
 def from_ir_measures(text: str) -> str | None:
-    """Return our spelling of what ir_measures spells so, None of anything else.
+    """Return our spelling of a metric that ir_measures spells so, None of any other text.
 
     Raises:
         InvalidInput: For arguments in brackets other than a cutoff, judged_only and the persistence of RBP.
@@ -77,7 +75,7 @@ def from_ir_measures(text: str) -> str | None:
 
 
 def ir_measures_spelling(name: str) -> str | None:
-    """Return how ir_measures spells a metric of ours, with a cutoff where it takes one, None of others.
+    """Return the spelling of ir_measures of a metric, with any cutoff, None of a metric that it lacks.
 
     Example:
         >>> ir_measures_spelling("ndcg"), ir_measures_spelling("bpref"), ir_measures_spelling("auc")

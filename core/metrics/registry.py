@@ -104,7 +104,7 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
 def metric_name(text: str) -> str:
     """Return the name under which a metric is stored and shown: ours for ir_measures', else as written.
 
-    What trec_eval alone spells so keeps its name, which says whose conventions it follows.
+    A spelling of trec_eval alone stays, because it implies the conventions of trec_eval.
 
     Raises:
         InvalidInput: As for `parse_metric`.

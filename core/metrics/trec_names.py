@@ -31,7 +31,7 @@ _AT = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<at>[0-9]+(?:\.[0-9]+)?)")
 
 
 def from_trec_eval(text: str) -> str | None:
-    """Return our spelling of what trec_eval alone spells so, None of anything else.
+    """Return our spelling of a metric that only trec_eval spells so, None of any other text.
 
     Example:
         >>> from_trec_eval("ndcg_cut_10"), from_trec_eval("iprec_at_recall_0.10"), from_trec_eval("map")
@@ -46,7 +46,7 @@ def from_trec_eval(text: str) -> str | None:
 
 
 def trec_eval_spelling(name: str) -> str | None:
-    """Return how trec_eval spells a metric of ours, with a cutoff where it has one, None of others.
+    """Return trec_eval's spelling of a metric, with any cutoff, None of a metric that it lacks.
 
     Example:
         >>> trec_eval_spelling("ndcg"), trec_eval_spelling("mrr"), trec_eval_spelling("err")
@@ -62,7 +62,7 @@ def trec_eval_spelling(name: str) -> str | None:
 
 
 def trec_eval_conventions(held: Conventions) -> Conventions:
-    """Return trec_eval's conventions, with what its options -l, -M and -J set taken from these."""
+    """Return trec_eval's conventions; these give the settings of its options -l, -M and -J."""
     return replace(
         PRESETS["trec_eval"],
         relevance_threshold=held.relevance_threshold,

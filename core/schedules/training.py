@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from core.jobs.stored import Json, Stored
 from core.jobs.train import TrainJob
+from core.stored import Json, Stored, write_entries
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
@@ -60,6 +60,6 @@ def training_of_run(
     if spec.get("automatic"):
         given = requested["hyperparameters"]
         choice = AutomaticChoice.for_dataset(statistics, requested.get("features"), given)
-        spec["automatic"] = choice.to_json()
+        spec["automatic"] = write_entries(choice)
         spec["hyperparameters"] = {**spec["hyperparameters"], **choice.chosen}
     return TrainJob.from_json(spec)

@@ -110,7 +110,7 @@ class InputTransform:
                 on_block()
                 squares += np.nansum((_finite(block, log1p=log1p) - means) ** 2, axis=0)
             deviations = np.sqrt(squares / np.maximum(counts, 1))
-            # A feature of one value says nothing; rounding must not make it speak.
+            # A constant feature has no information; rounding must not add any.
             deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1e-300)] = 1.0
         knots, targets = np.empty((0, 0)), np.empty((0, 0))
         if kind == "rank-gauss":

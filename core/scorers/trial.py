@@ -139,7 +139,7 @@ def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> N
 
 def _bound(kind: int, limit: int) -> None:
     _, most = resource.getrlimit(kind)
-    # The hard limit stays: at the soft one the signal still says what it is for.
+    # The hard limit stays: at the soft one the signal still identifies the limit.
     resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 

@@ -35,7 +35,7 @@ class Tree:
         thresholds: (n_splits,) values up to which it goes left; of a categorical split, its place in
             `categories`.
         decisions: (n_splits,) LightGBM's `decision_type`: bit 0 is set for a categorical split, bit 1 where
-            missing values go left, bits 2 and 3 say which are missing: none (0), zeros (1) or NaN (2).
+            missing values go left, bits 2 and 3 define which are missing: none (0), zeros (1) or NaN (2).
         left: (n_splits,) left children, a later split or leaf k as -k - 1.
         right: (n_splits,) right children.
         leaf_values: (n_splits + 1,).

@@ -16,7 +16,7 @@ from sqlalchemy.util import LRUCache
 
 from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
-from core.store.tables.columns import to_json
+from core.store.tables.columns import serialize_json
 
 LOCK_SECONDS = 30  # longest wait for the lock of another write, outside requests
 PROBE_LOCK_SECONDS = 1
@@ -167,7 +167,7 @@ def advisory_lock(session: Session, kind: int, name: str) -> None:
 def _open_postgresql(url: URL, lock_seconds: int) -> Engine:
     engine = create_engine(
         url,
-        json_serializer=to_json,
+        json_serializer=serialize_json,
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
         pool_pre_ping=True,
@@ -193,7 +193,7 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         url,
-        json_serializer=to_json,
+        json_serializer=serialize_json,
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
         connect_args={"timeout": lock_seconds},
@@ -212,7 +212,7 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
 @functools.cache
 def _sqlite_dialect() -> Dialect:
     """Return the dialect of all SQLite engines of this process: compiled statements are cached by dialect."""
-    engine = create_engine("sqlite://", json_serializer=to_json)
+    engine = create_engine("sqlite://", json_serializer=serialize_json)
     engine.connect().close()  # the dialect learns of the library
     engine.dispose()
     return engine.dialect

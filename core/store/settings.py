@@ -80,7 +80,7 @@ class StoreSettings(BaseSettings):
         default=7,
         ge=0,
         le=3650,
-        description="Days that deleted objects can be restored; 0 frees their bytes at once",
+        description="Days that deleted objects can be restored; 0 frees their bytes immediately",
     )
     retention_jobs_days: float | None = Field(
         default=None,

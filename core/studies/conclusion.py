@@ -47,19 +47,6 @@ class Conclusion:
     winner_model: str
     default_model: str
 
-    def to_json(self, comparison_id: str | None) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return {
-            "sentence": self.sentence,
-            "verdict": self.verdict,
-            "comparison_id": comparison_id,
-            "held_out": dict(self.held_out),
-            "cross_validated": dict(self.cross_validated),
-            "winner_number": self.winner_number,
-            "winner_model": self.winner_model,
-            "default_model": self.default_model,
-        }
-
 
 def conclude(metric: str, winner: Value, default: Value, found: MetricDifference | None) -> Conclusion:
     """Conclude whether the winner is better than the default.

@@ -28,7 +28,7 @@ __all__ = [
     "training_spec",
 ]
 
-# Who only says what is to be trained, as the API does, need not wait for LightGBM and what it imports.
+# The API, which only specifies trainings, need not import LightGBM and its dependencies.
 _MODULES = {
     "binning": ["KeptBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],

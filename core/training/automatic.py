@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
+from core.stored import entry
 
 _LEAVES = (2, 255)
 _LEAVES_PER_FEATURE = 4
@@ -51,8 +52,8 @@ class AutomaticChoice:
         chosen: Values by name, without those of the request.
     """
 
-    size: DatasetSize
-    chosen: Mapping[str, int | float]
+    size: DatasetSize = entry(flat=True)
+    chosen: Mapping[str, int | float] = entry(read=dict)
 
     @classmethod
     def of(cls, size: DatasetSize, given: Mapping[str, Any]) -> "AutomaticChoice":
@@ -91,19 +92,6 @@ class AutomaticChoice:
         if choice.get("use"):
             count = len(choice["use"])
         return cls.of(DatasetSize(statistics["queries"], statistics["documents"], max(count, 1)), given)
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> "AutomaticChoice | None":
-        """Parse the JSON of `to_json`; None for None."""
-        if stored is None:
-            return None
-        values = dict(stored)
-        chosen = values.pop("chosen")
-        return cls(DatasetSize(**values), dict(chosen))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return asdict(self.size) | {"chosen": dict(self.chosen)}
 
 
 def sizes_for(size: DatasetSize) -> dict[str, int | float]:

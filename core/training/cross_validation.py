@@ -11,19 +11,25 @@ import math
 import statistics
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from core.data.folds import FoldAssignment
+from core.errors import InvalidInput
 from core.metrics import Metric
+from core.stored import entry, read_entries, write_entries
 from core.training.checkpoint import CheckpointError
 from core.training.models import IterationReport, Values
 from core.types import Float64Array, Int64Array
 
 _FORMAT = 1
 _LEVEL = 0.95
+
+
+def _history(stored: Sequence[tuple[int, Values]]) -> tuple[tuple[int, Values], ...]:
+    return tuple((iteration, values) for iteration, values in stored)
 
 
 @dataclass(frozen=True)
@@ -43,18 +49,8 @@ class FoldResult:
     queries: int
     documents: int
     best_iteration: int
-    means: dict[str, float | None]
-    history: tuple[tuple[int, Values], ...] = field(default=(), repr=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store, without the history."""
-        return {
-            "fold": self.fold,
-            "queries": self.queries,
-            "documents": self.documents,
-            "best_iteration": self.best_iteration,
-            "metrics": dict(self.means),
-        }
+    means: dict[str, float | None] = entry(names=("metrics",), read=dict)
+    history: tuple[tuple[int, Values], ...] = entry((), read=_history, later=True)
 
 
 @dataclass(frozen=True)
@@ -227,7 +223,7 @@ class CrossValidation:
         """Return the folds with their means, and the mean over folds of each metric with its interval."""
         return {
             "best_iteration": self.best_iteration,
-            "folds": [fold.to_json() for fold in self.folds],
+            "folds": [write_entries(replace(fold, history=())) for fold in self.folds],
             "over_folds": {name: found and asdict(found) for name, found in self.over_folds().items()},
         }
 
@@ -237,7 +233,7 @@ class CrossValidation:
         Args:
             training: The checkpoint of the current training, or None between two trainings.
         """
-        folds = [fold.to_json() | {"history": fold.history} for fold in self.folds]
+        folds = [write_entries(fold) for fold in self.folds]
         state = {"format": _FORMAT, "folds": folds, "metrics": list(self.per_query)}
         file = io.BytesIO()
         np.savez(
@@ -265,19 +261,18 @@ class CrossValidation:
                 training = archive["training"].tobytes() or None
             if state["format"] != _FORMAT or not np.array_equal(fold_of, assignment.fold_of):
                 raise CheckpointError("the checkpoint is of other folds, or was written by another version")
-            folds = tuple(
-                FoldResult(
-                    fold["fold"],
-                    fold["queries"],
-                    fold["documents"],
-                    fold["best_iteration"],
-                    fold["metrics"],
-                    tuple((at, found) for at, found in fold["history"]),
-                )
-                for fold in state["folds"]
-            )
+            folds = tuple(read_entries(FoldResult, fold) for fold in state["folds"])
             per_query = {name: values[:, column].copy() for column, name in enumerate(state["metrics"])}
-        except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError, zipfile.BadZipFile) as error:
+        except (
+            InvalidInput,
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            EOFError,
+            OSError,
+            zipfile.BadZipFile,
+        ) as error:
             raise CheckpointError("the checkpoint is damaged") from error
         return cls(assignment, folds, per_query, scores if len(scores) else None), training
 

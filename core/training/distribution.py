@@ -1,11 +1,13 @@
 """Distributed trainings: options of the ranks, and the trainings that cannot be distributed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
 from core.scorers import Trees
+from core.stored import entry, read_entries
 from core.training.hyperparameters import Hyperparameters
 from core.training.spec import TrainingSpec
 
@@ -19,61 +21,50 @@ _NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its queries alone"
 
 
 @dataclass(frozen=True)
+class Ranks:
+    """Bounds of the number of ranks.
+
+    Attributes:
+        at_least: Ranks that a training needs to start or to continue, from 2 to 64.
+        at_most: Ranks at most, from `at_least` to 64.
+
+    Raises:
+        InvalidInput: With a pointer for each number out of bounds.
+    """
+
+    at_least: int = LEAST_RANKS
+    at_most: int = DEFAULT_MOST_RANKS
+
+    def __post_init__(self) -> None:
+        problems = [
+            problem
+            for name, number in vars(self).items()
+            for problem in _outside(f"/{name}", number, LEAST_RANKS, MOST_RANKS)
+        ]
+        if problems:
+            raise InvalidInput(*problems)
+        if self.at_most < self.at_least:
+            raise InvalidInput.at("/at_most", f"must be at least {self.at_least}, as at_least is")
+
+
+@dataclass(frozen=True)
 class Distribution:
     """The number of ranks of a distributed training, which does not change the model.
 
     Attributes:
-        least_ranks: Ranks that a training needs to start or to continue, from 2 to 64.
-        most_ranks: Ranks at most, from `least_ranks` to 64.
+        ranks: Number of ranks.
         threads_per_rank: Threads of each rank, from 1 to 256.
 
-    Example:
-        >>> Distribution(most_ranks=4).to_json()
-        {'ranks': {'at_least': 2, 'at_most': 4}, 'threads_per_rank': 1}
+    Raises:
+        InvalidInput: With a pointer for each number out of bounds.
     """
 
-    least_ranks: int = LEAST_RANKS
-    most_ranks: int = DEFAULT_MOST_RANKS
+    ranks: Ranks = entry(default_factory=Ranks, read=partial(read_entries, Ranks, exact=True))
     threads_per_rank: int = 1
 
     def __post_init__(self) -> None:
-        if problems := list(self._out_of_bounds()):
+        if problems := list(_outside("/threads_per_rank", self.threads_per_rank, 1, MOST_THREADS)):
             raise InvalidInput(*problems)
-        if self.most_ranks < self.least_ranks:
-            raise InvalidInput.at("/ranks/at_most", f"must be at least {self.least_ranks}, as at_least is")
-
-    def _out_of_bounds(self) -> Iterator[InputProblem]:
-        yield from _outside("/ranks/at_least", self.least_ranks, LEAST_RANKS, MOST_RANKS)
-        yield from _outside("/ranks/at_most", self.most_ranks, LEAST_RANKS, MOST_RANKS)
-        yield from _outside("/threads_per_rank", self.threads_per_rank, 1, MOST_THREADS)
-
-    @classmethod
-    def from_json(cls, stored: Any) -> "Distribution | None":
-        """Read `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 1}`, None for None.
-
-        Args:
-            stored: The JSON; entries that are missing have their defaults.
-
-        Raises:
-            InvalidInput: With a pointer for each number out of bounds.
-        """
-        if stored is None:
-            return None
-        _only("", stored, ("ranks", "threads_per_rank"))
-        ranks = stored.get("ranks", {})
-        _only("/ranks", ranks, ("at_least", "at_most"))
-        return cls(
-            ranks.get("at_least", LEAST_RANKS),
-            ranks.get("at_most", DEFAULT_MOST_RANKS),
-            stored.get("threads_per_rank", 1),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store."""
-        return {
-            "ranks": {"at_least": self.least_ranks, "at_most": self.most_ranks},
-            "threads_per_rank": self.threads_per_rank,
-        }
 
 
 def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
@@ -158,13 +149,3 @@ def _outside(pointer: str, value: Any, least: int, most: int) -> Iterator[InputP
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:
         yield InputProblem(pointer, f"must be a whole number from {least} to {most}")
-
-
-def _only(pointer: str, values: Any, known: tuple[str, ...]) -> None:
-    """Refuse a value that is no object, and unknown names."""
-    if not isinstance(values, Mapping):
-        raise InvalidInput.at(pointer, f"must be an object with {' and '.join(known)}")
-    if unknown := [name for name in values if name not in known]:
-        raise InvalidInput(
-            *(InputProblem(f"{pointer}/{name}", f"unknown; known: {', '.join(known)}") for name in unknown)
-        )

@@ -91,7 +91,7 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
         of_leaves = counts[ends[index] - len(trees[index].leaf_values) : ends[index]]
         block = _with_line(blocks[index], "leaf_count", of_leaves)
         blocks[index] = _with_line(block, "internal_count", _of_splits(trees[index], of_leaves))
-    # LightGBM reads each tree from where these sizes say that it begins.
+    # LightGBM reads each tree from the position that these sizes give.
     sizes = " ".join(str(len(f"Tree={block}\n".encode())) for block in blocks)
     head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", head)
     return "\nTree=".join([head, *blocks]) + end + tail

@@ -227,7 +227,7 @@ def _up_to(value: float, cuts: Float64Array) -> int:
 
 
 def _category_cells(tree: Tree, splits: list[int]) -> _Cells:
-    """Tell the categories apart that the sets can hold; the last bit is all else, NaN included."""
+    """Partition the categories by the sets that can hold them; the last bit is all else, NaN included."""
     sets = {split: tree.categories[int(tree.thresholds[split])] for split in splits}
     everything = (1 << 32 * max(map(len, sets.values())) + 1) - 1
     lefts = {split: int.from_bytes(words.astype("<u4").tobytes(), "little") for split, words in sets.items()}

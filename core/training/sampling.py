@@ -95,7 +95,7 @@ class Sampling:
         booster.reset_parameter(parameters)
 
     def grown(self) -> None:
-        """Note that the booster has grown the tree."""
+        """Record that the booster has grown the tree."""
         self._grown += 1
 
     def finish(self, booster: lightgbm.Booster) -> None:

@@ -1,6 +1,6 @@
 """Compile the missing kernels in child processes, whose memory is given back with them.
 
-Each child takes the next part that nobody else compiles. A part is locked while it is compiled and marked
+Each child takes the next part that no other child compiles. A part is locked while it is compiled and marked
 once it is: processes that start on one cache at the same time share the work.
 """
 
@@ -44,7 +44,7 @@ class Progress:
 
 
 def progress(parts: Sequence[Part] = PARTS) -> Progress:
-    """Return how many of the parts are compiled, by whichever process."""
+    """Return the number of compiled parts, by any process."""
     return Progress(len(parts) - len(missing(parts)), len(parts))
 
 
@@ -55,15 +55,15 @@ def compile_kernels(
     report: Callable[[Progress], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Compile the parts that the cache lacks; nothing to do for a cache that can only be read.
+    """Compile the parts that the cache lacks; do nothing for a read-only cache.
 
-    A child that dies, for lack of memory say, is followed by a single one, which needs less of it.
+    After a child has died, for instance for lack of memory, a single one continues with less memory.
 
     Args:
-        parts: What will be needed.
-        processes: Children; as many as processors and memory allow where left out.
+        parts: The required parts.
+        processes: Number of children; by default as many as processors and memory allow.
         report: Called with the progress ten times a second.
-        stopped: Asked now and then whether to stop, which kills the children.
+        stopped: Polled; kills the children once it returns True.
 
     Raises:
         KernelsNotReady: A part cannot be compiled.
@@ -98,7 +98,7 @@ def _affordable_processes() -> int:
 def _run_children(
     parts: Sequence[Part], count: int, report: Callable[[Progress], None], stopped: Callable[[], bool]
 ) -> str:
-    """Wait until all children have ended; return how the first one that failed did."""
+    """Wait until all children have ended; return the reason of the first failure."""
     children = [_Child([part.name for part in parts]) for _ in range(count)]
     try:
         while True:

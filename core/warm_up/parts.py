@@ -29,7 +29,7 @@ class Part:
 
     @property
     def mark(self) -> Path:
-        """The file that says that the part is compiled."""
+        """The file that marks the part as compiled."""
         return warmed_parts(kernel_cache()) / self.name
 
     @property

@@ -17,7 +17,7 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
         height: Of the drawing's own units.
         parts: What is drawn.
         description: Text alternative for screen readers.
-        caption: Under it, for everybody.
+        caption: Caption below it.
     """
     return (
         f'<figure class="picture"><div role="img" tabindex="0" aria-label="{escape(description)}">'

@@ -21,11 +21,10 @@ from rankery.cli.lifecycle import projects, storage, trash
 from rankery.cli.mlflow import mlflow
 from rankery.cli.models import aliases, models
 from rankery.cli.papers import experiments, papers
-from rankery.cli.probes import health, warm_up
 from rankery.cli.rank import rank
 from rankery.cli.results import comparisons, evaluations, inspections, rankings
 from rankery.cli.schedules import schedules
-from rankery.cli.serving import api, demo, rank_worker, serve, worker
+from rankery.cli.serving import api, demo, health, rank_worker, serve, warm_up, worker
 from rankery.cli.studies import studies
 from rankery.cli.train import train
 from rankery.cli.tune import tune

@@ -48,12 +48,12 @@ def show_json(document: Any) -> None:
 
 def json_line(document: Any) -> str:
     """Return what `json_text` does in one line, for programs that read lines."""
-    return visible(json.dumps(to_json(document), ensure_ascii=False), one_line=True)
+    return visible(json.dumps(plain_values(document), ensure_ascii=False), one_line=True)
 
 
 def json_text(document: Any) -> str:
     """Return plain values, or what the client returned, as JSON."""
-    return visible(json.dumps(to_json(document), indent=2, ensure_ascii=False))
+    return visible(json.dumps(plain_values(document), indent=2, ensure_ascii=False))
 
 
 def show(*pictures: RenderableType) -> None:
@@ -171,10 +171,10 @@ def age(value: datetime) -> str:
     return f"{max(0, int(seconds))}s"
 
 
-def to_json(thing: Any) -> Any:
+def plain_values(thing: Any) -> Any:
     """Return plain values of what the client returned, alone or in lists and dictionaries."""
     if isinstance(thing, Mapping):
-        return {name: to_json(value) for name, value in thing.items()}
+        return {name: plain_values(value) for name, value in thing.items()}
     if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [to_json(value) for value in thing]
+        return [plain_values(value) for value in thing]
     return thing.model_dump(mode="json", by_alias=True) if hasattr(thing, "model_dump") else thing

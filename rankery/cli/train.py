@@ -10,17 +10,24 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.distribution_options import RanksOption, ThreadsPerRankOption, distribution_of
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
-from rankery.cli.scorer_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
+from rankery.cli.training_options import (
+    EpochsOption,
+    HiddenOption,
+    RanksOption,
+    ScorerChoice,
+    ScorerOption,
+    ThreadsPerRankOption,
+    distribution_of,
+)
 from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.cli.trainings import (
     NONE,

@@ -71,8 +71,8 @@ class Trained:
             return {}
         return (self.model.metrics if data == "test" else (self.job.metrics or {}).get(data)) or {}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the training as JSON values."""
+    def document(self) -> dict[str, Any]:
+        """Return the objects of the training to print as JSON, by name."""
         best = {} if self.is_best is None else {"best": self.is_best}
         return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
 
@@ -87,7 +87,7 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
     for dataset in _datasets(session, jobs):
         if _grave(dataset):
             say(f"look at what is wrong with {dataset.name}: `{session.command(_doctor(dataset))}`")
-    made = [Trained(job).to_json() for job in jobs]
+    made = [Trained(job).document() for job in jobs]
     waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
     session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
 
@@ -97,7 +97,7 @@ def show_training(session: ServiceConnection, job: "Job") -> None:
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
     trained = Trained(job, job.model(), evaluation)
     examined = _datasets(session, [job])
-    document = trained.to_json() | {"datasets": [_examined(dataset) for dataset in examined]}
+    document = trained.document() | {"datasets": [_examined(dataset) for dataset in examined]}
     session.show(document, *_pictures(session, trained, examined))
 
 
@@ -137,7 +137,7 @@ def show_grid(
         pictures += _next(session, winner, examined)
     session.show(
         [
-            Trained(one.job, one.model, is_best=one is winner).to_json()
+            Trained(one.job, one.model, is_best=one is winner).document()
             | {"datasets": [_examined(dataset) for dataset in examined]}
             for one in trained
         ],

@@ -11,9 +11,9 @@ from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
 from rankery.cli.printing import number, plain, say, table
-from rankery.cli.scorer_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
+from rankery.cli.training_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
 from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
 from rankery.grids import TREES, part_of
 

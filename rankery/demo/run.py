@@ -29,12 +29,12 @@ _LIVE_CANDIDATES = 25
 
 @dataclass(frozen=True)
 class DemoFiles:
-    """The user's own judged files; `train` is None where the demo makes its own data.
+    """The user's judged files; `train` is None for synthetic data.
 
     Attributes:
-        train: What to learn from.
-        validation: What picks the best iteration; a fifth of the training queries where None.
-        test: What the models are compared on; the validation data where None.
+        train: Training file.
+        validation: Validation file, to select the best iteration; a fifth of the training queries if None.
+        test: Test file, to compare the models; the validation file if None.
     """
 
     train: Path | None = None
@@ -62,14 +62,14 @@ class _Datasets:
 
 
 def run_demo(files: DemoFiles, queries: int) -> None:
-    """Run the demo; all that it starts and writes is removed afterwards.
+    """Run the demo; stop its processes and remove its files afterwards.
 
     Args:
         files: The user's own data, or none.
         queries: Synthetic training queries, where there are no files.
 
     Raises:
-        UserError: In one sentence, what went wrong.
+        UserError: With the cause in one sentence.
     """
     require_server_package()
     screen = Screen()

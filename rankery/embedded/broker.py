@@ -45,8 +45,8 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
     The password is given this way because a command line is visible to every user of the machine.
 
     Args:
-        port: Of the loopback address.
-        password: What clients must send.
+        port: Port on the loopback address.
+        password: Password of clients.
         folder: The working directory. A `dump.rdb` there would be loaded, so it should be an empty folder.
     """
     lines = (

@@ -14,7 +14,7 @@ _TITLE = "compiling kernels, once for this machine"
 
 @contextmanager
 def compilation_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give the block a function to call with the compiled parts and all parts, as often as it likes."""
+    """Yield a function that shows the numbers of compiled parts and of all parts."""
     if sys.stderr.isatty():
         with _bar() as report:
             yield report

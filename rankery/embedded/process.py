@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 _POLL_SECONDS = 0.02
-# A killed process is gone within milliseconds; where nobody reaps orphans their remains are not waited for.
+# A killed process is gone within milliseconds; where orphans are not reaped, do not wait for them.
 _GROUP_SECONDS = 2.0
 
 
@@ -30,10 +30,10 @@ class ServiceProcess:
         name: `broker`, `api` or `worker`.
         log_path: The file that its output is appended to.
         popen: The process, leader of a session and process group.
-        command: Its command line, not shown: nor are the following.
+        command: Its command line; omitted from `repr`, as the following are.
         environment: All of its variables.
-        standard_input: What it reads.
-        format_line: Returns what is logged of a line of its output; as it is where None.
+        standard_input: Its standard input.
+        format_line: Formats a line of its output for the log; None keeps lines unchanged.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ServiceProcess:
         return cls(name, log_path, popen, command, environment, standard_input, format_line)
 
     def restarted(self) -> "ServiceProcess":
-        """Start the same command again, after killing whatever is left of its group."""
+        """Start the same command again, after killing the rest of its process group."""
         self.stop(0)
         return ServiceProcess.start(
             self.name,
@@ -114,7 +114,7 @@ class ServiceProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def stop(self, grace_seconds: float) -> None:
-        """Ask it to end, wait for `grace_seconds`, then kill it and whatever is left of its group."""
+        """Ask it to end, wait for `grace_seconds`, then kill it with the rest of its process group."""
         if self.popen.poll() is None:
             self.popen.terminate()
             with suppress(subprocess.TimeoutExpired):

@@ -8,7 +8,7 @@ from types import FrameType
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, with everything put away."""
+    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, with all cleanup."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -51,9 +51,9 @@ class EmbeddedStack:
         ```
 
     Attributes:
-        data_dir: The folder that holds everything, absolute.
+        data_dir: Absolute path of the data folder.
         host: The address that the API listens on.
-        port: The port that the API listens on; chosen at the start where 0 was asked for.
+        port: The port that the API listens on; a free one, chosen at the start, for 0.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class EmbeddedStack:
             raise StackError(full)
 
     def start(self) -> None:
-        """Start everything and return when models can be scored and the worker is on its way up.
+        """Start everything and return when models can be scored and the worker is starting.
 
         From then on the data folder's lock has the URL, for other commands.
 
@@ -150,7 +150,7 @@ class EmbeddedStack:
         """Raise for a part that has ended by itself.
 
         Raises:
-            StackError: Naming the part, how it ended, the full disk or its last log line, and its log.
+            StackError: With the part, its exit reason, the full disk or its last log line, and its log file.
         """
         for process in self.ended():
             raise StackError(f"{self.unexpected_end(process)} (log: {process.log_path})")

@@ -32,7 +32,7 @@ class Supervisor:
         """Start parts again that have died, once their wait is over.
 
         Raises:
-            StackError: A part dies again and again.
+            StackError: A part dies repeatedly.
         """
         for process in self._stack.ended():
             part = self._parts[process.name]

@@ -6,7 +6,7 @@ On Linux the process asks for SIGKILL on its parent's death (`PR_SET_PDEATHSIG`,
 then becomes the command. Other systems have no such request: there the command is simply run, and a
 supervisor killed by SIGKILL leaves its processes behind.
 
-The kernel means the parent's *thread*: a command must be started by a thread that lives as long as it should.
+The request is about the parent's *thread*: start a command from a thread that lives as long as the command.
 """
 
 import ctypes

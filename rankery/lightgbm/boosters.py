@@ -13,7 +13,7 @@ State = TypeVar("State")
 class StateByBooster(Generic[State]):
     """States of boosters that are trained, perhaps alternating, with one objective or metric.
 
-    LightGBM does not say which booster it asks for. It gives a booster's scores of a dataset in one array for
+    LightGBM does not identify the booster. It gives a booster's scores of a dataset in one array for
     as long as the booster lives, so that the array identifies both. A state is dropped with its array. Copies
     and pickles hold no states: a training in another process or of a copied objective starts without state.
     """

@@ -1,6 +1,6 @@
 """Write a model as an MLflow model directory.
 
-Import it after `imported_mlflow`, which says what is not installed.
+Import it after `imported_mlflow`, which reports missing packages.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The application on a store of its own, with no broker and no worker, and rows to start from."""
+"""The application on a fresh store, without broker and worker, and rows to start from."""
 
 import hashlib
 import logging

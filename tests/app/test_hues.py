@@ -1,4 +1,4 @@
-"""The colours of lines of many are told apart, by whoever sees red and green alike, too."""
+"""Colours of many lines are distinguishable, also with red-green colour blindness."""
 
 import re
 from itertools import combinations

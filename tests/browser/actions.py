@@ -1,4 +1,4 @@
-"""What a user does on the dashboard, in the user's words."""
+"""Actions of a user on the dashboard."""
 
 import re
 

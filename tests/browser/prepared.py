@@ -1,4 +1,4 @@
-"""What the service has done before a page is looked at: models, an uploaded run, evaluations, comparisons."""
+"""Data of the service for the pages: models, an uploaded run, evaluations, comparisons."""
 
 import random
 import time

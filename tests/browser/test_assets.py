@@ -1,4 +1,4 @@
-"""What the pages are made of, without a browser."""
+"""Static files of the pages, without a browser."""
 
 import asyncio
 import gzip

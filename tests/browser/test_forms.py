@@ -1,4 +1,4 @@
-"""What the server refuses is shown where the user can mend it."""
+"""Problems of the server are shown at their fields."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What every page's header offers: the search, the theme, and tables as CSV files."""
+"""The header of every page: search, theme, and tables as CSV files."""
 
 import csv
 import re

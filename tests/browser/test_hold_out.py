@@ -1,4 +1,4 @@
-"""What a training is validated and tested on, as its form says it."""
+"""Validation and test data in the form of a training."""
 
 from typing import Any
 

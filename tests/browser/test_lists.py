@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_success_with_warnings_is_marked_in_lists(visit: Visit, store: Store) 
         finding = Finding("code", severity, title="Found", advice="Look", count=1, total=1, unit="queries")
         with store.begin() as tx:
             token = tx.jobs.get(job_id).token
-            tx.jobs.record(job_id, token, findings=[finding.to_json()])
+            tx.jobs.record(job_id, token, findings=[asdict(finding)])
             tx.jobs.succeed(job_id, token, {})
     marked = visit.page.locator("tr:has(.status[data-doubtful])")
     for path in ("/jobs?prefix=doubtful-", f"/jobs/compare?{urlencode([('job', job_id) for job_id in ids])}"):

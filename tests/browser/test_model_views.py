@@ -1,4 +1,4 @@
-"""What one does with a model: describe it, make it again, move aliases, export it, try it, import it."""
+"""Actions on a model: describe, reproduce, move aliases, export, try, import."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What goes on at a glance; jobs found and laid side by side; a training submitted again, or as a grid."""
+"""The overview; jobs found and compared; a training submitted again, or as a grid."""
 
 import os
 import re

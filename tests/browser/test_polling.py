@@ -1,4 +1,4 @@
-"""How the pages ask, and what they do when nobody answers."""
+"""Polling of the pages, also without an API."""
 
 import pytest
 from playwright.sync_api import Response, expect

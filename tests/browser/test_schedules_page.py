@@ -1,4 +1,4 @@
-"""Schedules: a training that is repeated, its runs, and what they came to."""
+"""Schedules: a repeated training, its runs, and their outcomes."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Uploading judged data, and what is said of a file that cannot be read."""
+"""Uploads of judged data, and the problems of files that cannot be read."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may stand in a log line, and what never does."""
+"""Permitted and escaped content of log lines."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a container allows, read from control groups in folders made for the purpose."""
+"""Limits of a container, read from control groups in prepared folders."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""`make test-faults`: jobs under every fault, and a table; the exit code tells whether all is well."""
+"""`make test-faults`: jobs under every fault, and a table; the exit code is 0 if all is well."""
 
 import argparse
 import math

@@ -1,4 +1,4 @@
-"""What goes wrong: each fault strikes while jobs run, and says how long it took the service to recover."""
+"""Faults: each strikes while jobs run, and measures the time until the service recovers."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The service as a team runs it: an API and workers on hosts of their own, and servers that they share."""
+"""The service of a team: API and workers on separate hosts, and servers that they share."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

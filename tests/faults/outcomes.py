@@ -1,4 +1,4 @@
-"""What a job made, without the ids and times that no two jobs share."""
+"""Results of a job, without the ids and times that differ between jobs."""
 
 import hashlib
 import json

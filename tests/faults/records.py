@@ -1,4 +1,4 @@
-"""What the database itself says of jobs: whether any had its effect twice."""
+"""Checks in the database whether any job had its effect twice."""
 
 from collections.abc import Iterable
 from typing import Any

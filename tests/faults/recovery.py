@@ -1,4 +1,4 @@
-"""How long a training stands still after its worker was killed."""
+"""Interruption of a training after its worker was killed."""
 
 from dataclasses import dataclass, field
 

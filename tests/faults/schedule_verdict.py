@@ -1,4 +1,4 @@
-"""What the database says of the runs of a schedule: whether any is lost, doubled or against its gate."""
+"""Checks of a schedule's runs in the database: none is lost, doubled or against its gate."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What became of a batch of jobs: one row of the table."""
+"""Outcome of a batch of jobs: one row of the table."""
 
 import statistics
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the service is given to do: trainings that draw at random, and the other kinds of jobs beside them."""
+"""Work for the service: trainings with random choices, and the other kinds of jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -87,6 +87,17 @@ def test_no_page_is_long() -> None:
     assert {page.name for page in pages if len(page.read_text().split()) > 2000} == set()
 
 
+def test_files_of_the_architecture_exist() -> None:
+    """Each file and folder that a page names is in the repository, or in a folder of the same line."""
+    named = re.compile(r"`([\w./-]+(?:\.(?:py|md|toml|yml)|/))`")
+    for page in (ROOT / "docs" / "architecture").glob("*.md"):
+        for line in page.read_text().splitlines():
+            paths = named.findall(line)
+            folders = [ROOT, *(ROOT / path for path in paths if path.endswith("/"))]
+            absent = [path for path in paths if not any((folder / path).exists() for folder in folders)]
+            assert absent == [], page.name
+
+
 def test_every_problem_has_a_way_out() -> None:
     """The page of troubles knows every kind of problem, by the last part of its type and its title."""
     kinds = [*KINDS.values(), *_HTTP_KINDS.values()]

@@ -1,4 +1,4 @@
-"""`rankery serve` as a user runs it: a process of its own, watched through its terminal output."""
+"""`rankery serve` as a user runs it: a separate process, watched through its terminal output."""
 
 import os
 import queue

@@ -1,4 +1,4 @@
-"""The registry on real servers: a gate, an import and a training that is carried out again."""
+"""The registry on real servers: a gate, an import and a reproduced training."""
 
 import subprocess
 import sys

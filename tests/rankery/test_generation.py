@@ -1,4 +1,4 @@
-"""What is generated of the client is what the service and the asynchronous client say now."""
+"""The generated client is up to date with the service and the asynchronous client."""
 
 import inspect
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`rankery mlflow` with the real MLflow, which has an environment of its own: its pins exclude ours."""
+"""`rankery mlflow` with the real MLflow in a separate environment: its pins exclude ours."""
 
 import csv
 import json

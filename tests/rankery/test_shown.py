@@ -1,4 +1,4 @@
-"""How what the client returns looks on terminals and in notebooks."""
+"""Display of the client's results in terminals and notebooks."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""A network that fails as it is told to, on real sockets in front of a real server."""
+"""A network with scripted faults, on real sockets in front of a real server."""
 
 import contextlib
 import re

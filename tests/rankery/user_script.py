@@ -1,4 +1,4 @@
-"""What a user writes, checked as strictly as users do; it is not run, but held against the client's types."""
+"""A user's script, type-checked against the client; it is not run."""
 
 import asyncio
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Files that unpack to too much, hold files of their own, or were damaged with care."""
+"""Decompression bombs, archives with files inside, and carefully damaged files."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""A server as a process of its own, which ends with the tests."""
+"""A server as a separate process, which ends with the tests."""
 
 import os
 import shutil

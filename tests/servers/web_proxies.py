@@ -1,4 +1,4 @@
-"""nginx and Caddy as deploy/ has them, on this machine and with a certificate of their own."""
+"""nginx and Caddy as deploy/ has them, on this machine and with a test certificate."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""A receiver of webhooks in a process of its own, which verifies signatures and fails now and then."""
+"""A receiver of webhooks in a separate process, which verifies signatures and sometimes fails."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What a worker says while its kernels are compiled."""
+"""Progress of a worker while its kernels are compiled."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a job adds to the service's counters."""
+"""Counts that a job adds to the service's counters."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Stored bytes that are no longer those that were written: no job uses them, and good ones heal them."""
+"""Damaged artifacts: no job uses them, and good copies repair them."""
 
 import hashlib
 import io

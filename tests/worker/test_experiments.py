@@ -1,4 +1,4 @@
-"""Leading experiments on: trainings, reports, dry runs, failures."""
+"""Advancing experiments: trainings, reports, dry runs, failures."""
 
 import json
 from dataclasses import replace

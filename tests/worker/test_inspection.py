@@ -1,5 +1,6 @@
 """Inspections: from a trained model and a dataset to what the model looks at."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,9 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
         conventions("default"),
         Permutations(3, "dataset", 42),
     )
-    assert found.importance == [each.to_json(dataset.feature_names) for each in expected]
+    assert found.importance == [
+        {**asdict(each), "feature": dataset.feature_names[each.feature]} for each in expected
+    ]
     assert (found.baseline["mean"], found.baseline["higher_is_better"]) == (baseline.mean, True)
     assert (found.model_id, found.dataset_id, found.metric) == (model_id, dataset_id, "ndcg@5")
     assert (found.repeats, found.within, found.seed, found.sample) == (3, "dataset", 42, 100)

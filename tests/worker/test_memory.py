@@ -1,4 +1,4 @@
-"""Data larger than a job's memory: what it needs is told, and what can stay in files does."""
+"""Data larger than a job's memory: its need is reported, and data stays in files."""
 
 from typing import Any
 

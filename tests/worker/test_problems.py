@@ -1,4 +1,4 @@
-"""What a failed job tells."""
+"""Problems of failed jobs."""
 
 import core.errors
 from core.errors import DatasetError, DatasetProblem, InvalidInput, RankeryError

@@ -1,4 +1,4 @@
-"""Leading schedules on: due times, missed runs, promotions, keys and quotas."""
+"""Advancing schedules: due times, missed runs, promotions, keys and quotas."""
 
 import threading
 from collections.abc import Callable

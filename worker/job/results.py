@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
     )
     measured = measure_baselines(measures, ranked)
     beside = [
-        finding.to_json()
+        asdict(finding)
         for metric in measures.metrics[:1]
         for finding in baseline_findings(
             system,

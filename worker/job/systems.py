@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -134,7 +134,7 @@ class Ranked:
     @property
     def findings_json(self) -> list[Values] | None:
         """Return the stored form of the findings, None where there are none."""
-        return [finding.to_json() for finding in self.findings] or None
+        return [asdict(finding) for finding in self.findings] or None
 
 
 def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> Ranked:

@@ -1,7 +1,7 @@
 """Load the datasets and labels of a training job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -268,9 +268,9 @@ class TrainingData:
             if part is not None
         }
         return [
-            *({**finding.to_json(), "role": "train"} for finding in self.teacher_findings),
+            *({**asdict(finding), "role": "train"} for finding in self.teacher_findings),
             *(
-                {**finding.to_json(), "role": role}
+                {**asdict(finding), "role": role}
                 for role, dataset in others.items()
                 for finding in compare(self.training.dataset, dataset, role, threads=threads)
             ),

@@ -12,13 +12,13 @@ from core.jobs.evaluate import EvaluateJob
 from core.jobs.measures import Measures
 from core.jobs.report import ReportJob
 from core.jobs.status import ACTIVE, SUCCEEDED
-from core.jobs.stored import read_entries
 from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions
 from core.store import Dataset, Experiment, Job, Store, Transaction
 from core.store.repositories.experiments import ExperimentStatus, TrainingState
 from core.store.repositories.projects import Labels
+from core.stored import read_entries
 from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
 

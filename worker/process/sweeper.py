@@ -28,7 +28,7 @@ _SILENT_LEASES = 3
 # Heartbeats within which a live worker renews a lease.
 _WATCHED_HEARTBEATS = 2
 _EVENTS_SECONDS = 300.0  # between two searches for old events
-_EVENTS_AT_ONCE = 1_000
+_BATCH_EVENTS = 1_000
 # Longest delay of this process's heartbeats by a sweep.
 _UPKEEP_SECONDS = 1.0
 _RETENTION_SECONDS = 3600.0
@@ -134,8 +134,8 @@ class Sweeper:
             return
         before = now - timedelta(days=self._settings.events_days)
         with store.begin() as tx:
-            removed = tx.events.remove_before(before, _EVENTS_AT_ONCE)
-        if removed < _EVENTS_AT_ONCE:
+            removed = tx.events.remove_before(before, _BATCH_EVENTS)
+        if removed < _BATCH_EVENTS:
             self._removed_events_at = time.monotonic()
 
     def _free(self, store: Store) -> None:

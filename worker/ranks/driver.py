@@ -92,7 +92,7 @@ class DistributedTraining:
         run, distribution = self._run, self._distribution
         most_ranks = self._sharing.most_ranks()
         run.reporter.phase("starting ranks")
-        n_ranks = self._placement.room(distribution.least_ranks, most_ranks, run.lease.check)
+        n_ranks = self._placement.room(distribution.ranks.at_least, most_ranks, run.lease.check)
         team = Team(
             self._placement,
             Identity.new(run.id, run.lease.token),

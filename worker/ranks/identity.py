@@ -1,11 +1,10 @@
-"""Who belongs to a training: certificates made for it alone, and proofs of job, token and rank."""
+"""Authentication of a training's processes: certificates, and proofs of job, token and rank."""
 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.errors import ExtraMissing
 
@@ -48,15 +47,6 @@ class Identity:
         except ImportError as error:
             raise ExtraMissing("a distributed training", "distributed") from error
         return cls(job_id, token, secrets.token_hex(32), str(made.tls_ca_file), str(made.tls_worker_key))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Identity":
-        """Return the identity of a message that `to_json` returned."""
-        return cls(**values)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for another process of the training."""
-        return asdict(self)
 
     def security(self) -> "Security":
         """Return the settings of Dask's connections: both ends show the certificate."""

@@ -1,8 +1,6 @@
 """Parameters of a rank's process."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from worker.ranks.identity import Identity
 
@@ -26,12 +24,3 @@ class Invitation:
     host: str
     threads: int
     silence_seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for the standard input of the rank's process."""
-        return {**vars(self), "identity": self.identity.to_json()}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Invitation":
-        """Return the invitation of a message that `to_json` returned."""
-        return cls(**{**values, "identity": Identity.from_json(values["identity"])})

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict
 
 from core.machine import available_cpus
 from core.subprocesses import module_command, module_environment
@@ -64,7 +65,7 @@ class RankSubprocess:
         )
         os.close(reading)
         with os.fdopen(writing, "wb") as stdin:
-            stdin.write(json.dumps(invitation.to_json()).encode() + b"\n")
+            stdin.write(json.dumps(asdict(invitation)).encode() + b"\n")
 
     @property
     def pid(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from core.errors import InvalidInput
 from core.machine import available_memory_bytes, peak_memory_bytes, process_memory_bytes
+from core.stored import read_as
 from core.subprocesses import die_with_parent
 from core.training.memory import memory_need
 from core.training.spec import training_spec
@@ -235,5 +236,5 @@ def main() -> None:
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    invitation = Invitation.from_json(json.loads(sys.stdin.buffer.readline()))
+    invitation = read_as(Invitation, json.loads(sys.stdin.buffer.readline()))
     RankProcess(invitation).run()

@@ -62,7 +62,7 @@ class Sharing:
         """
         self._selections()  # before any process is started
         least, queries = (
-            self._distribution.least_ranks,
+            self._distribution.ranks.at_least,
             min(named.dataset.n_queries for named in self._datasets.values()),
         )
         if queries < least:
@@ -71,7 +71,7 @@ class Sharing:
                 f"each of {least} ranks needs at least one query to learn from and to validate on, and there"
                 f" are {queries}",
             )
-        return min(self._distribution.most_ranks, queries)
+        return min(self._distribution.ranks.at_most, queries)
 
     def share_out(self, team: Team, on_wait: Callable[[], None]) -> None:
         """Send the judgments, compute the bins, and let the ranks read all features into them.

@@ -1,6 +1,6 @@
 """Run the jobs that conclude studies."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
         others = counts["succeeded"] + counts["pruned"] - 1
         conclusion = nothing_found(job.metric, default.trial, mean, others)
         with run.succeeding({"study_id": study.id}) as tx:
-            tx.studies.conclude(study.id, conclusion.to_json(None))
+            tx.studies.conclude(study.id, asdict(conclusion) | {"comparison_id": None})
         return
     _conclude(run, job, study, winner, default)
 
@@ -106,7 +106,9 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
             pairs=[pair.to_json(query_ids)],
         )
         promoted = _promote(run, tx, study, winner.model, conclusion)
-        tx.studies.conclude(study.id, {**conclusion.to_json(comparison_id), "promoted": promoted})
+        tx.studies.conclude(
+            study.id, {**asdict(conclusion), "comparison_id": comparison_id, "promoted": promoted}
+        )
 
 
 def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _Refit:

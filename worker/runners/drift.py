@@ -168,8 +168,8 @@ def _shown(
         "documents": now.n_documents,
         "verdict": verdict,
         "sentence": sentence,
-        "features": [each.to_json() for each in ordered],
-        "scores": scores[0].to_json() if scores else None,
+        "features": [asdict(each) for each in ordered],
+        "scores": asdict(scores[0]) if scores else None,
     }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from core.diagnostics import diagnose
 from core.jobs.evaluate import EvaluateJob
-from core.jobs.stored import write_entries
+from core.stored import write_entries
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
 from worker.job.systems import Ranked, rank_by

@@ -10,7 +10,7 @@ from core.jobs.report import ReportJob
 from core.store import Experiment
 from core.store.artifacts.keys import data_folder, experiment_report_key
 from core.store.repositories.experiments import ExperimentStatus, TrainingState
-from core.store.tables.columns import to_json
+from core.store.tables.columns import serialize_json
 from worker.job.estimates import estimate_of
 from worker.job.experiment_results import failure_of, load_results
 from worker.job.experiments import corpus_notes, plan_of, recognitions
@@ -41,7 +41,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         document, sentence = _report(run, planned, states, spec, notes)
     key = experiment_report_key(experiment.id, run.id, run.lease.token)
     with run.artifacts.writing(key) as file:
-        file.write(to_json(document).encode())
+        file.write(serialize_json(document).encode())
     has_results = any(failure_of(state) is None for state in states if state.has_ended)
     has_results |= bool(planned.timings) and not states
     before = experiment.report_key

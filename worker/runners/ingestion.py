@@ -1,5 +1,7 @@
 """Run ingestion jobs: turn an upload, or a file on the disk, into a dataset."""
 
+from dataclasses import asdict
+
 from core.data import dataset_statistics, write_parquet
 from core.data.query_index import write_query_index
 from core.data.result import Reading
@@ -8,7 +10,7 @@ from core.errors import ArtifactDamaged, DatasetError, NotFound
 from core.jobs.folders import claims_folders, upload_folder
 from core.jobs.ingest import IngestJob
 from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
-from core.store.tables.columns import to_json
+from core.store.tables.columns import serialize_json
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
 from worker.job.sources import opened_source
@@ -91,13 +93,13 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
     with run.artifacts.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
     with run.artifacts.writing(features_key(data_key)) as file:
-        file.write(to_json([profile.to_json() for profile in report.features]).encode())
+        file.write(serialize_json([asdict(profile) for profile in report.features]).encode())
     with run.succeeding({"dataset_id": dataset_id}) as tx:
         ready = tx.datasets.mark_ready(
             dataset_id,
             statistics=statistics,
             feature_names=dataset.feature_names,
-            findings=report.to_json(),
+            findings=[asdict(finding) for finding in report.findings],
             digest=digest,
             data_key=data_key,
             format=reading.format,

@@ -39,7 +39,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     of_fit = fit_findings(spec, spec.system.name, model, loaded)
-    findings = [finding.to_json() for finding in of_fit] or None
+    findings = [asdict(finding) for finding in of_fit] or None
     run.reporter.report(findings=findings)
     dataset = model.fit(judged_for(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")
@@ -74,7 +74,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
             repeats=spec.repeats,
             within=spec.within,
             seed=seed,
-            importance=[each.to_json(names) for each in importance],
+            importance=[{**asdict(each), "feature": names[each.feature]} for each in importance],
             partial_dependence=[each.to_json(names, model.scorer.categories) for each in dependence],
             findings=findings,
             sample=min(asked.sample, dataset.n_documents),

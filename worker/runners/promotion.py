@@ -1,5 +1,7 @@
 """Run promotion jobs."""
 
+from dataclasses import asdict
+
 from core.errors import FeaturesAbsent
 from core.evaluation import GateDecision, baseline_findings, decide, measure, slices
 from core.jobs.promote import PromoteJob
@@ -35,7 +37,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         challenger_id=str(spec.challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
-        report={**decision.to_json(), **request, "findings": findings},
+        report={**asdict(decision), **request, "findings": findings},
     )
     if decision.admitted:
         result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
@@ -83,6 +85,6 @@ def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
         seed=spec.measures.seed,
         threads=run.threads,
     )
-    findings = [finding.to_json() for finding in (*before.findings, *after.findings, *beside)]
+    findings = [asdict(finding) for finding in (*before.findings, *after.findings, *beside)]
     run.reporter.report(findings=findings or None)
     return decision, findings

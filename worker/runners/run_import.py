@@ -1,5 +1,7 @@
 """Run jobs that import TREC runs."""
 
+from dataclasses import asdict
+
 from core.data.trec import join_run, read_run
 from core.doctor.agreement import unjudged_findings
 from core.errors import DatasetError, RunError
@@ -32,7 +34,7 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, found)
-    run.reporter.report(findings=[finding.to_json() for finding in unjudged_findings(joined)] or None)
+    run.reporter.report(findings=[asdict(finding) for finding in unjudged_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )

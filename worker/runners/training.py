@@ -112,7 +112,7 @@ def trained_by(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     with watch.kept_on_stopping():
         watch.finish()
         trained = Trained(loaded, data, ranker, findings, cross_validation)
-        if found := [finding.to_json() for finding in _model_findings(job.training, trained)]:
+        if found := [asdict(finding) for finding in _model_findings(job.training, trained)]:
             findings += found
             run.reporter.report(findings=findings)
         yield trained
@@ -133,7 +133,7 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    findings = [*loaded.findings(run.threads), *(finding.to_json() for finding in of_training)]
+    findings = [*loaded.findings(run.threads), *(asdict(finding) for finding in of_training)]
     run.reporter.report(findings=findings)
     return findings
 
@@ -257,8 +257,8 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     used = [names[column] for column in trained.model.used_features]
     absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
     findings = tuple(absent_feature_findings(absent, "the model"))
-    told = [finding.to_json() for finding in findings]
-    _report_of_test(run, trained, told)
+    reported = [asdict(finding) for finding in findings]
+    _report_of_test(run, trained, reported)
     if absent.are_most and not job.allows_absent_features:
         return None  # the test data is at fault, so the model is kept
     run.reporter.phase("scoring")
@@ -270,7 +270,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    _report_of_test(run, trained, [*told, *evaluation.beside_baselines])
+    _report_of_test(run, trained, [*reported, *evaluation.beside_baselines])
     return _Judged(evaluation, store_ranking(run, ranked))
 
 

@@ -101,7 +101,7 @@ class ExpensiveReads:
 
 
 def _retrieve(done: "asyncio.Task[Any]") -> None:
-    """Retrieve the exception of a task that nobody waits for any more."""
+    """Retrieve the exception of a task without a waiting request."""
     if not done.cancelled():
         done.exception()
 
@@ -111,7 +111,7 @@ class CallersReads:
     """The expensive reads of one caller.
 
     Attributes:
-        reads: Those of everybody.
+        reads: Those of all callers.
         caller: Who asks.
     """
 

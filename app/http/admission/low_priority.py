@@ -68,7 +68,7 @@ class LowPriorityProcess:
     def start(self) -> None:
         """Start the process, so that the first piece of work need not wait for its imports.
 
-        Nobody waits for them, so that they are of low priority, too.
+        No caller waits for them, so that they are of low priority, too.
         """
         with self._turn:
             self._pipes(_NICE)
@@ -143,7 +143,7 @@ def main() -> None:
     """Serve the process that started this one."""
     capture_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
-    # Only now where somebody waits for the first piece of work, and for the imports with it.
+    # Not before: a caller waits for the first piece of work, and for the imports with it.
     os.nice(_NICE - os.nice(0))
     # Libraries write to the standard output, too.
     answers = os.fdopen(os.dup(1), "wb")

@@ -14,13 +14,13 @@ JobRequest = Annotated[
     Field(discriminator="kind"),
 ]
 
-MOST_JOBS_AT_ONCE = 256
+MAX_BATCH_JOBS = 256
 
 
 class RepeatsRequest(RequestModel):
     """Train several times by different seeds, to see how far chance moves a metric."""
 
-    count: int = Field(ge=2, le=MOST_JOBS_AT_ONCE, description="Trainings of each job", examples=[5])
+    count: int = Field(ge=2, le=MAX_BATCH_JOBS, description="Trainings of each job", examples=[5])
     by: Literal["bootstrap", "seed"] = Field(
         "bootstrap",
         description="`bootstrap` sets `bootstrap`; with `seed` the trainings differ by what they draw anyway,"
@@ -31,7 +31,7 @@ class RepeatsRequest(RequestModel):
 class JobBatchRequest(RequestModel):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MAX_BATCH_JOBS)
     repeats: RepeatsRequest | None = Field(
         None,
         description="Queue each training several times: with its seed, the next one and so on, and with the"
@@ -40,5 +40,5 @@ class JobBatchRequest(RequestModel):
 
     @property
     def size(self) -> int:
-        """How many jobs are queued."""
+        """Number of jobs to queue."""
         return len(self.jobs) * (self.repeats.count if self.repeats else 1)

@@ -43,7 +43,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "train-fold": {
-        "summary": "Train on a dataset with a column that says which queries are for the test",
+        "summary": "Train on a dataset with a column that marks test queries",
         "value": {
             "kind": "train",
             "model_name": "web",

@@ -18,7 +18,7 @@ def _stored_name(metric: str) -> str:
     try:
         return metric_name(metric)
     except InvalidInput:
-        return metric  # refused with its place by the checks of a submission
+        return metric  # the checks of a submission refuse it, with a pointer
 
 
 MetricName = Annotated[str, Field(max_length=64), AfterValidator(_stored_name)]
@@ -75,7 +75,7 @@ class QueuedRequest(RequestModel):
         "normal", description="Jobs of a higher one go first; among equals, keys take turns"
     )
     limits: LimitsRequest | None = None
-    # Labels are no part of what is asked for, so that they are not kept in the specification.
+    # Labels are not part of the specification.
     name: NameForPeople | None = Field(
         None,
         exclude=True,
@@ -89,5 +89,5 @@ class QueuedRequest(RequestModel):
     project: NewProject = Field(None, exclude=True)
 
     def labels(self) -> Labels:
-        """Return what is written on the job."""
+        """Return the name, notes, tags and project of the job."""
         return Labels(self.name, self.notes, self.tags, self.project)

@@ -1,4 +1,4 @@
-"""Requests to look at one model: what its scores depend on, and whether its requests have drifted."""
+"""Requests to inspect a model, and to look for drift in its score samples."""
 
 from typing import Literal
 
@@ -45,7 +45,7 @@ class InspectRequest(QueuedRequest):
 
 
 class DriftThresholdsRequest(RequestModel):
-    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+    """Differences of a feature or of the scores that count as drift: significance and size."""
 
     p: float = Field(
         0.01, gt=0, le=0.5, description="Greatest probability that a report without drift finds any"

@@ -80,7 +80,7 @@ class FeatureChoiceRequest(RequestModel):
 
 
 class TrainingRequest(QueuedRequest):
-    """Fields of all requests to train, whatever they name their datasets by."""
+    """Fields of all requests to train, except for their datasets."""
 
     kind: Literal["train"]
     model_name: ModelName

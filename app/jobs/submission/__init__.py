@@ -67,10 +67,10 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
             if batch.repeats is None or not isinstance(request, TrainRequest):
                 resolved.append((_resolve(tx, request), request.labels()))
                 continue
-            asked = repeated(request, batch.repeats, now)
-            repeats = [training(tx, each) for each in asked]
+            copies = repeated(request, batch.repeats, now)
+            repeats = [training(tx, each) for each in copies]
             check_draws(repeats[0], "/seed")
-            resolved += [(spec, each.labels()) for spec, each in zip(repeats, asked, strict=True)]
+            resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:

@@ -1,4 +1,4 @@
-"""What every kind of job is held against."""
+"""Checks that several kinds of jobs share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

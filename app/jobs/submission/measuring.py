@@ -95,7 +95,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
         else _ranking(tx, system)
         for place, system in enumerate(request.systems)
     ]
-    _tell_apart(systems)
+    _name_uniquely(systems)
     _check_data(tx, request, contract, systems)
     spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.to_json()}
     return CompareJob.from_json(spec)
@@ -145,24 +145,24 @@ def model_named(tx: Transaction, ref: str) -> Json:
     """Return the fields of a model in a job specification.
 
     Raises:
-        NotFound: The reference means none.
+        NotFound: No model has this reference.
     """
     model = tx.models.resolve(ref)
     return {"model": ref, "model_id": model.id, "system": model.reference}
 
 
-def _ranking(tx: Transaction, asked: RankingSystem) -> Json:
-    return {"ranking_id": asked.ranking_id, "system": tx.rankings.get(asked.ranking_id).system}
+def _ranking(tx: Transaction, system: RankingSystem) -> Json:
+    return {"ranking_id": system.ranking_id, "system": tx.rankings.get(system.ranking_id).system}
 
 
-def _by_folds(tx: Transaction, request: CompareRequest, place: int, asked: ModelSystem) -> Json:
+def _by_folds(tx: Transaction, request: CompareRequest, place: int, system: ModelSystem) -> Json:
     """Return the ranking of the training data by the models of a cross-validation.
 
     Raises:
         InvalidInput: The model was not cross-validated on this dataset.
-        NotFound: The reference means no model, or the ranking was deleted.
+        NotFound: No model has this reference, or the ranking was deleted.
     """
-    model = tx.models.resolve(asked.model)
+    model = tx.models.resolve(system.model)
     folds = (model.validation or {}).get("cross_validation")
     if folds is None:
         raise InvalidInput.at(
@@ -175,7 +175,7 @@ def _by_folds(tx: Transaction, request: CompareRequest, place: int, asked: Model
     return _ranking(tx, RankingSystem(ranking_id=folds["ranking_id"]))
 
 
-def _tell_apart(systems: list[Json]) -> None:
+def _name_uniquely(systems: list[Json]) -> None:
     """Refuse a duplicate system, and add the id to ambiguous ranking names."""
     given = [system.get("model_id") or system["ranking_id"] for system in systems]
     problems = [

@@ -1,9 +1,9 @@
-"""Repeated trainings, which show how far chance moves a metric."""
+"""Repeated trainings, which show the variation of a metric by chance."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest
+from app.jobs.requests import MAX_BATCH_JOBS, JobBatchRequest, RepeatsRequest
 from app.jobs.requests.training import TrainRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
@@ -13,7 +13,7 @@ _SEEDS = 2**31
 
 
 def check_repeats(batch: JobBatchRequest) -> None:
-    """Refuse repeats of what is no training, and too many jobs, tags or seeds.
+    """Refuse repeats of other jobs than trainings, and too many jobs, tags or seeds.
 
     Raises:
         InvalidInput: With a pointer for each.
@@ -26,10 +26,10 @@ def check_repeats(batch: JobBatchRequest) -> None:
         for place, request in enumerate(batch.jobs)
         if not isinstance(request, TrainRequest)
     ]
-    if batch.size > MOST_JOBS_AT_ONCE:
+    if batch.size > MAX_BATCH_JOBS:
         problems.append(
             InputProblem(
-                "/repeats/count", f"makes {batch.size} jobs; at most {MOST_JOBS_AT_ONCE} are queued at once"
+                "/repeats/count", f"makes {batch.size} jobs; a request queues at most {MAX_BATCH_JOBS}"
             )
         )
     for place, request in enumerate(batch.jobs):
@@ -62,10 +62,10 @@ def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> S
 
 
 def check_draws(job: TrainJob, pointer: str) -> None:
-    """Refuse repeats that would all be the same model.
+    """Refuse repeats that would all make the same model.
 
     Raises:
-        InvalidInput: The seed of the training decides nothing.
+        InvalidInput: The seed of the training has no effect.
     """
     if not (job.training.is_random or job.parts_are_random):
         raise InvalidInput.at(

@@ -21,6 +21,7 @@ from core.losses import loss_values
 from core.metrics import Conventions
 from core.scorers import Trees, WeightedSum
 from core.store import Dataset, Transaction
+from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
@@ -54,11 +55,11 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     spec = {
         **request.model_dump(mode="json"),
         **_scorer(tx, parsed, automatic),
-        "automatic": automatic and automatic.to_json(),
+        "automatic": automatic and write_entries(automatic),
         "loss": loss_values(parsed.loss) if parsed.learns else None,
         "metrics": list(parsed.followed_metrics),
         "contract": contract.to_json(),
-        # A version of a name stays what it is, an alias moves.
+        # Store the version of a model: an alias may move.
         "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
         "labels_from": request.labels_from and _teacher(tx, request.labels_from),
     }
@@ -81,7 +82,7 @@ def _learns_labels(parsed: TrainingSpec, request: TrainRequest) -> bool:
 
 
 def _scorer(tx: Transaction, parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
-    """Return what is trained as it is stored, with the versions of models that it names."""
+    """Return the stored form of the scorer, with the versions of the models that it names."""
     stored = scorer_json(parsed)
     if isinstance(parsed.scorer, WeightedSum):
         versions = [tx.models.resolve(reference).reference for reference in parsed.scorer.models]
@@ -116,7 +117,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
 
 
 def training_values(request: TrainRequest) -> Json:
-    """Return the JSON of a request; beside a network it has the hyperparameters alone that were sent."""
+    """Return the JSON of a request; beside a network only the hyperparameters that were sent."""
     values: Json = request.model_dump(mode="json")
     if _kind(request) != Trees.kind:
         values["hyperparameters"] = request.hyperparameters.model_dump(mode="json", exclude_unset=True)
@@ -124,7 +125,7 @@ def training_values(request: TrainRequest) -> Json:
 
 
 def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | None:
-    """Choose hyperparameters by the size of the training dataset, None where that is not asked for."""
+    """Choose hyperparameters by the size of the training dataset, None if not requested."""
     if not request.hyperparameters.auto:
         return None
     features = None if request.features is None else request.features.model_dump()
@@ -134,10 +135,10 @@ def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | Non
 
 
 def _dataset_ids(request: TrainRequest) -> list[str]:
-    named = [request.dataset_id, request.test_dataset_id]
+    ids = [request.dataset_id, request.test_dataset_id]
     if isinstance(request.validation, HeldOutDataset):
-        named.append(request.validation.dataset_id)
-    return [dataset_id for dataset_id in named if dataset_id is not None]
+        ids.append(request.validation.dataset_id)
+    return [dataset_id for dataset_id in ids if dataset_id is not None]
 
 
 def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
@@ -156,7 +157,8 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     try:
-        FeatureChoice.from_json(request.features.model_dump() if request.features else None)
+        if request.features is not None:
+            read_entries(FeatureChoice, request.features.model_dump())
     except InvalidInput as invalid:
         return invalid.below("/features").problems
     return ()
@@ -174,21 +176,21 @@ def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 
 def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    """Refuse what a sum of models, which learns nothing but weights, has no use for."""
+    """Refuse options without effect on a sum of models, which learns weights only."""
     scorer = request.scorer
     if scorer is None or scorer.kind != WeightedSum.kind:
         return
     if scorer.weights is None and request.validation is None:
         yield InputProblem("/validation", "is needed to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
-        yield InputProblem("/validation", "folds train a model in turn; hold a part or another dataset out")
+        yield InputProblem("/validation", "folds train a model each; hold a part or another dataset out")
     for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap"):
         if getattr(request, name):
             yield InputProblem(f"/{name}", "is for what is trained; a sum takes its models as they are")
 
 
 def _network_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    """Refuse what only trees can do."""
+    """Refuse options of trees for other scorers."""
     if _kind(request) == Trees.kind:
         return
     if request.hyperparameters.auto:
@@ -201,8 +203,8 @@ def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if request.labels_from is not None and isinstance(request.validation, RandomFolds | FoldColumn):
         yield InputProblem(
             "/validation",
-            "folds are trained on and validated in turn, and a teacher's labels would measure them; hold a"
-            " part or another dataset out",
+            "a teacher's labels would measure the folds, since each is both training and validation data;"
+            " hold a part or another dataset out",
         )
 
 
@@ -210,7 +212,7 @@ def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Itera
     if request.distribution is None:
         return ()
     try:
-        Distribution.from_json(request.distribution.model_dump())
+        read_entries(Distribution, request.distribution.model_dump(), exact=True)
     except InvalidInput as invalid:
         return invalid.below("/distribution").problems
     return undistributable(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))

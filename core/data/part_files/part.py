@@ -1,4 +1,4 @@
-"""One file of a dataset of several, as it was read."""
+"""Parsed file of a dataset that several files make."""
 
 import mmap
 import tempfile
@@ -54,12 +54,12 @@ class Part:
 
     @property
     def last_id(self) -> int:
-        """The id of its last feature."""
+        """Id of its last feature."""
         return self.first_id + self.n_features - 1
 
     @property
     def n_documents(self) -> int:
-        """The number of its rows."""
+        """Number of its rows."""
         return int(self.query_boundaries[-1])
 
     @property

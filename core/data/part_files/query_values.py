@@ -60,7 +60,7 @@ class QueryValues:
         self._first_part[queries[is_new]] = len(self._parts) - 1
 
     def fail(self) -> None:
-        """Raise the problems that were found.
+        """Raise the collected problems, if any.
 
         Raises:
             DatasetError: A query has several values of a column.

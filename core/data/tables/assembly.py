@@ -119,7 +119,7 @@ class _Columns:
 
     @property
     def spans(self) -> list[slice]:
-        """The columns of the feature matrix that each of `features` fills."""
+        """Columns of the feature matrix for each of `features`."""
         bounds = accumulate((width or 1 for width in self.widths), initial=0)
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -278,7 +278,7 @@ class _Rows:
         return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
-        """Raise for the rows in which queries reappear."""
+        """Refuse rows of queries that are not contiguous."""
         for query, stop, row in grouping.returns:
             name = grouping.query_ids[query]
             before = self._table.lines([stop - 1])[0]

@@ -32,7 +32,7 @@ class Table(Protocol):
         ...
 
     def widths(self) -> Sequence[int]:
-        """Return how many features each column makes: the length of its lists, 1 for other columns."""
+        """Return the number of features of each column: the length of its lists, 1 for other columns."""
         ...
 
     def blocks(

@@ -111,7 +111,7 @@ class WordColumns:
         return values
 
     def refuse_repeated(self, queries: Int64Array, documents: Texts, name: str) -> None:
-        """Refuse a document that comes twice within a query.
+        """Refuse duplicate documents within a query.
 
         Args:
             queries: (n_lines,) number of each line's query.

@@ -1,4 +1,4 @@
-"""Qrels: how relevant documents were judged to be, `qid iteration docno relevance`."""
+"""Qrels: relevance judgments in TREC's format, `qid iteration docno relevance`."""
 
 import math
 from collections.abc import Iterable, Iterator

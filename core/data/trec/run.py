@@ -1,4 +1,4 @@
-"""Runs: what a system retrieved, `qid Q0 docno rank score tag`."""
+"""Runs: retrieved documents in TREC's format, `qid Q0 docno rank score tag`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

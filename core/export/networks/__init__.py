@@ -1,1 +1,1 @@
-"""Exports of linear scorers and networks: evaluation, parity and golden vectors of what was written."""
+"""Exports of linear scorers and networks: evaluation of the files, parity and golden vectors."""

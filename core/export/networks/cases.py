@@ -15,8 +15,8 @@ def synthetic(source: NetworkSource, n_rows: int, random: np.random.Generator) -
 
     Args:
         source: The model.
-        n_rows: How many.
-        random: What draws them.
+        n_rows: Number of documents.
+        random: Generator to draw them from.
     """
     inputs = source.network.inputs
     drawn = random.normal(size=(n_rows, inputs.n_features))
@@ -34,13 +34,13 @@ def edge_cases(
     """Put extreme values into features of documents.
 
     A value is the centre of a feature, some deviations or a knot away from it, 0, next to 0, or the largest
-    there is; with an engine of float32, which would overflow, a thousand deviations are the most.
+    float. For engines of float32, which would overflow, it is at most a thousand deviations away.
 
     Args:
         source: The model.
-        engine: What the documents are for.
+        engine: The engine to score the documents.
         base: (n, n_features) float32 documents.
-        random: What chooses values.
+        random: Generator to draw the values from.
     """
     values = _values(source, engine)
     chosen = np.take_along_axis(values, random.integers(len(values), size=base.shape), axis=0)
@@ -49,7 +49,7 @@ def edge_cases(
 
 
 def with_missing(rows: Float32Array, random: np.random.Generator) -> Float32Array:
-    """Take features away, and all of them from the last document."""
+    """Replace features by NaN, all of them in the last document."""
     missing = random.random(rows.shape) < _SHARE_MISSING
     missing[-1:] = True
     return np.where(missing, np.float32(np.nan), rows)

@@ -68,7 +68,7 @@ def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:
 def forward(inputs: Units, layers: tuple[Layer, ...], activation: str) -> Float64Array:
     """Return the scores, (n_documents,), of inputs.
 
-    Sums are of the kind of the inputs. An activation is taken in float64 and rounded, as Java does.
+    Sums have the dtype of the inputs. Activations are computed in float64 and rounded, as in Java.
     """
     units, kind = np.ascontiguousarray(inputs), inputs.dtype
     for place, layer in enumerate(layers):

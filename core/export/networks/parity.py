@@ -1,7 +1,7 @@
 """Compare an export of a linear scorer or a network with its model.
 
-Nothing is decided at thresholds here: what is compared are scores, of documents and of edge cases, and a
-score differs where rounding does not explain its distance from the model's.
+There are no thresholds: the scores of documents and of edge cases are compared. A score differs if its
+distance from the model's exceeds the bound of rounding errors.
 """
 
 from dataclasses import asdict
@@ -34,7 +34,7 @@ def network_parity(export: NetworkExport, dataset: RankingDataset | None = None)
         dataset: Judged documents in the model's order of features, or None for none.
 
     Raises:
-        ModelError: What was written cannot be read.
+        ModelError: The written file cannot be read.
     """
     source, target = export.source, export.target
     found = tuple(
@@ -58,7 +58,7 @@ def network_parity(export: NetworkExport, dataset: RankingDataset | None = None)
 
 
 def allowed(export: NetworkExport, engine: Engine, rows: Float32Array) -> Float32Array:
-    """Return documents without what the engine makes no promise about."""
+    """Return the documents without values that the engine's guarantee excludes."""
     if engine.finite:
         rows = np.where(np.isinf(rows), np.float32(0.0), rows)
     if export.source.options.never_missing:
@@ -92,11 +92,11 @@ def _over_edges(export: NetworkExport, engine: Engine) -> EdgeParity:
 def _scored(
     export: NetworkExport, engine: Engine, rows: Float32Array
 ) -> tuple[Float64Array, Float64Array, int]:
-    """Score documents by the model and by the engine; returns both, and how many differ."""
+    """Score documents by the model and by the engine; return both, and the number of differences."""
     rows = allowed(export, engine, rows)
     scores = export.source.network.score(rows) + (export.source.shift or 0.0)
     engine_scores = engine.score(rows)
     explained = rounding(export.source.network, rows, SINGLE if engine.single else DOUBLE)
-    # What is not a number is not explained either.
+    # NaN counts as a difference, too.
     differing = ~(np.abs(engine_scores - scores) <= explained)
     return scores, engine_scores, int(np.count_nonzero(differing))

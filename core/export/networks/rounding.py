@@ -1,7 +1,7 @@
-"""By how much two engines may differ that compute the same network with other roundings.
+"""Bound the difference of two engines that compute the same network with other roundings.
 
-A difference beyond it is none of rounding: weights, inputs or activations are not those of the model. The
-bound follows each error through the layers to first order (Higham, 2002, chapter 3), and doubles it.
+A larger difference means other weights, inputs or activations than the model's. The bound follows each error
+through the layers to first order (Higham, 2002, chapter 3), and doubles it.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ _ROWS = 1024
 
 
 def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
-    """Return the largest difference of each document's score that rounding explains.
+    """Return the bound of the rounding error of each document's score.
 
     Args:
         network: The model.

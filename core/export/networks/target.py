@@ -1,4 +1,4 @@
-"""What a format of linear scorers and networks is: how one is written, read back and evaluated."""
+"""The interface of formats for linear scorers and networks: write, read back and evaluate a file."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -34,13 +34,13 @@ class NetworkSource(Source):
 
 @dataclass(frozen=True)
 class Engine:
-    """What reads a file, as far as it can be computed here.
+    """A model of the engine that reads a file.
 
     Attributes:
-        name: Whose arithmetic it is.
-        arithmetic: What it is, in words.
-        single: Whether sums are float32, or float64.
-        finite: Whether infinite values, which count as missing in the model, are left out of the promise.
+        name: Name of the engine.
+        arithmetic: Description of its arithmetic.
+        single: Whether sums are float32, not float64.
+        finite: Whether the guarantee excludes infinite values, which count as missing in the model.
         score: Returns the scores, (n_documents,), of float32 documents, by the numbers in the file.
     """
 
@@ -55,8 +55,8 @@ class NetworkTarget(Target[NetworkSource]):
     """A format of linear scorers or networks.
 
     Attributes:
-        cannot: What the format cannot express, of `FEATURES_OF_NETWORKS`.
-        way_out: What to do with a model that it cannot express.
+        cannot: Members of `FEATURES_OF_NETWORKS` that the format cannot express.
+        way_out: Advice for a model that it cannot express.
     """
 
     cannot: ClassVar[frozenset[str]] = frozenset()
@@ -73,10 +73,10 @@ class NetworkTarget(Target[NetworkSource]):
 
     @abstractmethod
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the file and return what evaluates it; the first one's scores are the golden ones."""
+        """Read the file and return its engines; the scores of the first are the golden ones."""
 
     def shift_of(self, source: NetworkSource) -> float | None:
-        """Return what the format adds to all scores, None for nothing."""
+        """Return the constant that the format adds to all scores, None without one."""
         return None
 
 
@@ -107,7 +107,7 @@ def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:
 
 
 def parts_of(network: Network) -> Iterable[tuple[str, str]]:
-    """Yield the parts of a network that not every format expresses, by name and in words."""
+    """Yield the names and descriptions of a network's parts that some formats cannot express."""
     if network.inputs.log1p:
         yield "log1p", "the logarithms (log1p)"
     if network.inputs.kind == "rank-gauss":
@@ -133,7 +133,7 @@ def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
 
 
 def centres_of(network: Network) -> Float64Array:
-    """Return the raw value, (n_features,), that scales to 0, where a missing feature stands.
+    """Return the raw value, (n_features,), that scales to 0, the value of a missing feature.
 
     Of inputs that are `standard` or `none`, without logarithms.
     """
@@ -141,7 +141,7 @@ def centres_of(network: Network) -> Float64Array:
 
 
 def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
-    """Refuse a model that sends missing features elsewhere than an engine that takes 0 for them.
+    """Refuse a model whose scores of missing features differ from those of an engine that uses 0.
 
     Raises:
         ModelError: A feature that decides scores has a mean other than 0, and may be missing.

@@ -29,7 +29,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "s3": {
             # A cached listing would hide the writes and removals of other processes.
             "use_listings_cache": False,
-            # Four parts of a large object are fetched at once, which bounds the memory they take.
+            # Four concurrent parts of a large object bound the memory of a download.
             "max_concurrency": 4,
             "default_block_size": 8 * MEBIBYTE,
             # `run` retries instead, so that retries end after `patience_seconds`.

@@ -86,7 +86,7 @@ class LocalCache:
 
     @contextlib.contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Create a folder locked by its writer, to tell it from crash leftovers."""
+        """Create a folder locked by its writer; unlocked ones are crash leftovers."""
         with contextlib.ExitStack() as stack:
             with self._alone():
                 self._sweep()

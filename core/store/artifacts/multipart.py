@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PART_BYTES = 16 * 2**20
-PARTS_AT_ONCE = 4
+CONCURRENT_PARTS = 4
 # Limit of S3 for one object.
 MOST_PARTS = 10_000
 
@@ -99,7 +99,7 @@ def _send_parts(files: Any, parts: list[tuple[int, int]], path: Path, place: dic
         return {"PartNumber": number, "ETag": answer["ETag"]}
 
     try:
-        with ThreadPoolExecutor(PARTS_AT_ONCE, "parts") as senders:
+        with ThreadPoolExecutor(CONCURRENT_PARTS, "parts") as senders:
             sent = list(senders.map(send, range(1, len(parts) + 1)))
         files.call_s3("complete_multipart_upload", MultipartUpload={"Parts": sent}, **upload)
     except BaseException:

@@ -63,7 +63,7 @@ class Actor:
         tx.audit.add_all(shared | {"path": f"/v1/{node.kind.plural}/{node.id}"} for node in plan.roots)
 
 
-# For objects that nobody restored in time: the audit log has their deletion already.
+# For objects that were not restored in time: the audit log has their deletion already.
 UPKEEP = Actor(is_audited=False)
 
 
@@ -100,7 +100,7 @@ class Deletion:
 
 @dataclass(frozen=True)
 class DeletionMode:
-    """How objects are deleted.
+    """Options of a deletion.
 
     Attributes:
         with_results: Whether to delete their results as well.
@@ -114,7 +114,7 @@ class DeletionMode:
 
 
 def delete_objects(
-    store: Store, kind: Kind, object_ids: Iterable[str], manner: DeletionMode, actor: Actor
+    store: Store, kind: Kind, object_ids: Iterable[str], mode: DeletionMode, actor: Actor
 ) -> Deletion:
     """Delete objects of a kind, except those that others depend on.
 
@@ -124,26 +124,26 @@ def delete_objects(
         store: Store of the objects; the service may be running.
         kind: Kind of the objects.
         object_ids: Their ids, deleted in this order.
-        manner: How they are deleted.
+        mode: Options of the deletion.
         actor: The caller.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
     deletion, active, sizes = Deletion(), ActiveJobs(), FolderSizes(store.artifacts)
-    if manner.trash_days > 0:
-        deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
-    for chunk in in_time(object_ids, manner.seconds, deletion):
+    if mode.trash_days > 0:
+        deletion.purge_at = utc_now() + timedelta(days=mode.trash_days)
+    for chunk in in_time(object_ids, mode.seconds, deletion):
         with store.begin() as tx:
-            plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results)
+            plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results)
             actor.record(tx, plan)
-            if manner.trash_days > 0:
+            if mode.trash_days > 0:
                 tx.trash.move(plan.nodes.values(), actor.key_id)
             else:
                 tx.trash.add_trashed(plan)
                 tx.trash.purge(plan)
             deletion.add(plan, sizes)  # before the sweeper can delete the folders
-        if manner.trash_days <= 0:
+        if mode.trash_days <= 0:
             delete_folders(store, plan.folders, sizes)
     return deletion
 
@@ -152,7 +152,7 @@ def preview(
     store: Store,
     kind: Kind,
     object_ids: Iterable[str],
-    manner: DeletionMode,
+    mode: DeletionMode,
     gone: set[str],
     sizes: FolderSizes,
 ) -> Deletion:
@@ -162,12 +162,12 @@ def preview(
         StoreUnavailable: The database or the storage cannot be reached.
     """
     deletion, active = Deletion(), ActiveJobs()
-    if manner.trash_days > 0:
-        deletion.purge_at = utc_now() + timedelta(days=manner.trash_days)
-    for chunk in in_time(object_ids, manner.seconds, deletion, pause_seconds=0):
+    if mode.trash_days > 0:
+        deletion.purge_at = utc_now() + timedelta(days=mode.trash_days)
+    for chunk in in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
-            plan = tx.trash.plan(kind, chunk, active, with_results=manner.with_results, gone=gone, lock=False)
-            if manner.trash_days <= 0:
+            plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results, gone=gone, lock=False)
+            if mode.trash_days <= 0:
                 tx.trash.add_trashed(plan, gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
         gone.update(plan.nodes)
@@ -175,13 +175,13 @@ def preview(
     return deletion
 
 
-def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, actor: Actor) -> Deletion:
+def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, actor: Actor) -> Deletion:
     """Free the bytes of objects in the trash, and of those in it that depend on them.
 
     Args:
         store: Store of the objects; the service may be running.
         object_ids: Their ids, of any kind.
-        manner: Time limit; its other fields are ignored.
+        mode: Time limit; its other fields are ignored.
         actor: The caller.
 
     Raises:
@@ -190,7 +190,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, a
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in in_time(object_ids, manner.seconds, deletion):
+    for chunk in in_time(object_ids, mode.seconds, deletion):
         left = [object_id for object_id in chunk if object_id not in gone]
         with store.begin() as tx:
             plan = tx.trash.purge_plan(left)
@@ -202,7 +202,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], manner: DeletionMode, a
     return deletion
 
 
-def preview_of_emptying(store: Store, object_ids: Iterable[str], manner: DeletionMode) -> Deletion:
+def preview_of_emptying(store: Store, object_ids: Iterable[str], mode: DeletionMode) -> Deletion:
     """Return the result that `empty_trash` would have.
 
     Raises:
@@ -211,7 +211,7 @@ def preview_of_emptying(store: Store, object_ids: Iterable[str], manner: Deletio
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in in_time(object_ids, manner.seconds, deletion, pause_seconds=0):
+    for chunk in in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.purge_plan([each for each in chunk if each not in gone], gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}

@@ -1,4 +1,4 @@
-"""Retention: move expired objects to the trash, and purge those that nobody restored in time."""
+"""Retention: move expired objects to the trash, and purge those not restored in time."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
 @dataclass(frozen=True)
 class RetentionPolicy:
-    """How long objects are kept.
+    """Retention periods of objects by kind.
 
     Attributes:
         days: Days by kind; objects of other kinds are kept for ever.
@@ -77,14 +77,14 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
     Args:
         store: Store of the objects; the service may be running.
-        policy: How long objects are kept.
+        policy: The retention policy.
         sizes: Sizes of folders of the same store.
     """
-    found, gone, manner = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
+    deletions, gone, mode = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
     for name in policy.days:
         object_ids = _too_old(store, policy, name)
-        found[name] = preview(store, KINDS[name], object_ids, manner, gone, sizes)
-    return found
+        deletions[name] = preview(store, KINDS[name], object_ids, mode, gone, sizes)
+    return deletions
 
 
 def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
@@ -102,7 +102,7 @@ class Upkeep:
     """Free deleted objects and apply a retention policy in short steps.
 
     Args:
-        policy: How long objects are kept.
+        policy: The retention policy.
         interval_seconds: Interval between two applications of the policy.
     """
 
@@ -138,8 +138,8 @@ class Upkeep:
         while self._left:
             name, object_ids = self._left[0]
             seconds = deadline - time.monotonic()
-            manner = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
-            if not delete_objects(store, KINDS[name], object_ids, manner, _BY_RETENTION).is_complete:
+            mode = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
+            if not delete_objects(store, KINDS[name], object_ids, mode, _BY_RETENTION).is_complete:
                 return False
             self._left.pop(0)
         return True

@@ -1,1 +1,1 @@
-"""Changes to the schema, in order."""
+"""Migrations of the database schema."""

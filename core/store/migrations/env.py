@@ -1,4 +1,4 @@
-"""What alembic runs: the migrations, on the connection and in the transaction it is given."""
+"""Alembic's environment: run the migrations on the configured connection, in its transaction."""
 
 from alembic import context
 

@@ -14,7 +14,7 @@ from core.store.repositories.events import Events
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
-_DISPATCHED_AT_ONCE = 500
+_DISPATCHED_EVENTS = 500
 
 
 class Webhooks(Deliveries):
@@ -138,7 +138,7 @@ class Webhooks(Deliveries):
 
     def _dispatch(self, webhook: Webhook, latest: int, now: datetime) -> None:
         events = self._events.after(
-            webhook.dispatched_id, _DISPATCHED_AT_ONCE, kinds=webhook.events, project=webhook.project
+            webhook.dispatched_id, _DISPATCHED_EVENTS, kinds=webhook.events, project=webhook.project
         )
         rows = [
             {
@@ -158,4 +158,4 @@ class Webhooks(Deliveries):
         ]
         if rows:
             self._session.execute(insert(WebhookDelivery), rows)
-        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_AT_ONCE else latest
+        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_EVENTS else latest

@@ -34,7 +34,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def to_json(value: Any) -> str:
+def serialize_json(value: Any) -> str:
     """Serialize a JSON column; numbers that are not finite become null."""
     try:
         return json.dumps(value, allow_nan=False)

@@ -125,7 +125,7 @@ class AliasMove(Named, Base):
         previous_id: The move that a rollback undoes after this one, or None.
         key_id: The API key that requested it, None where no key was needed.
         job_id: The job that compared the two versions for a gate, or None.
-        report: The report of the job, see `core.evaluation.GateDecision.to_json`.
+        report: The report of the job, see `core.evaluation.GateDecision`.
     """
 
     __tablename__ = "alias_moves"

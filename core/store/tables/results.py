@@ -118,7 +118,7 @@ class Inspection(Labelled, Trashable, Base):
         baseline: Its summary without permutation, see `core.evaluation.Evaluation.to_json`.
         repeats: Number of permutations of each feature.
         within: Scope of the permutations, `query` or `dataset`.
-        importance: See `core.inspection.PermutationImportance.to_json`, the most important feature first.
+        importance: See `core.inspection.PermutationImportance`, the most important feature first.
         partial_dependence: See `core.inspection.PartialDependence.to_json`.
         sample: Documents in the means of the partial dependence, at most.
         findings: As of an evaluation.

@@ -27,7 +27,7 @@ class Study(Labelled, Trashable, Base):
         default_job_id: The training that refits the default, None until then.
         winner_job_id: The training that refits the winner; None until then, or if the default won.
         conclude_job_id: The job that concludes, None until then.
-        conclusion: See `core.studies.Conclusion.to_json`, None until then.
+        conclusion: See `core.studies.Conclusion`, None until then.
         problem: `{"title", "detail"}` of a study that failed, or None.
         paused_seconds: Duration of all ended pauses.
     """

@@ -1,1 +1,1 @@
-"""Rows in the trash: what is deleted together, what holds it, and what has expired."""
+"""Rows in the trash: dependency graph, holders that prevent a deletion, and expired objects."""

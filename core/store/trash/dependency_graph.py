@@ -1,4 +1,4 @@
-"""Objects with what was made by them or of them: a job with its models, a model with its evaluations."""
+"""Dependencies between objects and their results: a job has its models, a model its evaluations."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,16 +15,16 @@ from core.store.trash.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
 
 @dataclass(frozen=True)
 class Node:
-    """An object as far as its deletion is concerned.
+    """An object in the dependency graph.
 
     Attributes:
-        kind: Its kind.
+        kind: Kind of the object.
         id: Its id.
-        name: What people call it.
+        name: Display name.
         project: Its project, or None.
-        deleted_at: When it was moved to the trash, or None.
-        status: Of a job, an experiment or a study, else None.
-        needs: Ids of the objects without which it cannot be, by their kind.
+        deleted_at: Time at which it was moved to the trash, or None.
+        status: Status of a job, an experiment or a study, else None.
+        needs: Ids of the objects that it requires, by their kind.
         content: Key of an artifact that others may share: the Parquet of a dataset; None for other kinds.
     """
 
@@ -39,17 +39,17 @@ class Node:
 
     @property
     def job_id(self) -> str | None:
-        """The job that made it, its own id where it is a job, None where no job made it."""
+        """Id of the job that made it, its own id for a job, None without one."""
         return self.id if self.kind.name == JOB else self.needs.get(JOB)
 
 
 class DependencyGraph:
-    """Objects and all that was made by them or of them, in one transaction.
+    """The objects and results that require others, within one transaction.
 
     Args:
-        session: Of the transaction; what it sees decides whether rows in the trash belong.
-        lock: Whether the rows are locked until the transaction ends.
-        comparisons: Whether a comparison counts as made of the models and rankings that it includes.
+        session: Session of the transaction; it selects rows in the trash or omits them.
+        lock: Whether to lock the rows until the transaction ends.
+        comparisons: Whether a comparison requires the models and rankings that it includes.
     """
 
     def __init__(self, session: Session, *, lock: bool = False, comparisons: bool = False) -> None:
@@ -64,7 +64,7 @@ class DependencyGraph:
         return {node.id: node for node in self.select(kind, kind.table.id.in_(list(object_ids)))}
 
     def expand(self, roots: Iterable[Node]) -> None:
-        """Find what was made by some objects or of them, of what was made of that, and so on."""
+        """Add all direct and indirect results of some objects."""
         frontier = [node for node in roots if node.id not in self.nodes]
         self.nodes |= {node.id: node for node in frontier}
         while frontier:
@@ -77,7 +77,7 @@ class DependencyGraph:
                     frontier.append(node)
 
     def of(self, root: Node) -> dict[str, Node]:
-        """Return an object and what was made of it, by id."""
+        """Return an object and its results, by id."""
         family, frontier = {root.id: root}, [root]
         while frontier:
             for node in self._results[frontier.pop().id].values():
@@ -121,7 +121,7 @@ class DependencyGraph:
         return list(self._session.scalars(rows.distinct()))
 
     def _made_of(self, nodes: Iterable[Node]) -> Iterable[tuple[Node, str]]:
-        """Yield what needs some objects, each with the id of what it needs."""
+        """Yield the nodes that require some objects, each with the id of the required one."""
         wanted: defaultdict[str, set[str]] = defaultdict(set)
         for node in nodes:
             wanted[node.kind.name].add(node.id)

@@ -1,4 +1,4 @@
-"""Objects that are older than a policy of retention allows."""
+"""Find the objects whose retention period is over."""
 
 from datetime import datetime
 from typing import Any
@@ -14,17 +14,17 @@ KEEP = "keep"
 
 
 class ExpiredObjects:
-    """The objects that are older than a policy allows, in one transaction."""
+    """Expired objects, within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def outdated(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
-        """List ids of objects from before a moment that no `keep` tag holds, the oldest first.
+        """List ids of objects older than a moment without a `keep` tag, the oldest first.
 
         Args:
-            kind: Of the objects.
-            before: When they were made, or a job or an experiment has ended.
+            kind: Kind of the objects.
+            before: The moment, for creation times, or for the ends of jobs and experiments.
             after: Only ids above this one.
             limit: Ids at most.
         """
@@ -38,13 +38,13 @@ class ExpiredObjects:
         if table is Model:
             rows = rows.where(~_is_before_an_alias())
         if JOB in kind.needs:
-            # What a kept job has made is kept with it.
+            # The results of a kept job are kept, too.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
 
 def _is_before_an_alias() -> ColumnElement[bool]:
-    """Return the condition that a rollback of an alias would go back to a model."""
+    """Return the condition that a rollback of an alias may return to a model."""
     undone = and_(AliasMove.id == ModelAlias.move_id, AliasMove.name == Model.name)
     return exists().where(undone, AliasMove.from_version == Model.version)
 

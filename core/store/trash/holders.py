@@ -1,4 +1,4 @@
-"""What needs an object, so that it cannot be deleted."""
+"""Holders: objects that prevent the deletion of others, such as active jobs and aliases."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,23 +29,23 @@ from core.store.trash.kinds import COMPARISON, DATASET, JOB, KINDS, MODEL, RANKI
 
 GATE = "gate"
 _SPECIFICATIONS = 500  # read in one statement
-# Of the kinds of holders; an alias belongs to the project of the model that it holds.
+# Tables of the kinds of holders; an alias belongs to the project of its model.
 _TABLES: Mapping[str, Any] = MappingProxyType(
     {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
 )
 
 
 class ActiveJobs:
-    """The models and rankings that queued and running jobs name.
+    """The models and rankings in the specifications of queued and running jobs.
 
-    A specification never changes, so that each is read once however many transactions ask.
+    A specification never changes, so each is read once for all transactions.
     """
 
     def __init__(self) -> None:
         self._named: dict[str, frozenset[str]] = {}
 
     def users(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
-        """Yield the ids and references among some that active jobs name, each with such a job."""
+        """Yield those of some ids and references that active jobs use, each with such a job."""
         wanted = frozenset(names)
         labels = {
             object_id: (title or kind, status)
@@ -64,22 +64,22 @@ class ActiveJobs:
 
 
 def holders_of(
-    session: Session, families: DependencyGraph, nodes: Iterable[Node], active: ActiveJobs
+    session: Session, graph: DependencyGraph, nodes: Iterable[Node], active: ActiveJobs
 ) -> dict[str, list[Holder]]:
-    """Return what needs each of some objects, beside what was made of them; nothing where it is free.
+    """Return the holders of some objects, except for their results; objects without holders are omitted.
 
     Args:
-        session: Of the transaction; must not be limited to projects.
-        families: Of the same session.
+        session: Session of the transaction; must not be limited to projects.
+        graph: Dependency graph of the same session.
         nodes: The objects.
-        active: What active jobs name.
+        active: References of active jobs.
     """
     there = list(nodes)
     found: defaultdict[str, list[Holder]] = defaultdict(list)
     systems = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
     for object_id, holder in chain(
         _of_themselves(there),
-        _of_systems(session, families, systems, active) if systems else (),
+        _of_systems(session, graph, systems, active) if systems else (),
         _of_datasets(session, [node.id for node in there if node.kind.name == DATASET]),
     ):
         found[object_id].append(holder)
@@ -95,7 +95,7 @@ def holders_of(
 
 
 def foreign(kind: str, id: str) -> Holder:
-    """Return a holder of another project, without its name and what it is about."""
+    """Return a holder of another project, without its name and details."""
     return Holder(kind, id, kind, "belongs to another project")
 
 
@@ -103,8 +103,8 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
     """Return holders without the names of those that the session does not select.
 
     Args:
-        session: Of the transaction, limited to projects.
-        holders: By what they hold, see `holders_of`.
+        session: Session of the transaction, limited to projects.
+        holders: Holders by object, see `holders_of`.
     """
     seen: set[str] = set()
     for kind, table in _TABLES.items():
@@ -131,14 +131,14 @@ def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
 
 
 def _of_systems(
-    session: Session, families: DependencyGraph, systems: Mapping[str, Node], active: ActiveJobs
+    session: Session, graph: DependencyGraph, systems: Mapping[str, Node], active: ActiveJobs
 ) -> Iterator[tuple[str, Holder]]:
     aliases = select(ModelAlias.name, ModelAlias.alias, ModelAlias.model_id)
     for name, alias, model_id in session.execute(aliases.where(ModelAlias.model_id.in_(systems))):
         reference = f"{name}@{alias}"
         yield model_id, Holder("alias", reference, reference, f"points at {systems[model_id].name}")
-    pairs = families.compared(systems)
-    comparisons = families.roots(KINDS[COMPARISON], {comparison_id for comparison_id, _ in pairs})
+    pairs = graph.compared(systems)
+    comparisons = graph.roots(KINDS[COMPARISON], {comparison_id for comparison_id, _ in pairs})
     for comparison_id, system_id in pairs:
         if comparison_id in comparisons:
             label = comparisons[comparison_id].name

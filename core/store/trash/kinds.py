@@ -49,12 +49,12 @@ class Kind:
     """A kind of object that can be deleted.
 
     Attributes:
-        name: `model`.
-        plural: `models`, as in paths.
-        prefix: What its ids begin with.
+        name: Singular, `model`.
+        plural: Plural, `models`, as in paths.
+        prefix: Prefix of its ids.
         table: Its table, which is `Trashable` and `Labelled`.
-        label: What people call one of them.
-        needs: Columns with the id of an object without which it cannot be, by the kind of that object.
+        label: Label of one object.
+        needs: Columns with the id of a required object, by the kind of that object.
         artifacts: Functions that return the keys of the artifacts of an id.
         folder: Returns the folder of its artifacts; None where it has none.
         active: Statuses in which it cannot be deleted.
@@ -170,13 +170,13 @@ _KINDS = (
     ),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-# What others were made by or of comes before those, so that each goes with all of its results.
+# Objects before their results, so that each is deleted with all of its results.
 OWNERS_FIRST = tuple(reversed(_KINDS))
 BY_PLURAL: Mapping[str, Kind] = MappingProxyType({kind.plural: kind for kind in _KINDS})
 
 
 def kind_of(id: str) -> Kind | None:
-    """Return the kind of an id, None where it is not of one that can be deleted."""
+    """Return the kind of an id, None for other ids than of deletable objects."""
     return next((kind for kind in _KINDS if ids.is_id(id, kind.prefix)), None)
 
 
@@ -184,7 +184,7 @@ def by_kind(object_ids: Iterable[str], pointer: str) -> dict[str, list[str]]:
     """Group ids by their kind.
 
     Raises:
-        InvalidInput: At `pointer`, where one is of no such kind.
+        InvalidInput: At `pointer`, for an id of another kind.
     """
     grouped: dict[str, list[str]] = {}
     for place, each in enumerate(object_ids):

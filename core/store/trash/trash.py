@@ -52,8 +52,8 @@ class Refused:
 
     Attributes:
         node: The object.
-        holders: What needs it.
-        has_results: Whether all that needs it was made by it or of it.
+        holders: Objects that prevent its deletion.
+        has_results: Whether all of these are its own results.
     """
 
     node: Node
@@ -63,14 +63,14 @@ class Refused:
 
 @dataclass
 class Plan:
-    """What a deletion of some objects comes to.
+    """The objects to delete and to keep, for a requested deletion.
 
     Attributes:
-        roots: The objects that go, in the order in which they were named.
-        nodes: All that goes, by id.
-        refused: The objects that stay.
+        roots: The requested objects to delete, in the requested order.
+        nodes: All objects to delete, by id.
+        refused: The objects to keep.
         missing: The ids that do not exist.
-        shared: Contents of datasets that stay, as other datasets have them too.
+        shared: Contents to keep, since other datasets share them.
     """
 
     roots: list[Node] = field(default_factory=list)
@@ -81,12 +81,12 @@ class Plan:
 
     @property
     def counts(self) -> Counter[str]:
-        """The number of objects that go by the plural of their kind."""
+        """Number of objects to delete, by the plural of their kind."""
         return Counter(node.kind.plural for node in self.nodes.values())
 
     @property
     def folders(self) -> list[str]:
-        """The folders of artifacts of all that goes, without contents that others share."""
+        """The folders of artifacts to delete, without shared contents."""
         return folders_of(self.nodes.values(), self.shared)
 
 
@@ -96,9 +96,9 @@ class Trashed:
 
     Attributes:
         node: The object.
-        deleted_at: When it was moved there.
+        deleted_at: Time at which it was moved there.
         deleted_by: The API key that moved it, or None.
-        folders: The folders of its artifacts, without contents that datasets elsewhere share.
+        folders: The folders of its artifacts, without contents that other datasets share.
     """
 
     node: Node
@@ -108,7 +108,7 @@ class Trashed:
 
 
 def folders_of(nodes: Iterable[Node], shared: Collection[str] = ()) -> list[str]:
-    """Return the folders of artifacts of some objects, each once; shared contents are left out."""
+    """Return the folders of artifacts of some objects, each once, without shared contents."""
     found: dict[str, None] = {}
     for node in nodes:
         if node.kind.folder is not None:
@@ -131,22 +131,22 @@ class Trash(ExpiredObjects):
         gone: Collection[str] = frozenset(),
         lock: bool = True,
     ) -> Plan:
-        """Find out which of some objects can be deleted, and what goes with them.
+        """Plan the deletion of some objects with their results.
 
         Args:
-            kind: Of the objects.
-            object_ids: Their ids; an earlier one goes before a later one.
-            active: What active jobs name.
-            with_results: Whether what was made by them or of them goes as well; else it keeps them.
+            kind: Kind of the objects.
+            object_ids: Their ids, deleted in this order.
+            active: References of active jobs.
+            with_results: Whether to delete their results as well; otherwise results prevent the deletion.
             gone: Ids that count as deleted.
-            lock: Whether the rows are locked until the transaction ends.
+            lock: Whether to lock the rows until the transaction ends.
         """
         plan, mine = Plan(), projects()
-        families = DependencyGraph(self._session, lock=lock)
-        roots = families.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
-        with limited_to(None):  # what other projects need stays, too
-            families.expand(roots.values())
-            holders = holders_of(self._session, families, families.nodes.values(), active)
+        graph = DependencyGraph(self._session, lock=lock)
+        roots = graph.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
+        with limited_to(None):  # objects that other projects require are kept, too
+            graph.expand(roots.values())
+            holders = holders_of(self._session, graph, graph.nodes.values(), active)
         if mine is not None:
             holders = without_foreign_names(self._session, holders)
         for object_id in dict.fromkeys(object_ids):
@@ -155,8 +155,8 @@ class Trash(ExpiredObjects):
             if object_id not in roots:
                 plan.missing.append(object_id)
                 continue
-            family = families.of(roots[object_id])
-            away = gone | plan.nodes.keys() | family.keys()
+            family = graph.of(roots[object_id])
+            excluded = gone | plan.nodes.keys() | family.keys()
             left = {
                 each: node for each, node in family.items() if each not in plan.nodes and each not in gone
             }
@@ -164,7 +164,7 @@ class Trash(ExpiredObjects):
                 holder
                 for each in left
                 for holder in holders.get(each, ())
-                if holder.id not in away or holder.id == each
+                if holder.id not in excluded or holder.id == each
             ]
             results = [] if with_results else [_result(node, roots[object_id]) for node in left.values()][1:]
             others = [foreign(node.kind.name, node.id) for node in left.values() if _is_foreign(node, mine)]
@@ -178,7 +178,7 @@ class Trash(ExpiredObjects):
         return plan
 
     def move(self, nodes: Iterable[Node], key_id: str | None) -> datetime:
-        """Move objects to the trash; return the moment, which all that goes together shares."""
+        """Move objects to the trash; return the time of deletion, which they share."""
         now = utc_now()
         for kind, object_ids in _by_kind(nodes):
             moved = update(kind.table).where(kind.table.id.in_(object_ids))
@@ -188,27 +188,27 @@ class Trash(ExpiredObjects):
     def purge_plan(
         self, object_ids: Iterable[str], gone: Collection[str] = frozenset(), *, lock: bool = True
     ) -> Plan:
-        """Find out what goes with objects in the trash when their rows are deleted.
+        """Plan the deletion of the rows of objects in the trash.
 
-        That is whatever in the trash could not be without them. Objects that are not in the trash are
-        missing, and so are those of which something is not.
+        It includes all objects in the trash that require them. Objects outside the trash count as missing,
+        and so do those that an object outside the trash requires.
 
         Args:
             object_ids: Their ids.
             gone: Ids that count as deleted.
-            lock: Whether the rows are locked until the transaction ends.
+            lock: Whether to lock the rows until the transaction ends.
         """
         plan = Plan()
-        families = DependencyGraph(self._session, lock=lock, comparisons=True)
+        graph = DependencyGraph(self._session, lock=lock, comparisons=True)
         wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
             roots: dict[str, Node] = {}
             for name, mine in by_kind(wanted, "/ids").items():
-                roots |= families.roots(KINDS[name], mine)
+                roots |= graph.roots(KINDS[name], mine)
             with limited_to(None):
-                families.expand(roots.values())
+                graph.expand(roots.values())
         for object_id in wanted:
-            family = families.of(roots[object_id]) if object_id in roots else {}
+            family = graph.of(roots[object_id]) if object_id in roots else {}
             if not family or any(node.deleted_at is None for node in family.values()):
                 plan.missing.append(object_id)
                 continue
@@ -219,25 +219,25 @@ class Trash(ExpiredObjects):
         return plan
 
     def add_trashed(self, plan: Plan, gone: Collection[str] = frozenset(), *, lock: bool = True) -> None:
-        """Add to a plan what is in the trash already and could not be without what goes.
+        """Add to a plan the objects in the trash that require its objects.
 
         Args:
-            plan: Of objects whose rows are to be deleted.
+            plan: Plan of a deletion of rows.
             gone: Ids that count as deleted.
-            lock: Whether the rows are locked until the transaction ends.
+            lock: Whether to lock the rows until the transaction ends.
         """
-        families = DependencyGraph(self._session, lock=lock, comparisons=True)
+        graph = DependencyGraph(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
             if not self._is_empty():
-                families.expand(plan.nodes.values())
-                plan.nodes |= families.nodes
+                graph.expand(plan.nodes.values())
+                plan.nodes |= graph.nodes
             self._keep_shared(plan, gone, lock=lock)
 
     def purge(self, plan: Plan) -> list[str]:
-        """Delete rows for good, and put down the folders of their artifacts as to be deleted.
+        """Delete rows permanently, and record the folders of their artifacts as pending deletions.
 
         Returns:
-            The folders, for the caller to delete once this has been committed.
+            The folders, for the caller to delete after the commit.
         """
         keys: list[str] = []
         for kind, object_ids in _by_kind(plan.nodes.values()):
@@ -251,9 +251,9 @@ class Trash(ExpiredObjects):
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
             self._session.execute(digests, execution_options=_SILENT)
-        # Keys that no id gives: of reports by their jobs, of trials by their numbers, of shared contents.
-        named = [node for node in plan.nodes.values() if node.kind.name in (EXPERIMENT, STUDY, DATASET)]
-        for folder in folders_of(named, plan.shared):
+        # Keys that do not follow from ids: those of reports, of trials and of shared contents.
+        owners = [node for node in plan.nodes.values() if node.kind.name in (EXPERIMENT, STUDY, DATASET)]
+        for folder in folders_of(owners, plan.shared):
             ArtifactRecords(self._session).forget(folder)
         folders = plan.folders
         if folders:
@@ -263,40 +263,40 @@ class Trash(ExpiredObjects):
         return folders
 
     def pending(self, limit: int) -> list[str]:
-        """List folders of artifacts that no row needs any more, the oldest first."""
+        """List the folders of pending deletions, the oldest first."""
         rows = select(PendingDeletion.folder).order_by(PendingDeletion.at, PendingDeletion.folder)
         return list(self._session.scalars(rows.limit(limit)))
 
     def deleted(self, folders: Collection[str]) -> None:
-        """Forget folders that have been deleted."""
+        """Delete the pending deletions of folders that have been deleted."""
         gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
         self._session.execute(gone, execution_options=_SILENT)
 
     def restore(self, object_ids: Iterable[str]) -> Plan:
-        """Take objects out of the trash, with what went with them and what they could not be without.
+        """Restore objects with all that was deleted with them, and all that they require.
 
         Returns:
-            What was restored; those that are not in the trash are missing.
+            The restored objects; those that are not in the trash are missing.
 
         Raises:
-            InvalidInput: They could not be without something in the trash that the caller must not restore.
+            InvalidInput: They require an object in the trash that the caller must not restore.
         """
         plan, wanted = Plan(), list(dict.fromkeys(object_ids))
-        families = DependencyGraph(self._session, lock=True)
+        graph = DependencyGraph(self._session, lock=True)
         with with_trash(self._session):
             roots: dict[str, Node] = {}
             for name, mine in by_kind(wanted, "/ids").items():
-                roots |= families.roots(KINDS[name], mine)
-            families.expand(roots.values())
+                roots |= graph.roots(KINDS[name], mine)
+            graph.expand(roots.values())
             for object_id in wanted:
                 root = roots.get(object_id)
                 if root is None or root.deleted_at is None:
                     plan.missing.append(object_id)
                     continue
-                together = (node for node in families.of(root).values() if node.deleted_at == root.deleted_at)
+                together = (node for node in graph.of(root).values() if node.deleted_at == root.deleted_at)
                 plan.roots.append(root)
                 plan.nodes |= {node.id: node for node in together}
-            self._add_needed(families, plan, projects())
+            self._add_needed(graph, plan, projects())
         for kind, back in _by_kind(plan.nodes.values()):
             restored = update(kind.table).where(kind.table.id.in_(back))
             self._session.execute(
@@ -305,10 +305,10 @@ class Trash(ExpiredObjects):
         return plan
 
     def page(self, cursor: str | None, limit: int, kind: Kind | None = None) -> Page[Trashed]:
-        """List what is in the trash, the latest first.
+        """List the objects in the trash, the latest first.
 
         Raises:
-            InvalidInput: The cursor is no id of this list.
+            InvalidInput: The cursor is not of this list.
         """
         found: list[Trashed] = []
         with with_trash(self._session):
@@ -322,12 +322,12 @@ class Trash(ExpiredObjects):
     def expired(self, before: datetime, limit: int, but: Collection[str] = ()) -> list[str]:
         """List ids of objects that were moved to the trash before a moment, all of one kind.
 
-        Jobs come first, then what is of models: whatever went together is purged together.
+        Jobs come first, then objects of models, so that objects deleted together are purged together.
 
         Args:
             before: The moment.
             limit: Ids at most.
-            but: Ids that are left out.
+            but: Ids to ignore.
         """
         with with_trash(self._session):
             if not self._session.scalar(_HAS_EXPIRED, {"before": before}):
@@ -351,12 +351,12 @@ class Trash(ExpiredObjects):
         """Return the contents of datasets in the trash that no dataset in use shares."""
         column = Dataset.data_key
         with with_trash(self._session):
-            there = select(column).where(Dataset.deleted_at.is_not(None), column.is_not(None))
-            trashed = {key for key in self._session.scalars(there) if key is not None}
+            rows = select(column).where(Dataset.deleted_at.is_not(None), column.is_not(None))
+            trashed = {key for key in self._session.scalars(rows) if key is not None}
         return trashed - set(self._session.scalars(select(column)))
 
     def _keep_shared(self, plan: Plan, gone: Collection[str], *, lock: bool = False) -> None:
-        """Keep the contents that datasets other than those that go have; the session selects which count."""
+        """Keep the contents that remaining datasets share; the session selects which datasets count."""
         plan.shared = self._shared(plan.nodes, gone, lock=lock)
 
     def _shared(
@@ -396,11 +396,11 @@ class Trash(ExpiredObjects):
             raise InvalidInput.at("/cursor", "is of an object that is gone; begin at the first page")
         return at, cursor
 
-    def _add_needed(self, families: DependencyGraph, plan: Plan, mine: tuple[str, ...] | None) -> None:
-        """Add what restored objects could not be without: the job of a model, the systems of a comparison.
+    def _add_needed(self, graph: DependencyGraph, plan: Plan, mine: tuple[str, ...] | None) -> None:
+        """Add objects that restored ones require: the job of a model, the systems of a comparison.
 
         Raises:
-            InvalidInput: Some of that is not of the projects of the caller.
+            InvalidInput: One of these is in none of the caller's projects.
         """
         frontier = list(plan.nodes.values())
         while frontier:
@@ -410,15 +410,17 @@ class Trash(ExpiredObjects):
                     needed[need].add(object_id)
             compared = [node.id for node in frontier if node.kind.name == COMPARISON]
             if compared:
-                for name, systems in by_kind(families.systems_of(compared), "/ids").items():
+                for name, systems in by_kind(graph.systems_of(compared), "/ids").items():
                     needed[name] |= set(systems)
             with limited_to(None):
-                there = [
+                required = [
                     node
                     for name, object_ids in needed.items()
-                    for node in families.roots(KINDS[name], object_ids).values()
+                    for node in graph.roots(KINDS[name], object_ids).values()
                 ]
-            frontier = [node for node in there if node.deleted_at is not None and node.id not in plan.nodes]
+            frontier = [
+                node for node in required if node.deleted_at is not None and node.id not in plan.nodes
+            ]
             for node in frontier:
                 if _is_foreign(node, mine):
                     needs = f"the {node.kind.name} {node.id}, which is in the trash of another project"

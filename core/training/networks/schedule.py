@@ -34,7 +34,7 @@ class Schedule:
     restarts: int = 0
 
     def ended(self, cost: float | None) -> bool:
-        """Note the training cost of an epoch, None where it was not measured.
+        """Record the training cost of an epoch, None where it was not measured.
 
         Returns:
             Whether the next epoch begins with new weights.

@@ -47,7 +47,7 @@ class AsyncEventCalls(AsyncCalls):
             RankeryApiError: The service refused it.
 
         Warns:
-            DataWarning: Events behind `after` were removed, as the retention says.
+            DataWarning: Events behind `after` were removed by the retention.
 
         Example:
             ```python

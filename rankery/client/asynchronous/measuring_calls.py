@@ -47,7 +47,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             dataset: What to measure on, in any form that `train` takes.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
-            diagnostics: See what the papers say of a loss at the model's scores: `{"loss", "cutoff"}`.
+            diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
             label_map: Labels to replace, as text, and what by.
             seed: Of the bootstrap intervals.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.

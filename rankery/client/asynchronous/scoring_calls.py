@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
-# Those that a service allows where its settings say nothing else.
+# The default limits of a service.
 _ROWS, _CELLS, _BYTES, _EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
 
 

@@ -49,7 +49,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
             name: The name that it becomes a version of.
             feature_names: The features of a model that was trained on an array, in its order.
-            description: What its owners say of it.
+            description: Description by its owners.
             tags: What they mark it with.
             project: Label of the project that it belongs to.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.

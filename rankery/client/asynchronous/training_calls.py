@@ -98,7 +98,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
             init_model: A model whose trees come first, by its reference; training goes on from its scores.
             tags: Tags of the model; those of a grid name what varies.
-            diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
+            diagnostics: Compute diagnostics of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
             bootstrap: Learn from as many training queries drawn with replacement by the seed.

@@ -179,7 +179,7 @@ class AsyncUploadCalls(AsyncCalls):
         feature_names: Mapping[str, str] | Sequence[str] | None = None,
         project: str | None = None,
     ) -> AsyncDataset:
-        """Have a worker read judged data from an address that `RANKERY_SOURCES` allows.
+        """Import judged data by a worker from an address that `RANKERY_SOURCES` allows.
 
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one

@@ -87,7 +87,7 @@ class AsyncWebhookCalls(AsyncCalls):
         project: str | None = None,
         enabled: bool = True,
     ) -> AsyncWebhook:
-        """Have the service post events to an address, signed and until it answers.
+        """Create a webhook: the service posts signed events to an address, with retries.
 
         Args:
             url: Where to, `https://…`; private addresses are refused where the settings do not allow them.

@@ -34,7 +34,7 @@ def is_wanted(progress: bool | None) -> bool:
 def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
     """Draw a bar for each job: the block gets a function that updates the bar of a job.
 
-    An interrupted block leaves the jobs running, and says so.
+    An interrupted block leaves the jobs running, and prints a note.
     """
     try:
         if not jobs or not is_wanted(progress):

@@ -108,7 +108,7 @@ def as_arrays(
     names, values = _matrix_columns(features, feature_names)
     if query_sizes is not None:
         if query_ids is not None:
-            raise DataUnusable("query_ids and query_sizes say the same; give one of them")
+            raise DataUnusable("query_ids and query_sizes are alternatives; give one of them")
         query_ids = _ids_of_sizes(np.asarray(query_sizes))
     columns = {"query_id": query_ids, "document_id": document_ids, "label": labels}
     table: dict[str, Any] = {}
@@ -176,7 +176,7 @@ def grouped(group: Any, n_documents: int) -> dict[str, Any]:
     if given.shape == (n_documents,):
         if is_sizes:
             raise InvalidArgument(
-                "group could be sizes or ids of queries; say which with upload_arrays(query_sizes=…) or"
+                "group could be sizes or ids of queries; pass it as upload_arrays(query_sizes=…) or"
                 " (query_ids=…)"
             )
         return {"query_ids": given}

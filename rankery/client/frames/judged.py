@@ -232,7 +232,7 @@ def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: 
 
 
 def declared_categories(frame: Any) -> set[str]:
-    """Return the columns whose type says that they hold categories."""
+    """Return the columns of categorical types."""
     library = type(frame).__module__.partition(".")[0]
     if library == "pandas":
         return {str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"}

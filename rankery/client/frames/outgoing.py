@@ -21,7 +21,7 @@ def as_pandas(table: "pa.Table") -> "pandas.DataFrame":
         PackageMissing: pandas is not installed.
     """
     try:
-        import pandas  # noqa: F401 - pyarrow's own sentence does not say how to get it
+        import pandas  # noqa: F401 - pyarrow's own message lacks how to install it
     except ImportError as error:
         raise PackageMissing("pandas is not installed: pip install 'rankery[pandas]'") from error
     return table.to_pandas()

@@ -49,7 +49,7 @@ class AliasMove(Answer):
     """The job that compared the two versions, where a gate asked for it"""
 
     report: dict[str, Any] | None = None
-    """What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval, p-values; B is the challenger), `slices`, `findings`, and by what `rule`"""
+    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`"""
 
     at: AwareDatetime
 
@@ -71,7 +71,7 @@ class Budget(Answer):
 
 
 class CancelledJob(Answer):
-    """What a request to cancel did to one job."""
+    """Outcome of a request to cancel for one job."""
 
     id: str
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
@@ -84,10 +84,10 @@ class CancelledJob(Answer):
 
 
 class CancelledJobs(Answer):
-    """What a request to cancel did to each of several jobs."""
+    """Outcomes of a request to cancel several jobs."""
 
     items: list[CancelledJob]
-    """In the order in which they were named"""
+    """In the requested order"""
 
 
 class ChangedQuery(Answer):
@@ -253,7 +253,7 @@ class DataParity(Answer):
     """Leaves that are not LightGBM's"""
 
     differing_documents: int
-    """Documents with such a leaf; of networks, those whose score is farther from the model's than rounding explains"""
+    """Documents with such a leaf; of networks, with a difference beyond rounding"""
 
     largest_score_difference: float
     """Between the engine's and the model's score, `score_shift` added"""
@@ -290,7 +290,7 @@ class DatasetFit(Answer):
     """Features that a model uses and the dataset lacks; up to half of them are allowed"""
 
     part: Literal["train", "validation", "test"] | None = None
-    """What it was in the training of a model, `test` before the others; `test` where a ranking is of its queries; null where it was nothing"""
+    """Its role in the training of a model; `test` for the dataset of a ranking; null without a role"""
 
 
 class DeletedDataset(Answer):
@@ -578,8 +578,7 @@ class EdgeParity(Answer):
     """
     Parity of an export of a linear scorer or a network over made-up documents.
 
-    They have missing features, zeros, the smallest, the largest and infinite values, as far as the engine
-    makes a promise about them.
+    They have missing features, zeros, extreme and infinite values that the engine supports.
     """
 
     documents: int
@@ -664,14 +663,14 @@ class ExperimentDataset(Answer):
 
 class Explanation(Answer):
     """
-    The explanation of a score, which base and contributions add up to.
+    The explanation of a score, which is the sum of base and contributions.
 
-    Exactly but for rounding of trees and linear scorers; of networks within 0.01 % of how far the score moves
-    from the base to the document.
+    The sum is exact but for rounding for trees and linear scorers. For networks it is within 0.01 % of the
+    difference between score and base.
     """
 
     base: float
-    """Score before anything is known of the document"""
+    """Score without the document's features"""
 
     contributions: list[Contribution]
     """But for those of 0, the greatest first"""
@@ -990,7 +989,7 @@ class EvaluationEntry(Answer):
     """Its name; null where it was deleted"""
 
     metrics: dict[str, Interval]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     project: str | None = None
     """The project that it belongs to; null for none"""
@@ -1013,10 +1012,10 @@ class EvaluationMetricsList(Answer):
     """The metrics of several evaluations."""
 
     items: list[EvaluationMetrics]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     missing: list[str]
-    """Those asked for that do not exist"""
+    """Unknown ids"""
 
 
 class EvaluationPage(Answer):
@@ -1028,7 +1027,7 @@ class EvaluationPage(Answer):
 
 
 class JobCurves(Answer):
-    """The learning curves of one of several jobs; `milliseconds` is empty unless times were asked for."""
+    """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
 
     job_id: str
     best_iteration: int | None = None
@@ -1041,10 +1040,10 @@ class JobCurves(Answer):
     """By data and metric, a value for each of the iterations"""
 
     milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` what was asked of them; null where it was not recorded"""
+    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` their computation; null where it was not recorded"""
 
     attempt: int
-    """Start again without `after` when it is another one: the curves may have begun anew"""
+    """Start again without `after` when it is another one: the curves may have restarted"""
 
     status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
     """
@@ -1059,10 +1058,10 @@ class JobHistories(Answer):
     """The learning curves of several jobs."""
 
     items: list[JobCurves]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
     missing: list[str]
-    """Those asked for that do not exist"""
+    """Unknown ids"""
 
 
 class JobHistory(Answer):
@@ -1079,7 +1078,7 @@ class JobHistory(Answer):
     """By data and metric, a value for each of the iterations"""
 
     milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` what was asked of them; null where it was not recorded"""
+    """Mean wall time of an iteration since the one listed before, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics` their computation; null where it was not recorded"""
 
 
 class JobSchemas(Answer):
@@ -1206,7 +1205,7 @@ class LossDiagnostics(Answer):
 
 
 class MainMetric(Answer):
-    """The metric to show first: what early stopping watches, else the first one asked for."""
+    """The metric to show first: that of early stopping, else the first requested one."""
 
     name: str
     data: Literal["test", "validation", "train"]
@@ -1372,7 +1371,7 @@ class AliasedModel(Answer):
     """Means on the test data of its training; null where it was not tested"""
 
     trend: MetricTrend | None = None
-    """The first of these metrics over the latest versions that were tested on the same dataset; null where there are not two"""
+    """The first metric of the latest versions tested on the same dataset; null for fewer than two"""
 
 
 class AliasedModels(Answer):
@@ -1550,7 +1549,7 @@ class NeighbourParity(Answer):
     """Splits of the model; 0 of networks"""
 
     decisions: int
-    """Decisions compared: at each split the threshold, the values right below and above, zeros, the smallest and the largest numbers, infinities, and a missing value"""
+    """Compared decisions: at each split the threshold, its neighbours, zeros, extreme numbers, infinities, missing"""
 
     differing_decisions: int
     """Decisions that are not LightGBM's"""
@@ -1653,7 +1652,7 @@ class PaperClaim(Answer):
     name: str
     statement: str
     source: str
-    """Where the paper says so"""
+    """Place in the paper"""
 
 
 class PaperMethod(Answer):
@@ -1797,7 +1796,7 @@ class LossCatalogue(Answer):
 
 
 class Phase(Answer):
-    """What an attempt did for some time."""
+    """A phase of an attempt, with its duration and memory."""
 
     phase: str
     seconds: float
@@ -1824,7 +1823,7 @@ class Attempt(Answer):
     """Null while it runs"""
 
     detail: str | None = None
-    """Why it ended so, where there is something to say"""
+    """Why it ended so, if known"""
 
     resumed_from: int | None = None
     """Iteration of the checkpoint that it went on from"""
@@ -1890,7 +1889,7 @@ class Dataset(Answer):
     """`pending` while it is read, then `ready`, or `invalid` with a `problem`"""
 
     source: dict[str, Any]
-    """`kind` is `upload`, `folder`, `address` or `synthetic`; the rest says which"""
+    """`kind` is `upload`, `folder`, `address` or `synthetic`, with its parameters"""
 
     job_id: str | None = None
     """The job that reads it"""
@@ -1911,7 +1910,7 @@ class Dataset(Answer):
     """Counts of queries, documents, features and labels; documents a query; values of columns"""
 
     findings: list[Finding] | None = None
-    """What the doctor says, errors first; null until ready"""
+    """Findings of the doctor, errors first; null until ready"""
 
     problem: FailureReason | None = None
     """Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"""
@@ -1933,7 +1932,7 @@ class DatasetPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, on any page of the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on; null where there is none, or none fits"""
 
 
 class Experiment(Answer):
@@ -2232,7 +2231,7 @@ class RankProgress(Answer):
 
 
 class Progress(Answer):
-    """How far a running job is."""
+    """Progress of a running job."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -2263,23 +2262,23 @@ class Progress(Answer):
 
 
 class Job(Answer):
-    """A piece of work for a worker."""
+    """A job of a worker."""
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Label of the kind"""
 
     title: str = ""
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Name of the job; null without one"""
 
     notes: str | None = None
-    """What people wrote about it"""
+    """Notes on it"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -2296,7 +2295,7 @@ class Job(Answer):
     """
 
     spec: dict[str, Any]
-    """What was asked for, all defaults and references spelled out"""
+    """The request with all defaults and resolved references"""
 
     progress: Progress | None = None
     """Null before it starts"""
@@ -2317,7 +2316,7 @@ class Job(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What to know of a training, and of its datasets beside each other; null until known"""
+    """Findings about a training and its datasets; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None
@@ -2339,11 +2338,11 @@ class JobBatch(Answer):
     """Jobs that were queued together."""
 
     jobs: list[Job]
-    """In the order in which they were asked for"""
+    """In the requested order"""
 
 
 class JobPage(Answer):
-    """A page of jobs, in the order asked for."""
+    """A page of jobs, in the requested order."""
 
     items: list[Job]
     next_cursor: str | None = None
@@ -2355,19 +2354,19 @@ class JobWithAttempts(Answer):
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Label of the kind"""
 
     title: str = ""
     """Its name, or what it makes, measures or moves"""
 
     name: str | None = None
-    """As people named it; null where nobody did"""
+    """Name of the job; null without one"""
 
     notes: str | None = None
-    """What people wrote about it"""
+    """Notes on it"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -2384,7 +2383,7 @@ class JobWithAttempts(Answer):
     """
 
     spec: dict[str, Any]
-    """What was asked for, all defaults and references spelled out"""
+    """The request with all defaults and resolved references"""
 
     progress: Progress | None = None
     """Null before it starts"""
@@ -2405,7 +2404,7 @@ class JobWithAttempts(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What to know of a training, and of its datasets beside each other; null until known"""
+    """Findings about a training and its datasets; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None
@@ -2449,16 +2448,16 @@ class RankedTraining(Answer):
     """The model that it made, null before there is one"""
 
     validation: Interval | None = None
-    """The metric on the validation data; without an interval while it runs and in trainings of earlier releases; null where it was not measured there"""
+    """The metric on the validation data, null if not measured; no interval while it runs"""
 
     test: Interval | None = None
     """The metric on the test data: a final look, not what to choose by; null where it was not measured there"""
 
     difference: float | None = None
-    """Mean minus that of the best one, over the validation queries that define both; null where these are not the same queries, or where their values were not stored"""
+    """Mean minus that of the best one on the same validation queries; null for other queries or without values"""
 
     p: float | None = None
-    """Two-sided p-value of the paired t-test against the best one, adjusted for the number of trainings (Holm); null for the best one and where `difference` is null"""
+    """Two-sided p-value of the paired t-test against the best one, adjusted (Holm); null without `difference`"""
 
     tied: bool | None = None
     """Whether it is not significantly worse than the best one (p >= 0.05); null if untested"""
@@ -2590,7 +2589,7 @@ class RunningJob(Answer):
 
     id: str
     kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-    """What a job does."""
+    """Kind of a job."""
 
     kind_label: str = ""
     """The kind for people"""
@@ -2690,7 +2689,7 @@ class ScoredDocument(Answer):
     """Raw score; only differences within a query mean anything"""
 
     explanation: Explanation | None = None
-    """Only where it was asked for"""
+    """Only with `explain`"""
 
 
 class RankedQuery(Answer):
@@ -2717,7 +2716,7 @@ class ScorerDescription(Answer):
     """One line"""
 
     is_network: bool
-    """Whether its hyperparameters stand in `scorer`, and an iteration is an epoch; those of trees stand in `hyperparameters`"""
+    """Whether its hyperparameters are in `scorer`, and an iteration is an epoch; trees have theirs in `hyperparameters`"""
 
     parameters: list[ParameterDescription]
     """Its hyperparameters in `scorer`"""
@@ -2760,7 +2759,7 @@ class SelectedDatasets(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
     default_id: str | None = None
-    """The dataset that most systems of `for` were tested on, on any page of the list; null where there is none, or where they do not fit it"""
+    """The dataset that most systems of `for` were tested on; null where there is none, or none fits"""
 
 
 class SelectedFields(Answer):
@@ -2998,7 +2997,7 @@ class TrainingRanking(Answer):
     """Those that measured nothing last"""
 
     missing: list[str]
-    """Those asked for that do not exist or are no trainings"""
+    """Ids that are unknown or not of trainings"""
 
 
 class TrashedObject(Answer):
@@ -3274,14 +3273,14 @@ class Upload(Answer):
     """From `Upload-Metadata`; null without one"""
 
     size_bytes: int | None = None
-    """Size of the file; null until it is named"""
+    """Size of the file; null while deferred"""
 
     received_bytes: int
-    """How much of it has arrived and is stored"""
+    """Stored bytes"""
 
     created_at: AwareDatetime
     expires_at: AwareDatetime
-    """When it is removed, unless more of it arrives"""
+    """Time of removal without further bytes"""
 
 
 class UploadList(Answer):
@@ -3331,7 +3330,7 @@ class Lineage(Answer):
     """Kind of processor"""
 
     names_in_file: dict[str, str] | None = None
-    """How the model's file spells features whose names LightGBM cannot hold, by their names; null for one from before that was kept"""
+    """Spellings in the model's file of feature names that LightGBM cannot hold; null where unknown"""
 
 
 class ListedModel(Answer):
@@ -3349,7 +3348,7 @@ class ListedModel(Answer):
     """What people call this version; null where its reference will do"""
 
     description: str | None = None
-    """What its owners say of it"""
+    """Description by its owners"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -3376,10 +3375,10 @@ class ListedModel(Answer):
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
 
     precision: Literal["float32", "float64"] | None = None
-    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
+    """Precision of features in scoring: `float64` for imported trees, else `float32`; null for a sum, whose members differ"""
 
     scorer: dict[str, Any] | None = None
-    """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
+    """Scorer with all hyperparameters; of an imported network its structure; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
     """Boosting hyperparameters; null for an imported one"""
@@ -3428,7 +3427,7 @@ class Model(Answer):
     """What people call this version; null where its reference will do"""
 
     description: str | None = None
-    """What its owners say of it"""
+    """Description by its owners"""
 
     tags: dict[str, str]
     """What its owners mark it with"""
@@ -3455,10 +3454,10 @@ class Model(Answer):
     """What scores: `trees`, `linear`, `mlp` or `sum`"""
 
     precision: Literal["float32", "float64"] | None = None
-    """What features are rounded to before they are scored, whatever form they come in: `float64` of imported trees, as in LightGBM, else `float32`, as in training; null for a sum, whose members have their own"""
+    """Precision of features in scoring: `float64` for imported trees, else `float32`; null for a sum, whose members differ"""
 
     scorer: dict[str, Any] | None = None
-    """What it was trained as, all hyperparameters spelled out; of an imported network its structure; null for trees"""
+    """Scorer with all hyperparameters; of an imported network its structure; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
     """Boosting hyperparameters; null for an imported one"""

@@ -10,17 +10,17 @@ class AddressDatasetRequest(TypedDict):
     """
     Addresses whose files become a dataset, or a dataset for each part.
 
-    They are below `RANKERY_SOURCES`, or all of them are finished resumable uploads, `upload:upl_…`.
+    They are below `RANKERY_SOURCES`, or all are resumable uploads.
     """
 
     source: NotRequired[str | list[str] | None]
-    """Address of a file: `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…` or `ir_datasets:…`; of a folder with `files`. Several addresses become one dataset. Or `upload:` and the id of a finished resumable upload"""
+    """`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, `ir_datasets:…`, or `upload:` and an id; with `files` a folder. Several addresses become one dataset"""
 
     parts: NotRequired[dict[str, str | list[str]] | None]
     """Instead of `source`: addresses of each part, which becomes a dataset"""
 
     files: NotRequired[str | None]
-    """Pattern of the names of up to 1,000 files of the folder, which become one dataset; of buckets and repositories only"""
+    """Pattern of up to 1,000 file names in a bucket or repository, which become one dataset"""
 
     name: NotRequired[str | None]
     """For people; the address, or the name of the uploaded file, when left out, and with parts followed by theirs"""
@@ -154,14 +154,14 @@ class CandidateDocument(TypedDict):
     """Unique within its query"""
 
     features: dict[str, float | str | list[float | None] | None] | list[float | str | None]
-    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column stands for all of its features, given as a list."""
+    """An object by feature name, where features left out are missing; or an array in the model's feature order. null is a missing value. A category is given by its text. In an object the name of an embedding column has the list of all its features."""
 
 
 class CandidateQuery(TypedDict):
     """A query with its candidate documents."""
 
     id: str
-    """Returned as it came"""
+    """Returned unchanged"""
 
     documents: list[CandidateDocument]
     """In the order that equal scores keep"""
@@ -274,7 +274,7 @@ class DiagnosticsRequest(TypedDict):
 
 
 class DriftThresholdsRequest(TypedDict):
-    """How much a feature or the scores must differ to count as drift: surely, and by enough."""
+    """Differences of a feature or of the scores that count as drift: significance and size."""
 
     p: NotRequired[float]
     """Greatest probability that a report without drift finds any"""
@@ -378,7 +378,7 @@ class ExperimentRequest(TypedDict):
     """`paper` for the paper's protocol; `quick` for fewer trees, epochs and grid points"""
 
     data: NotRequired[str | None]
-    """`synthetic` or `sparse` for drawn data, or a folder below the data roots; the paper's own choice of drawn data when null"""
+    """`synthetic`, `sparse`, or a folder below the data roots; null: drawn data chosen for the paper"""
 
     dataset_ids: NotRequired[ExperimentDatasets | None]
     """Instead of `data`"""
@@ -458,7 +458,7 @@ class ExportRequest(TypedDict):
     """Raise all scores by one number so that none is below 0, as Lucene demands"""
 
     never_missing: NotRequired[bool]
-    """Every document has every feature: it does not matter that the engine cannot send missing values where the model does"""
+    """Every document has every feature, so the engine's lack of missing values is irrelevant"""
 
     feature_names: NotRequired[dict[str, str]]
     """What the engine calls a feature, by the model's name of it; others keep theirs"""
@@ -485,7 +485,7 @@ class FolderDatasetRequest(TypedDict):
     """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or one dataset by `files`."""
 
     folder: str
-    """Its path below a root, or an absolute one in it; Yahoo's sets are `…/set1` and `…/set2`. With `files` also a folder of a bucket, `s3://bucket/prefix`"""
+    """Path below a root, or absolute; Yahoo's sets are `…/set1` and `…/set2`; with `files` also `s3://bucket/prefix`"""
 
     part: NotRequired[Literal["train", "validation", "test"] | None]
     """Only this part; all that there are when left out"""
@@ -497,7 +497,7 @@ class FolderDatasetRequest(TypedDict):
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
     files: NotRequired[str | None]
-    """Pattern of the names of up to 1,000 files that become one dataset, in natural order: LETOR text, or tables of the same columns. A query may have rows in several files"""
+    """Pattern of up to 1,000 file names, which become one dataset: LETOR text, or tables of the same columns"""
 
     format: NotRequired[Literal["auto", "letor", "csv", "parquet"] | None]
     """Format of `files`; detected by default"""
@@ -525,7 +525,7 @@ class GateRequest(TypedDict):
     """A spelling as `GET /v1/metrics` lists them"""
 
     require: NotRequired[Literal["not_worse", "better"]]
-    """`better`: shown to be better than the version that the alias points at; `not_worse`: not shown to be worse"""
+    """`better`: significantly better than the alias's version; `not_worse`: not significantly worse"""
 
     p: NotRequired[float]
     """A difference is shown where Fisher's randomisation test gives a p-value below this"""
@@ -537,7 +537,7 @@ class GateRequest(TypedDict):
     """Smaller slices are not held against a version"""
 
     better_than_baselines: NotRequired[bool]
-    """Whether a version must also be shown to be better than a random order, the order of the documents as they came, and the best single feature"""
+    """Whether a version must also beat a random order, the input order and the best single feature"""
 
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
@@ -633,7 +633,7 @@ class Hyperparameters(TypedDict):
     """Share of documents drawn for a tree, where bagging_freq > 0."""
 
     bagging_freq: NotRequired[int]
-    """Draw documents anew every so many iterations; 0 for never."""
+    """Draw documents again every so many iterations; 0 for never."""
 
     query_fraction: NotRequired[float]
     """Share of queries drawn for each tree; documents of the others pull nothing, but count in a leaf."""
@@ -678,7 +678,7 @@ class Hyperparameters(TypedDict):
     """dart: share of earlier trees dropped."""
 
     max_drop: NotRequired[int]
-    """dart: trees dropped at once at most; 0 or less for no limit."""
+    """dart: most trees dropped per iteration; 0 or less for no limit."""
 
     skip_drop: NotRequired[float]
     """dart: probability that none is dropped in an iteration."""
@@ -803,11 +803,11 @@ class JobChanges(TypedDict):
 
 
 JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
-"""What a job does."""
+"""Kind of a job."""
 
 
 class JobSelection(TypedDict):
-    """The jobs that a request is about."""
+    """The jobs of a request."""
 
     ids: list[str]
     """Ids of jobs"""
@@ -1109,7 +1109,7 @@ class ListMleRequest(TypedDict):
     """Likelihood of the ideal ranking"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+    """Order of documents of equal label: drawn for each tree, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""
@@ -1458,10 +1458,10 @@ class ParityRequest(TypedDict):
     """Raise all scores by one number so that none is below 0, as Lucene demands"""
 
     never_missing: NotRequired[bool]
-    """Every document has every feature: it does not matter that the engine cannot send missing values where the model does"""
+    """Every document has every feature, so the engine's lack of missing values is irrelevant"""
 
     dataset_id: NotRequired[str | None]
-    """Judged documents to compare over, the first queries of up to 10,000; the model's test dataset, else its training dataset, where left out"""
+    """Judged documents to compare over, at most 10,000; default: the model's test, else its training dataset"""
 
     feature_names: NotRequired[dict[str, str]]
     """What the engine calls a feature, by the model's name of it; others keep theirs"""
@@ -1671,7 +1671,7 @@ class RankRequest(TypedDict):
     """Documents returned a query; all when null"""
 
     explain: NotRequired[bool]
-    """Whether to say what each feature contributes to the score of each document returned"""
+    """Whether to add each feature's contribution to the score of each returned document"""
 
 
 class RankSvmRequest(TypedDict):
@@ -1817,7 +1817,7 @@ class CompareRequest(TypedDict):
 
 
 class RanksRequest(TypedDict):
-    """How many processes train a model together."""
+    """Number of processes that train a model together."""
 
     at_least: NotRequired[int]
     """Fewer do not start, and do not go on when others are lost"""
@@ -1935,7 +1935,7 @@ class SyntheticDatasetRequest(TypedDict):
     """Seed of the hidden function; share it between train and test sets"""
 
     generator: NotRequired[Literal["polynomial", "sparse"]]
-    """`polynomial`: labels in the shares of web search, as in 2006; `sparse`: long lists with few relevant documents, as Istella-X in 2023"""
+    """`polynomial`: label shares of web search (2006); `sparse`: long lists, few relevant documents (Istella-X, 2023)"""
 
     documents_per_query: NotRequired[int | None]
     """50, or 2,679 of `sparse`, when left out"""
@@ -1944,13 +1944,13 @@ class SyntheticDatasetRequest(TypedDict):
     """50 when left out"""
 
     noise: NotRequired[float | None]
-    """Standard deviation of normal noise on the hidden value, in standard deviations of the polynomial; 0 when left out"""
+    """Normal noise, in standard deviations of the polynomial; default 0"""
 
     gains: NotRequired[list[float] | None]
     """Increasing numbers that replace the labels 0 to 4, for losses and metrics with a linear gain. To keep the labels, leave it out and pass the list as the gain of losses and metrics"""
 
     relevant_per_query: NotRequired[float | None]
-    """Documents of each query with a label above 0, of `sparse` only; a fraction is the probability of one more. 0.17% of the documents when left out. Lambda-eX and the truncation of other losses differ only where it is above the cutoff"""
+    """Documents of a query with a label above 0, for `sparse`; a fraction is the probability of one more; by default 0.17% of the documents"""
 
 
 class TaggedModels(TypedDict):
@@ -1993,7 +1993,7 @@ class WebhookRequest(TypedDict):
     """A request to make a webhook."""
 
     url: str
-    """Where events are sent: `https://` or `http://`, without a user name. Its host must be on the public internet, or in `RANKERY_OUTBOUND_ALLOWED`"""
+    """`https://` or `http://` URL; its host is public, or in `RANKERY_OUTBOUND_ALLOWED`"""
 
     events: NotRequired[list[Literal["job.ended", "study.concluded", "gate.refused", "alias.moved", "dataset.ready", "drift.found", "schedule.ran", "schedule.failed", "worker.lost"]]]
     """The kinds that are sent; empty for all"""
@@ -2015,7 +2015,7 @@ class WeightedListMleRequest(TypedDict):
     """ListMLE with the weights of the essential loss, a bound of 1 − NDCG"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+    """Order of documents of equal label: drawn for each tree, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""

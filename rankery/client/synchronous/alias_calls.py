@@ -97,8 +97,8 @@ def alias_path(name: str, alias: str) -> str:
 
 
 def move_alias(transport: Transport, name: str, alias: str, version: int) -> httpx.Response:
-    """Ask for an alias to point at a version; the answer is the model, or the job of its gate."""
-    # Behind a gate each request is a job of its own.
+    """Request to point an alias at a version; the response is the model, or the job of its gate."""
+    # With a gate each request creates a job.
     return transport.request(
         "PUT", alias_path(name, alias), json={"version": version}, repeatable=False
     )

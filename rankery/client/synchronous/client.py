@@ -44,7 +44,7 @@ class Client(
 
     What is not answered is sent again, and never creates twice. Errors are `RankeryApiError` with the problem
     that the service reported (`KeyRefused` where it wants another key), `ServiceUnreachable` where it did not
-    answer; all are a `rankery.errors.UserError` that says in one sentence what to do.
+    answer; all are a `rankery.errors.UserError` with one sentence on what to do.
 
     Args:
         base_url: Where the service is; that of RANKERY_URL where left out, else `http://127.0.0.1:8000`.

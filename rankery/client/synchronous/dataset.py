@@ -97,10 +97,10 @@ class Dataset(DatasetView, Resource):
         *,
         progress: bool | None = None,
     ) -> Path:
-        """Write all of it into a file; uploaded again, it is the same dataset.
+        """Download it into a file; uploaded again, it is the same dataset.
 
-        A download of Parquet that breaks off goes on where it was, by this call or by the next one into the
-        same file; one of LETOR, or of categories, begins anew.
+        An interrupted download of Parquet resumes, by this call or by the next one into the
+        same file; one of LETOR, or of categories, restarts.
 
         Args:
             path: The file; it appears when it is complete. Until then a hidden file is beside it.
@@ -125,7 +125,7 @@ class Dataset(DatasetView, Resource):
         """Move it to the trash, from which `client.restore` brings it back; what was trained on it stays.
 
         Args:
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Raises:
             RankeryApiError: A job or a gate uses it; the problem lists which.
@@ -161,7 +161,7 @@ class Dataset(DatasetView, Resource):
         return read(FeatureProfiles, self._transport.get(f"{self._path}/features"))
 
     def corpus(self) -> Corpus:
-        """Return which public corpus it is, by the counts that papers print.
+        """Return the public corpus that it is, by the counts that papers print.
 
         Raises:
             RankeryApiError: It has not been read yet.

@@ -83,8 +83,8 @@ class DatasetCalls(DatasetReferences):
             name: What people will call them, followed by the part where there are several.
             files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
             columns: Which columns of `files` are what, as in `upload_dataset`; likewise the following.
-            format: Told by the content if None.
-            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            format: Detected by the content if None.
+            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
             repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
             feature_names: Names by feature id, or a list of them.
 
@@ -157,7 +157,7 @@ class DatasetCalls(DatasetReferences):
 
         Args:
             dataset: The dataset, or its id.
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Raises:
             RankeryApiError: A job or a gate uses it, or there is none.

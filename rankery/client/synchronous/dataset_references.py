@@ -85,7 +85,7 @@ class DatasetReferences(UploadCalls):
         return id_of(data, _WANTED)
 
     def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
-        """Return what is held out, a dataset by its id."""
+        """Return the hold-out, with a dataset by its id."""
         if held is None or isinstance(held, Mapping | int | float):
             return held
         return self._dataset_id(held, columns, name)
@@ -108,13 +108,13 @@ class DatasetReferences(UploadCalls):
             return (self._upload(Upload({"file": path}, fields), None).wait()).id
 
     def _read_before(self, sha256: str, columns: Columns | None) -> str | None:
-        """Return the id of a dataset of the same bytes that was read in the same way, None where none was."""
+        """Return the id of a dataset of the same bytes and reading options, or None."""
         page = self.transport.get("/v1/datasets", status="ready", sha256=sha256)
         asked = {"columns": dict(columns)} if columns else {}
         return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == asked), None)
 
 
 def _options(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a file was to be read, without what holds anyway."""
+    """Return the reading options of a file without defaults."""
     options = source.get("options") or {}
     return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

@@ -67,7 +67,7 @@ class DriftCalls(JobCalls):
         )
 
     def drift_report(self, report_id: str) -> DriftReportView:
-        """Return what a drift job found, feature by feature.
+        """Return a drift report, feature by feature.
 
         Raises:
             RankeryApiError: There is none of this id.

@@ -50,7 +50,7 @@ class EventCalls(Calls):
             RankeryApiError: The service refused it.
 
         Warns:
-            DataWarning: Events behind `after` were removed, as the retention says.
+            DataWarning: Events behind `after` were removed by the retention.
 
         Example:
             ```python

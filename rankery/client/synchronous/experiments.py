@@ -102,7 +102,7 @@ class Experiment(ExperimentView, Resource):
         return self._post("cancel")
 
     def resume(self) -> Self:
-        """Let the experiment go on; trainings that failed or were cancelled are queued again.
+        """Resume the experiment; trainings that failed or were cancelled are queued again.
 
         Returns:
             This experiment.
@@ -118,7 +118,7 @@ class Experiment(ExperimentView, Resource):
         Its trainings have the tag `grid` with its id, by which `client.delete("jobs", where=…)` finds them.
 
         Args:
-            permanently: Free the bytes of its reports at once instead.
+            permanently: Free the bytes of its reports immediately instead.
 
         Raises:
             RankeryApiError: It has not ended.

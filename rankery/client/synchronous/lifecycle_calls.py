@@ -29,7 +29,7 @@ Deletable: TypeAlias = Literal[
 
 
 class LifecycleCalls(Calls):
-    """Calls that label, delete, restore and measure what a service keeps."""
+    """Calls that label, delete and restore objects, and measure storage."""
 
     def projects(self) -> Listing[ProjectView]:
         """Return the projects, in alphabetical order, with how much each has."""
@@ -56,7 +56,7 @@ class LifecycleCalls(Calls):
             ids: Those to delete; of models also references such as `web:3`.
             where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
             with_results: Delete what they made as well.
-            permanently: Free their bytes at once, without the trash.
+            permanently: Free their bytes immediately, without the trash.
             dry_run: Only return what would be deleted.
 
         Raises:
@@ -115,7 +115,7 @@ class LifecycleCalls(Calls):
         return found
 
     def trash(self, kind: str | None = None) -> Pages[TrashedObjectView]:
-        """List what is in the trash, latest first.
+        """List the trash, latest first.
 
         Args:
             kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
@@ -124,7 +124,7 @@ class LifecycleCalls(Calls):
         return Pages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 
     def restore(self, *things: str | HasId) -> RestoredView:
-        """Bring objects back from the trash, with what went with them.
+        """Restore objects from the trash, with those deleted with them.
 
         Args:
             *things: Their ids, or the objects.
@@ -140,7 +140,7 @@ class LifecycleCalls(Calls):
         everything: bool = False,
         dry_run: bool = False,
     ) -> DeletionView:
-        """Free the bytes of what is in the trash; nothing brings it back.
+        """Free the bytes of objects in the trash; they cannot be restored.
 
         Args:
             ids: Only these.
@@ -169,7 +169,7 @@ class LifecycleCalls(Calls):
         return read(StorageView, self.transport.get("/v1/storage", refresh=refresh or None))
 
     def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
-        """Send a deletion until it is complete or nothing more goes; a dry run, which begins anew, once."""
+        """Repeat a deletion until it is complete or deletes nothing more; send a dry run once."""
         found = latest = read(DeletionView, self._post(path, body))
         while latest.deleted and not (latest.complete or latest.dry_run):
             latest = read(DeletionView, self._post(path, body))

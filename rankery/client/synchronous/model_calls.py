@@ -45,7 +45,7 @@ class ModelCalls(AliasCalls):
         return self._bound(Model, self.transport.get(f"/v1/models/{address_of(reference)}"))
 
     def reproduce(self, reference: str | HasId) -> Job:
-        """Train a model again; the job's result says whether the same bytes came out.
+        """Train a model again; the job's result has whether the bytes are equal.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
@@ -78,7 +78,7 @@ class ModelCalls(AliasCalls):
         return self._bound(Model, document)
 
     def roll_back(self, name: str, alias: str) -> Model:
-        """Undo the last move of an alias that is not undone yet, past its gate.
+        """Undo the last move of an alias that is not undone yet, without its gate.
 
         Returns:
             The model that it points at then.

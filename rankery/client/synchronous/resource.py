@@ -51,7 +51,7 @@ class Deletable(Resource):
 
         Args:
             with_results: Delete what it made as well.
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Returns:
             What was deleted.

@@ -128,7 +128,7 @@ class Comparison(ComparisonView, Deletable, Tabular):
         return Pages(self._transport, path, lambda one: read(ComparedQuery, one), **selection, **pair)
 
     def differences(self, a: int = 0, b: int = 1, metric: str | None = None) -> Differences:
-        """Return the differences B − A of all queries, in ascending order, to be drawn.
+        """Return the differences B − A of all queries, in ascending order, for a plot.
 
         Args:
             a: Place of system A in `systems`, from 0.

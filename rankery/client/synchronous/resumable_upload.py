@@ -26,7 +26,7 @@ from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
 
 class ResumableUpload:
-    """The upload of one file, which goes on where it was cut short: by this process or by an earlier one.
+    """The upload of one file, which resumes where this process or an earlier one stopped.
 
     Args:
         transport: Sends its requests.
@@ -47,7 +47,7 @@ class ResumableUpload:
         self._id = self._remembered.find()
 
     def send(self) -> str:
-        """Send what the service does not have yet.
+        """Send the remaining bytes.
 
         Returns:
             What a form names the upload by, instead of the file.
@@ -78,12 +78,12 @@ class ResumableUpload:
             time.sleep(pause)
 
     def forget(self) -> None:
-        """Forget the upload: it has become something, or is gone."""
+        """Forget the upload: it was used or has expired."""
         self._remembered.forget()
         self._id = None
 
     def _offset(self) -> int:
-        """Ask how much the service has; begin the upload where it has none."""
+        """Return the offset of the service; create the upload where there is none."""
         if self._id is None:
             created = self._transport.request(
                 "POST",
@@ -128,7 +128,7 @@ class ResumableUpload:
             yield block
 
     def _arrived(self, offset: int) -> int:
-        """Note where the service is; more than ever before renews the patience."""
+        """Record the offset of the service; progress renews the patience."""
         if offset > self._most_bytes:
             self._most_bytes = offset
             self._patience.renew()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
-# Those that a service allows where its settings say nothing else.
+# The default limits of a service.
 _ROWS, _CELLS, _BYTES, _EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
 
 
@@ -246,17 +246,17 @@ class ScoringCalls(Calls):
     def _explained(
         self, model_id: str, features: Sequence[str], candidates: Candidates, answer: "pa.Table"
     ) -> "pa.Table":
-        """Return an answer with what each feature contributes to each of its scores."""
+        """Return an answer with the feature contributions of each of its scores."""
         explanations = Explanations(candidates.table, features, answer.column("row").to_numpy())
-        at_once = _EXPLAINED
+        batch_size = _EXPLAINED
         while not explanations.complete:
-            body = {"queries": [explanations.next_query(at_once)], "explain": True}
+            body = {"queries": [explanations.next_query(batch_size)], "explain": True}
             try:
                 response = self.transport.request("POST", _rank(model_id), json=body)
             except RankeryApiError as error:
-                if at_once == 1 or not explanations.is_too_many(error):
+                if batch_size == 1 or not explanations.is_too_many(error):
                     raise
-                at_once = (at_once + 1) // 2
+                batch_size = (batch_size + 1) // 2
                 continue
             explanations.take(document_of(response))
         return explanations.added_to(answer)

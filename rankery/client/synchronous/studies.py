@@ -139,7 +139,7 @@ class Study(StudyView, Resource):
         """Move it with its trials to the trash, from which `client.restore` brings it back; its jobs stay.
 
         Args:
-            permanently: Free its bytes at once instead.
+            permanently: Free its bytes immediately instead.
 
         Raises:
             RankeryApiError: It has not ended.

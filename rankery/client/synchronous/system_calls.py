@@ -46,13 +46,13 @@ class SystemCalls(DatasetReferences):
         project: str | None = None,
         progress: bool | None = None,
     ) -> Job:
-        """Upload a model of LightGBM; its job tries it out and makes the name's next version.
+        """Upload a model of LightGBM; its job checks it and creates the name's next version.
 
         Args:
             model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
             name: The name that it becomes a version of.
             feature_names: The features of a model that was trained on an array, in its order.
-            description: What its owners say of it.
+            description: Description by its owners.
             tags: What they mark it with.
             project: Label of the project that it belongs to.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
@@ -184,7 +184,7 @@ def _text_in(path: Path) -> str:
 
 
 def _is_model_file(system: System) -> bool:
-    """Tell whether a path leads to a model of LightGBM."""
+    """Return whether a path is a model of LightGBM."""
     if not isinstance(system, str | Path) or not Path(system).is_file():
         return False
     with Path(system).open("rb") as file:
@@ -193,7 +193,7 @@ def _is_model_file(system: System) -> bool:
 
 @contextmanager
 def _file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
-    """Write a text into a file that is gone after the block."""
+    """Write a text into a temporary file that the block removes."""
     if "/" in name or "\0" in name:
         raise InvalidArgument(f"{name.removesuffix('.txt')!r} is no name of a model")
     with TemporaryDirectory(prefix="rankery-") as folder:

@@ -161,7 +161,7 @@ class Transport:
         json: Any = None,
         on_bytes: Callable[[int, int | None], None],
     ) -> None:
-        """Stream a response into a file, written atomically; go on where a connection breaks off.
+        """Stream a response into a file, written atomically; resume after a lost connection.
 
         Args:
             method: GET or POST.

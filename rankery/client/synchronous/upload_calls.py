@@ -53,13 +53,13 @@ class UploadCalls(Calls):
                 document; an address, which the service reads (see `import_dataset`); or None where `parts`
                 has several files.
             name: What people will call it; the file's name when left out.
-            columns: Which columns of a table are what: `{"label": "grade", "query": "session"}`; told by the
-                usual names where left out.
+            columns: Columns of a table by role: `{"label": "grade", "query": "session"}`; detected by the
+                usual names if left out.
             parts: `train`, `validation` and `test` files instead. Each becomes a dataset; that of the first
                 is returned, and its `parts` names them all.
             query_sizes: LightGBM's query file beside each part; beside `file` for a single one.
-            format: `letor`, `lightgbm`, `csv`, `parquet` or `trec-qrels`; told by the content if None.
-            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            format: `letor`, `lightgbm`, `csv`, `parquet` or `trec-qrels`; detected by the content if None.
+            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
             repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
             feature_names: Names by feature id, or a list of them.
             project: Label of the project that it belongs to.
@@ -75,8 +75,8 @@ class UploadCalls(Calls):
             RankeryApiError: The service refused it.
 
         Warns:
-            DataWarning: A label is missing, all rows are of one query, or the rows of a query do not stand
-                together.
+            DataWarning: A label is missing, all rows are of one query, or the rows of a query are not
+                contiguous.
 
         Example:
             ```python
@@ -182,7 +182,7 @@ class UploadCalls(Calls):
         feature_names: Mapping[str, str] | Sequence[str] | None = None,
         project: str | None = None,
     ) -> Dataset:
-        """Have a worker read judged data from an address that `RANKERY_SOURCES` allows.
+        """Import judged data by a worker from an address that `RANKERY_SOURCES` allows.
 
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
@@ -191,9 +191,9 @@ class UploadCalls(Calls):
             parts: `train`, `validation` and `test` addresses instead, a dataset each.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
             columns: Which columns of a table are what, as in `upload_dataset`; likewise the following.
-            format: Told by the content if None.
+            format: Detected by the content if None.
             credentials: Name of credentials that workers have; never a secret.
-            non_contiguous_queries: Whether a query whose rows do not stand together is gathered or refused.
+            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
             repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
             feature_names: Names by feature id, or a list of them.
             project: Label of the project that it belongs to.

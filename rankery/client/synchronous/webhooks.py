@@ -36,7 +36,7 @@ class Webhook(WebhookView, Resource):
         return self._take(self._transport.request("PATCH", self._path, json=dict(changes)).json())
 
     def test(self) -> WebhookTestView:
-        """Send it an event of kind `webhook.test` now, and return how it answered."""
+        """Send it an event of kind `webhook.test` now, and return its response."""
         response = self._transport.request("POST", f"{self._path}/test", repeatable=False)
         return read(WebhookTestView, response.json())
 
@@ -52,7 +52,7 @@ class Webhook(WebhookView, Resource):
     def deliveries(
         self, state: Literal["waiting", "delivered", "dead"] | None = None
     ) -> Pages[DeliveryView]:
-        """List what was and is to be delivered, newest first.
+        """List its deliveries, newest first.
 
         Args:
             state: Only those `waiting`, `delivered` or `dead`.
@@ -90,7 +90,7 @@ class WebhookCalls(Calls):
         project: str | None = None,
         enabled: bool = True,
     ) -> Webhook:
-        """Have the service post events to an address, signed and until it answers.
+        """Create a webhook: the service posts signed events to an address, with retries.
 
         Args:
             url: Where to, `https://…`; private addresses are refused where the settings do not allow them.

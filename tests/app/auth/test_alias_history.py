@@ -1,4 +1,4 @@
-"""The history of an alias and the audit tell by which key it was moved."""
+"""The history of an alias and the audit record the key that moved it."""
 
 from collections.abc import Callable
 

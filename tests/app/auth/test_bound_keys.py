@@ -1,4 +1,4 @@
-"""Keys that are bound to projects: nothing of others can be found, told from what is not there, or used."""
+"""Keys restricted to projects: objects of other projects can neither be found nor used, as if absent."""
 
 import json
 import re
@@ -242,7 +242,7 @@ _READABLE = {
 def test_references_to_foreign_models_mean_nothing(
     client: TestClient, foreign: Objects, bound: dict[str, str]
 ) -> None:
-    """By name, by version and by alias as by id, for scoring, too, on its quick way and its general one."""
+    """By name, by version and by alias as by id, for scoring, too, on its fast path and its slow one."""
     for reference in (SECRET_NAME, f"{SECRET_NAME}:1", f"{SECRET_NAME}@champion", foreign["ref"]):
         assert client.get(f"/v1/models/{reference}", headers=bound).status_code == 404
         for body in (RANKING, {**RANKING, "explain": True}):

@@ -1,4 +1,4 @@
-"""What browsers are told about every answer."""
+"""Security headers of every response."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Keys over the API: made, listed, revoked, and what they let in."""
+"""API keys over HTTP: created, listed, revoked, and their scopes."""
 
 import time
 from datetime import UTC, datetime, timedelta

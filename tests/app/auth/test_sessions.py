@@ -1,4 +1,4 @@
-"""Signing in with a key: the cookie, what it counts for, and where it leads."""
+"""Signing in with a key: the cookie, its scopes, and the redirect."""
 
 import hashlib
 from datetime import timedelta

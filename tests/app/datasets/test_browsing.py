@@ -1,6 +1,7 @@
 """Looking at a stored dataset: its queries, their documents, its features."""
 
 import json
+from dataclasses import asdict
 from urllib.parse import quote
 
 import numpy as np
@@ -47,7 +48,7 @@ def dataset_id(store: Store) -> str:
         write_parquet(DATASET, file)
     with store.artifacts.writing(queries_key("data/x/data.parquet")) as file:
         write_query_index(DATASET, file)
-    profiles = json.dumps([profile.to_json() for profile in examine(DATASET).features])
+    profiles = json.dumps([asdict(profile) for profile in examine(DATASET).features])
     store.artifacts.write_bytes(features_key("data/x/data.parquet"), profiles.encode())
     return dataset.id
 

@@ -1,4 +1,4 @@
-"""Uploads: what arrives whole, and what is refused without a trace."""
+"""Uploads: complete ones, and refused ones without a trace."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""What is refused, how, and where it points."""
+"""Refused payloads: status, message and pointer."""
 
 from typing import Any
 

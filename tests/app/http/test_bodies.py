@@ -1,4 +1,4 @@
-"""JSON of strangers: deep, wide, and with numbers without end."""
+"""Untrusted JSON: deep, wide, and with endless numbers."""
 
 import itertools
 import json
@@ -186,8 +186,8 @@ def _rank(documents: list[int], features: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("documents", "detail"),
     [
-        ([1, 1, 1, 1], "/queries: at most 3 queries are scored at once"),
-        ([7, 7, 7], "/queries: at most 20 documents are scored at once"),
+        ([1, 1, 1, 1], "/queries: at most 3 queries are scored in one request"),
+        ([7, 7, 7], "/queries: at most 20 documents are scored in one request"),
     ],
 )
 def test_too_many_candidates(
@@ -203,7 +203,7 @@ def test_too_many_candidates(
 def test_wrong_candidates_count_too(client: TestClient) -> None:
     """A million documents that are none are refused by their number, not one by one."""
     answer = client.post("/v1/models/web/rank", json={"queries": [{"id": "q", "documents": [1] * 10**6}]})
-    assert answer.json()["detail"] == "/queries: at most 20 documents are scored at once"
+    assert answer.json()["detail"] == "/queries: at most 20 documents are scored in one request"
 
 
 @pytest.mark.long

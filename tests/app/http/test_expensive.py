@@ -1,4 +1,4 @@
-"""Reads that take seconds of work: few at a time, once for all who ask the same."""
+"""Expensive reads: few at a time, once for equal concurrent requests."""
 
 import asyncio
 import threading

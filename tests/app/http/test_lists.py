@@ -1,4 +1,4 @@
-"""What all lists share: sorting, search by prefix, and the choice of fields."""
+"""Parameters shared by all lists: sorting, search by prefix, and selection of fields."""
 
 from collections.abc import Callable
 from typing import Any

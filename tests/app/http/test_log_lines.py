@@ -1,4 +1,4 @@
-"""What the log says of requests, callers and jobs, and what nobody can make it say."""
+"""Log lines of requests, callers and jobs, without log injection."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Asking parts that may never answer."""
+"""Health checks of parts that may hang."""
 
 import asyncio
 import threading

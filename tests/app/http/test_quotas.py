@@ -1,4 +1,4 @@
-"""What a key may have at a time."""
+"""Quotas of API keys."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a job asks of its data, checked against the statistics before anything runs."""
+"""Data requirements of jobs, checked against the statistics before anything runs."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What models look at, as shown, and what may be inspected."""
+"""Inspections of models over HTTP, and refused requests."""
 
 from collections.abc import Callable
 from typing import Any

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring.general_candidates import MAX_PROBLEMS
+from app.scoring.slow_json import MAX_PROBLEMS
 from core.scoring import Forest
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key

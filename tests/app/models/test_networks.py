@@ -1,4 +1,4 @@
-"""What the API says of linear scorers and networks."""
+"""Linear scorers and networks over HTTP."""
 
 from collections.abc import Callable
 from typing import Any

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def dataset_id(store: Store) -> str:
         write_parquet(DATASET, file)
     with store.artifacts.writing(queries_key(DATA_KEY)) as file:
         write_query_index(DATASET, file)
-    profiles = json.dumps([profile.to_json() for profile in examine(DATASET).features])
+    profiles = json.dumps([asdict(profile) for profile in examine(DATASET).features])
     store.artifacts.write_bytes(features_key(DATA_KEY), profiles.encode())
     return dataset.id
 

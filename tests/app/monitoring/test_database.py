@@ -1,4 +1,4 @@
-"""What the database tells Prometheus."""
+"""Prometheus metrics read from the database."""
 
 import asyncio
 import platform

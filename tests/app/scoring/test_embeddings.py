@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.quick_candidates import quick_candidates
+from app.scoring.fast_json import fast_candidates
 from app.scoring.served_models import _warmed
 from app.scoring.tables import MEDIA_TYPE
 from app.settings import ApiSettings
@@ -92,11 +92,11 @@ def test_a_list_gives_all_features_of_a_block(client: TestClient, scores: Float6
     assert _scores(_rank(client, one_by_one)) == scores.tolist()
 
 
-def test_lists_are_read_in_the_quick_way(store: Store, model: Model) -> None:
-    """Else the general way would read thousands of numbers one by one."""
+def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
+    """Else the slow path would read thousands of numbers one by one."""
     documents = [{"id": "d", "features": {"price": 1, "emb": [0.5, None, 2]}}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
-    found = quick_candidates(content, _warmed(store, model), ApiSettings())
+    found = fast_candidates(content, _warmed(store, model), ApiSettings())
     assert found is not None
     np.testing.assert_array_equal(found.features, np.array([[np.nan, 0.5, np.nan, 2, 1]], np.float32))
 

@@ -149,7 +149,7 @@ def test_sizes_are_bounded_before_there_is_a_matrix(
     assert len(post([10_000], 10_000).json()["outputs"][0]["data"]) == 10_000
     assert post([0, 3], 0, "x").json()["outputs"][0]["data"] == []
     cases = [
-        ([10_001], 10_001, "/inputs/0/shape: at most 10000 documents are scored at once"),
+        ([10_001], 10_001, "/inputs/0/shape: at most 10000 documents are scored in one request"),
         ([0, 2**62], 0, "/inputs/0/shape/1"),
         ([0, 2**31 - 1], 0, "/inputs/0/shape"),
         ([2**62, 0], 0, "/inputs/0/shape/0"),
@@ -163,7 +163,7 @@ def test_sizes_are_bounded_before_there_is_a_matrix(
     services = registered(application, ScoringServices)
     object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 29}))
     assert post([9], 9).status_code == 200
-    assert "30 values; at most 29 are scored at once" in post([10], 10).json()["error"]
+    assert "30 values; at most 29 are scored in one request" in post([10], 10).json()["error"]
 
 
 def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Float64Array) -> None:

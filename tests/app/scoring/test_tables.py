@@ -109,7 +109,7 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
         (
             _bad(query_id=pa.array(list("aabba"))),
             "/query_id",
-            "row 4: documents of query 'a' do not stand together",
+            "row 4: documents of query 'a' are not contiguous",
         ),
         (_bad(document_id=pa.array(list("12212"))), "/document_id", "row 2: '2' is in this query twice"),
         (_bad(document_id=pa.array(["1", None, "3", "1", "2"])), "/document_id", "has a null"),

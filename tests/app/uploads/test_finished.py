@@ -1,4 +1,4 @@
-"""What a finished upload becomes: a file of any form that takes one."""
+"""Finished uploads as files of any form that takes one."""
 
 import hashlib
 import itertools

@@ -66,12 +66,13 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The answers to the tests of a module."""
+    """The answers to the tests of a module; those of a failed test may be of another state, and are not kept."""
     module = request.path.stem.removeprefix("test_")
+    failed_before = request.session.testsfailed
     if RECORDING:
         recordings[module] = Recording()
     yield recordings.get(module, Recording())
-    if RECORDING:
+    if RECORDING and request.session.testsfailed == failed_before:
         answers.save(recordings)
 
 

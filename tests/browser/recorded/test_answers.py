@@ -1,4 +1,4 @@
-"""What is on record is what the API answers today, by its own schemas."""
+"""Recorded responses match the API's current schemas."""
 
 import json
 import re

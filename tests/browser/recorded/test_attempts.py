@@ -20,7 +20,7 @@ def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRe
     expect(panel.locator(".hint")).to_contain_text(
         "Its worker stopped answering once, and a worker handed it back once."
     )
-    expect(panel.locator(".hint")).to_contain_text(f"went on from iteration {histories.CHECKPOINT}")
+    expect(panel.locator(".hint")).to_contain_text(f"resumed from iteration {histories.CHECKPOINT}")
     expect(page.locator(".job-marks")).to_have_text("resumed")
     visit.fit("attempts")
 

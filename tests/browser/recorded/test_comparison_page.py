@@ -1,4 +1,4 @@
-"""Looking at a comparison: what may be said, its tests, the queries that changed, and what moved in them."""
+"""The page of a comparison: conclusion, tests, changed queries, and moved documents."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Where a job's time and memory went, as its page tells."""
+"""Times and memory of a job on its page."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Where the cells of a matrix are."""
+"""Addresses of the cells of a matrix."""
 
 import mmap
 from typing import Any

@@ -4,6 +4,7 @@ import pytest
 
 from core.data.feature_choice import FeatureChoice
 from core.errors import InvalidInput
+from core.stored import read_entries, write_entries
 
 NAMES = ("bm25", "pagerank", "clicks")
 
@@ -25,17 +26,16 @@ def test_a_block_stands_for_its_features() -> None:
 
 
 def test_it_is_read_back_as_it_was_stored() -> None:
-    """And nothing stored means all features."""
+    """To JSON and back."""
     for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):
-        assert FeatureChoice.from_json(choice.to_json()) == choice
-    assert FeatureChoice.from_json(None) is None
+        assert read_entries(FeatureChoice, write_entries(choice)) == choice
 
 
 @pytest.mark.parametrize("given", [{}, {"use": ["a"], "leave_out": ["b"]}, {"use": None, "leave_out": []}])
 def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
     """Neither and both are refused."""
     with pytest.raises(InvalidInput, match="either to use or to leave_out"):
-        FeatureChoice.from_json(given)
+        read_entries(FeatureChoice, given)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Opening files: how they are packed, what they are taken for, and what is told on the way."""
+"""Opening files: compression, formats, and progress."""
 
 import gzip
 import json

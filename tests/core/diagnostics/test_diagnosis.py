@@ -1,4 +1,4 @@
-"""Everything that is diagnosed, at once."""
+"""All diagnostics together."""
 
 from typing import cast
 

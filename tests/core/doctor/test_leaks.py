@@ -1,4 +1,4 @@
-"""Which features are said to give the label away."""
+"""Features that leak the label."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
-"""What the report holds, and its form in JSON."""
+"""Content of the report, and its JSON."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,8 @@ def test_each_feature_has_a_profile() -> None:
     values[:20], values[20:30] = np.nan, np.inf
     profile = examine(sound(features=features(pagerank=values, freshness=7, clicks=np.nan))).features
     finite = values[30:]
-    assert (
-        profile[1].to_json() | {"ndcg_at_10": None}
-        == FeatureProfile(
+    assert asdict(profile[1]) | {"ndcg_at_10": None} == asdict(
+        FeatureProfile(
             name="pagerank",
             minimum=-1.0,
             maximum=5.0,
@@ -31,7 +31,7 @@ def test_each_feature_has_a_profile() -> None:
             constant_in_queries=False,
             ndcg_at_10=None,
             direction=profile[1].direction,
-        ).to_json()
+        )
     )
     assert (profile[2].constant, profile[2].constant_in_queries, profile[2].mean) == (True, True, 7.0)
     assert (profile[3].minimum, profile[3].mean, profile[3].missing) == (None, None, 200)
@@ -52,12 +52,12 @@ def test_no_query_that_can_tell_leaves_it_open() -> None:
 def test_findings_and_profiles_are_json() -> None:
     """Without NaN and infinity, which JSON does not have, whatever the data hold."""
     report = examine(sound(features=features(bm25=np.nan, clicks=np.inf), labels=np.full(200, np.nan)))
-    written = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    written = json.loads(json.dumps([asdict(finding) for finding in report.findings], allow_nan=False))
     assert [finding["code"] for finding in written] == [finding.code for finding in report.findings]
     assert written[0].keys() == {
         "code", "severity", "title", "advice", "count", "total", "unit", "examples", "example_kind",
     }  # fmt: skip
-    json.dumps([profile.to_json() for profile in report.features], allow_nan=False)
+    json.dumps([asdict(profile) for profile in report.features], allow_nan=False)
 
 
 def test_examples_are_ten_at_most() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_infinite_values_have_finite_edges() -> None:
     before.values[::2, 0], before.values[1::7, 0] = np.inf, -np.inf
     found = compare(before, after, COLUMNS, Thresholds(), 1)
     assert found.columns[0].verdict == "drift"
-    json.dumps([each.to_json() for each in found.columns], allow_nan=False)
+    json.dumps([asdict(each) for each in found.columns], allow_nan=False)
 
 
 def test_a_distance_is_that_of_distribution_functions() -> None:

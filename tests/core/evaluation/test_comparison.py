@@ -1,4 +1,4 @@
-"""What is said of several systems."""
+"""Conclusions about several systems."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
-"""What a gate says of a challenger."""
+"""Decisions of a gate about a challenger."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -129,4 +130,4 @@ def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, 
         assert passes["not_worse", bound] or not passes["better", bound]
     for require in ("better", "not_worse"):
         assert passes[require, None] or not passes[require, drop]
-    assert set(judge(champion, challenger).to_json()) == {"admitted", "sentence", "paired", "slices"}
+    assert set(asdict(judge(champion, challenger))) == {"admitted", "sentence", "paired", "slices"}

@@ -1,4 +1,4 @@
-"""Which of many cannot be told from the best one."""
+"""Systems that do not differ significantly from the best one."""
 
 import numpy as np
 import pytest

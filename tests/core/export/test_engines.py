@@ -1,4 +1,4 @@
-"""Every format read back by an engine of its own, which must find LightGBM's leaves."""
+"""Every format, read back by its engine, finds LightGBM's leaves."""
 
 from collections.abc import Callable
 from pathlib import Path

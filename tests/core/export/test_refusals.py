@@ -1,4 +1,4 @@
-"""What is not exported, rather than exported as something else."""
+"""Models that an export refuses rather than changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Forests whose scores can be told at a glance, and documents to score with them."""
+"""Forests with obvious scores, and documents to score with them."""
 
 import numpy as np
 

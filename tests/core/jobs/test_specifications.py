@@ -19,7 +19,7 @@ from core.jobs.reproduce import ReproduceJob
 from core.jobs.train import TrainJob
 from core.losses import make_loss
 from core.metrics import DEFAULT
-from core.training.distribution import Distribution
+from core.training.distribution import Distribution, Ranks
 from tests.core.jobs.specifications import CURRENT, EARLIER
 
 
@@ -92,8 +92,8 @@ def test_a_reproduction_takes_the_specification_of_a_training() -> None:
         ("train", {"dataset_id": "ds_1", "loss": {"name": "mse"}}, "/model_name"),
         ("train", {**EARLIER["train"], "validation": {"share": 1}}, "/validation"),
         ("evaluate", {"dataset_id": "ds_1"}, "/system"),
-        ("promote", {**CURRENT["promote"], "rule": {"metric": "map", "later": 1}}, "/rule"),
-        ("drift", {**CURRENT["drift"], "thresholds": {"later": 1}}, "/thresholds"),
+        ("promote", {**CURRENT["promote"], "rule": {"metric": "map", "later": 1}}, "/rule/later"),
+        ("drift", {**CURRENT["drift"], "thresholds": {"later": 1}}, "/thresholds/later"),
         ("compare", {**CURRENT["compare"], "systems": [{"model": "web"}]}, "/systems/system"),
         ("evaluate", {**EARLIER["evaluate"], "contract": "none"}, "/contract"),
     ],
@@ -147,7 +147,7 @@ def test_a_distribution_is_read_with_its_defaults() -> None:
     asked = EARLIER["train"] | {"distribution": {"ranks": {"at_most": 3}}}
     train = parse("train", asked)
     assert isinstance(train, TrainJob)
-    assert train.distribution == Distribution(least_ranks=2, most_ranks=3, threads_per_rank=1)
+    assert train.distribution == Distribution(Ranks(2, 3), threads_per_rank=1)
     again = parse("reproduce", {**as_stored(train), "model_id": "mdl_1"})
     assert isinstance(again, ReproduceJob)
     assert again.distribution == train.distribution
@@ -180,3 +180,12 @@ def test_lists_of_jobs_need_no_numeric_library() -> None:
     script = "import sys, core.jobs, core.store; print({'numba', 'lightgbm', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("inspect", "partial_dependence"), ("evaluate", "diagnostics"), ("train", "automatic")]
+)
+def test_options_of_a_later_release_are_ignored(kind: str, part: str) -> None:
+    """A worker of this release runs a job that a later one has queued during an upgrade."""
+    stored = CURRENT[kind]
+    assert parse(kind, stored | {part: {**stored[part], "later": 1}}) == parse(kind, stored)

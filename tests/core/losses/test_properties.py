@@ -1,4 +1,4 @@
-"""What holds for the losses whatever the data, and the traps that public implementations fell into."""
+"""Properties of the losses on any data, and known defects of public implementations."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What goes into a column comes out of it."""
+"""Columns return the values that were stored."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

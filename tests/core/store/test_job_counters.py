@@ -1,4 +1,4 @@
-"""What is counted of jobs as they end."""
+"""Counters of ended jobs."""
 
 import pytest
 

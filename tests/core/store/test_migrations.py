@@ -1,4 +1,4 @@
-"""The migrations lead to the schema that the rows are mapped to."""
+"""The migrations create the schema of the mapped rows."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What a server that is asked over a network adds to transactions."""
+"""Transactions on a database server behind a network."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -86,7 +86,7 @@ def test_only_what_was_asked_for(store: Store) -> None:
 
 def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long backlog is dispatched some at a time, without a gap."""
-    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_AT_ONCE", 3)
+    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
     names = [f"o{number}" for number in range(8)]
     _happen(store, *names)
     for _ in range(3):

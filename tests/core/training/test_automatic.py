@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidInput
+from core.stored import read_entries, write_entries
 from core.training import Hyperparameters
 from core.training.automatic import AutomaticChoice, DatasetSize, sizes_for
 
@@ -43,8 +44,7 @@ def test_given_values_are_not_chosen() -> None:
     size = DatasetSize(45, 782, 5)
     choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
     assert set(choice.chosen) == set(sizes_for(size)) - {"num_leaves"}
-    assert AutomaticChoice.from_json(choice.to_json()) == choice
-    assert AutomaticChoice.from_json(None) is None
+    assert read_entries(AutomaticChoice, write_entries(choice)) == choice
 
 
 def test_an_empty_dataset_has_no_choice() -> None:

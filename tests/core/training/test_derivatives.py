@@ -1,4 +1,4 @@
-"""What gradients become before a tree follows them."""
+"""Sampling and rounding of gradients before a tree is grown."""
 
 from itertools import pairwise
 from typing import Any

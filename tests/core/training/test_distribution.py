@@ -6,8 +6,9 @@ import pytest
 
 from core.errors import InvalidInput
 from core.losses import LOSSES
+from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
-from core.training.distribution import MOST_RANKS, Distribution, check_distribution, undistributable
+from core.training.distribution import MOST_RANKS, Distribution, Ranks, check_distribution, undistributable
 
 LAMBDARANK = {"loss": {"name": "lambdarank"}}
 
@@ -24,15 +25,19 @@ def refused(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
 
 def test_a_distribution_has_defaults() -> None:
     """An empty object asks for 2 to 8 ranks of one thread."""
-    assert Distribution.from_json(None) is None
-    assert Distribution.from_json({}) == Distribution(2, 8, 1)
-    assert Distribution.from_json({"ranks": {"at_most": 3}, "threads_per_rank": 4}) == Distribution(2, 3, 4)
+    assert read_entries(Distribution, {}) == Distribution(Ranks(2, 8), 1)
+    assert read_entries(Distribution, {"ranks": {"at_most": 3}, "threads_per_rank": 4}) == Distribution(
+        Ranks(2, 3), 4
+    )
 
 
-@pytest.mark.parametrize("distribution", [Distribution(), Distribution(3, 5, 7), Distribution(64, 64, 256)])
+@pytest.mark.parametrize(
+    "distribution",
+    [Distribution(), Distribution(Ranks(3, 5), 7), Distribution(Ranks(64, 64), 256)],
+)
 def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution) -> None:
     """To JSON and back."""
-    assert Distribution.from_json(distribution.to_json()) == distribution
+    assert read_entries(Distribution, write_entries(distribution)) == distribution
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution
 def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> None:
     """Each with its place."""
     with pytest.raises(InvalidInput) as invalid:
-        Distribution.from_json(values)
+        read_entries(Distribution, values, exact=True)
     assert [problem.pointer for problem in invalid.value.problems] == pointers
 
 

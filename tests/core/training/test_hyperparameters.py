@@ -1,4 +1,4 @@
-"""Names of hyperparameters: LightGBM's, and what is said of others."""
+"""Names of hyperparameters: LightGBM's, and suggestions for others."""
 
 import pytest
 from lightgbm.basic import _ConfigAliases

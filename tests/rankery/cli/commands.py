@@ -1,4 +1,4 @@
-"""Commands as tests call them: inside this process, or as processes of their own."""
+"""Commands as tests call them: inside this process, or as separate processes."""
 
 import json
 import os

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rankery.cli.distribution_options import distribution_of
 from rankery.cli.endings import WrongUsage
 from rankery.cli.texts import NotUnderstood
+from rankery.cli.training_options import distribution_of
 from rankery.client.arguments import spelled_distribution
 from rankery.client.display.texts import ranks
 from tests.rankery.answers import job_of

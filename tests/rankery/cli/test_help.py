@@ -1,4 +1,4 @@
-"""What every command has: help with an example, JSON, completion."""
+"""Help with an example, JSON and completion of every command."""
 
 import os
 import re

@@ -8,8 +8,8 @@ import pytest
 from core.scorers import SCORERS
 from rankery.cli import names
 from rankery.cli.endings import WrongUsage
-from rankery.cli.scorer_options import ScorerChoice
 from rankery.cli.texts import NotUnderstood, grid
+from rankery.cli.training_options import ScorerChoice
 from rankery.cli.tune import searched
 from rankery.client import Client, Scorer, ScorerKind
 from rankery.client.arguments import spelled_space

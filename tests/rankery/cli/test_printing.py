@@ -1,4 +1,4 @@
-"""What commands print into pipes, and onto terminals."""
+"""Output of commands into pipes and on terminals."""
 
 import json
 import os

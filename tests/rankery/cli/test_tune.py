@@ -1,4 +1,4 @@
-"""What `rankery tune --space` and `client.tune` take for a search space."""
+"""Search spaces of `rankery tune --space` and `client.tune`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What importing the library costs, and what it says without the server."""
+"""Import time of the library, and its messages without the server."""
 
 import subprocess
 import sys

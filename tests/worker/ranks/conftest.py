@@ -1,4 +1,4 @@
-"""What tests of ranks share."""
+"""Shared fixtures of tests of ranks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Drivers in processes of their own, to be killed."""
+"""Drivers in separate processes, to be killed."""
 
 import subprocess
 import sys

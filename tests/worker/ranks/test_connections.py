@@ -1,4 +1,4 @@
-"""Who may join a training: processes with its certificate that prove its job, its token and their rank."""
+"""Authentication of ranks: certificate, and proofs of job, token and rank."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Drivers that die, freeze or are told to stop: their ranks leave, and the training goes on elsewhere."""
+"""Drivers that die, freeze or stop: their ranks leave, and the training continues elsewhere."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What ranks send each other while a tree grows, to the byte."""
+"""Traffic of ranks while a tree grows, to the byte."""
 
 import re
 from pathlib import Path

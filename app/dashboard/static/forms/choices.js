@@ -238,7 +238,7 @@ function fitLabel({ statistics, fit }) {
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
   return [
     [fit?.part && PARTS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
-    fit?.part === "train" && "A model learnt from these queries: what is measured on them says little.",
+    fit?.part === "train" && "A model learnt from these queries: metrics on them are optimistic.",
     absent.length > 0 && `Lacks ${counted(absent.length, "feature")} (${first}), which count as missing.`,
   ]
     .filter(Boolean)

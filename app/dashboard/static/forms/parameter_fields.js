@@ -19,7 +19,7 @@ const TYPES = {
 };
 export const OWN = "own numbers";
 const SEVERAL = "several";
-// A bound that nobody means to reach is not worth its words.
+// Do not show bounds beyond practical values.
 const FAR = 1e6;
 
 /**

@@ -138,7 +138,7 @@ const NAMES = new Map([
 ]);
 
 /**
- * Files dropped on a form: where it has several places for them, each goes where its name says.
+ * Files dropped on a form: where it has several fields, each goes to the field of its name.
  *
  * @param {HTMLFormElement} form its file inputs are named after the upload's parts
  * @param {(layout: "file" | "parts") => void} choose shows the places that are needed

@@ -120,7 +120,7 @@ export function withoutPrefix(names) {
   return new Map([...names].map(([id, name]) => [id, name.slice(common.length) || name]));
 }
 
-// What metrics are shown of: nobody needs the test data to choose among trainings.
+// Parts of the data with metrics, without the test data: do not choose by it.
 const PARTS = ["validation", "test", "train"];
 
 /**

@@ -171,7 +171,7 @@ export const LOSS = "loss";
 const HINTS = {
   "Worker lost":
     "A worker falls silent when its process or machine is stopped, or when the system kills it for want of memory. " +
-    "Its log at these moments says which. With a memory limit a job that needs too much fails by itself, and harms no worker.",
+    "Its log has the reason. With a memory limit a job that needs too much fails by itself, and harms no worker.",
   "Time limit":
     "All attempts count together. Fewer iterations, leaves, units or queries take less time; or submit it again with a higher limit.",
   "Memory limit":

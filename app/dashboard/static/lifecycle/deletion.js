@@ -40,18 +40,17 @@ export function deleteButton(kind, id) {
 /**
  * Return a button that deletes ticked rows of a list, or all that match its filters.
  *
- * @param {string} words
- * @param {Kind} kind
  * @param {import("../tables/list.js").Ticked} ticked
+ * @param {string} [words] of the button
  */
-export function deleteTicked(words, kind, { ids, clear, filters }) {
+export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {
   /** @param {import("./undo.js").Deleted} deleted */
   const done = (deleted) => {
     clear();
     resumePolling();
     offerUndo(deleted);
   };
-  return dialogButton(words, () => openDialog(kind, ids, done, filters?.()));
+  return dialogButton(words, () => openDialog(kind, ids, done, filters()));
 }
 
 /** @param {string} words @param {() => void} click */
@@ -60,7 +59,7 @@ function dialogButton(words, click) {
 }
 
 /**
- * @param {Kind} kind
+ * @param {string} kind
  * @param {string[]} ids
  * @param {(deleted: import("./undo.js").Deleted) => void} done is called while the page asks for nothing
  * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
@@ -232,7 +231,7 @@ export function deletedLabel({ deleted }) {
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "Nothing");
 }
 
-/** @param {Kind} kind */
+/** @param {string} kind */
 function hasResults(kind) {
   return kind === "jobs" || kind === "models" || kind === "rankings";
 }

@@ -10,28 +10,17 @@ import { count, counted } from "../page/format.js";
 import { scopeChoice } from "./scope.js";
 
 /** @typedef {Schemas["Labelled"]} Labelled */
-/** @typedef {"jobs" | "models"} Kind */
 
 /** Objects that keep their labels and are listed. */
 const MOST_LISTED = 20;
 
-/**
- * Return a button that opens the dialog.
- *
- * @param {Kind} kind
- * @param {import("../tables/list.js").Ticked} ticked
- * @param {() => void} again reloads the list
- */
-export function labelTicked(kind, ticked, again) {
-  return h("button", { type: "button", click: () => openDialog(kind, ticked, again) }, "Label…");
+/** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
+export function labelTicked(ticked) {
+  return h("button", { type: "button", click: () => openDialog(ticked) }, "Label…");
 }
 
-/**
- * @param {Kind} kind
- * @param {import("../tables/list.js").Ticked} ticked
- * @param {() => void} again
- */
-function openDialog(kind, { ids, clear, filters }, again) {
+/** @param {import("../tables/list.js").Ticked} ticked */
+function openDialog({ kind, ids, clear, filters, again }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});
   const set = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });

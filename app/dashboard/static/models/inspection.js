@@ -26,7 +26,7 @@ const FIRST = 20;
 const KINDS = ["gain", "split", "permutation"];
 /** @type {Record<string, string>} */
 const WORDS = {
-  gain: "Sum of what the splits by a feature gained in the training loss. It favours features with many values, and says nothing of other data.",
+  gain: "Sum of the gains of a feature's splits in the training loss. It favours features with many values, and does not apply to other data.",
   split: "How many splits ask for a feature.",
 };
 

@@ -6,6 +6,7 @@ import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
+import { parameters } from "./paged_list.js";
 
 /** @typedef {import("./list.js").ListColumn} ListColumn */
 
@@ -19,14 +20,21 @@ export const DATASET = {
     h("a", { class: "quiet-link name", href: datasetPage(id), title: name ?? id }, name ?? id),
 };
 
-/** @type {ListColumn} */
-export const CREATED = {
-  key: "created",
-  label: "Created",
-  sort: "created",
-  descends: true,
-  cell: ({ created_at: created }) => timeElement(created),
-};
+/**
+ * A column of the times in `<key>_at`, latest first.
+ *
+ * @param {string} key
+ * @param {string} label
+ * @param {Partial<ListColumn>} [others]
+ * @returns {ListColumn}
+ */
+export function timeColumn(key, label, others) {
+  const field = `${key}_at`;
+  const cell = (/** @type {Record<string, string | null>} */ { [field]: time }) => time && timeElement(time);
+  return { key, label, sort: key, descends: true, fields: [field], cell, ...others };
+}
+
+export const CREATED = timeColumn("created", "Created");
 
 /** @type {ListColumn} */
 export const JOB = {
@@ -50,3 +58,25 @@ export function projectColumn(list) {
 
 /** @type {ListColumn} */
 export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", {}, id) };
+
+/**
+ * Columns of the metrics that items have: the first is shown, the others can be chosen.
+ *
+ * @param {any[]} items
+ * @param {(item: any, metric: string) => any} cell
+ * @returns {ListColumn[]}
+ */
+export function metricColumns(items, cell) {
+  const names = [...new Set(items.flatMap(({ metrics }) => Object.keys(metrics ?? {})))];
+  const sorted = parameters()
+    .get("sort")
+    ?.replace(/^metric:/, "");
+  return names.map((name, index) => ({
+    key: name,
+    label: name,
+    sort: `metric:${name}`,
+    number: true,
+    optional: index > 1 && name !== sorted,
+    cell: (item) => cell(item, name),
+  }));
+}

@@ -3,9 +3,17 @@
  * @module
  */
 import { pagePath } from "../page/addresses.js";
+import { get } from "../page/api.js";
 import { elementById, findAll, h, replace } from "../page/dom.js";
 
 const TYPING_MILLISECONDS = 200;
+/** The project of things without one, in the API. */
+const NO_PROJECT = "-";
+
+/** The parameters of the address. */
+export function parameters() {
+  return new URLSearchParams(location.search);
+}
 
 /**
  * Filters whose values are parameters of the address, so that a filtered list can be bookmarked and shared.
@@ -34,20 +42,53 @@ export function followFilters(form, changed) {
   });
 }
 
-/** Shows the choices that the address asks for, once they are there. @param {HTMLFormElement} form */
-export function showFilters(form) {
+/** Select the choices that the address asks for, once they are offered. @param {HTMLFormElement} form */
+function showFilters(form) {
   for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = asked(select);
+}
+
+/**
+ * Offer the names of the newest datasets in a filter.
+ *
+ * @param {HTMLFormElement} form of the filters
+ * @param {string} parameter of the filter
+ */
+export async function offerDatasetFilter(form, parameter) {
+  const select = /** @type {HTMLSelectElement} */ (form.querySelector(`select[data-filter="${parameter}"]`));
+  const asked = parameters().get(parameter);
+  const { items } = /** @type {{items: {id: string, name: string}[]}} */ (
+    await get("/v1/datasets?fields=name&limit=200")
+  );
+  const other = asked && !items.some(({ id }) => id === asked) && h("option", { value: asked }, asked);
+  replace(select, select.options[0], other, ...items.map(({ id, name }) => h("option", { value: id }, name)));
+  showFilters(form);
+}
+
+/**
+ * Offer the projects in a filter, which is left out where there are none.
+ *
+ * @param {HTMLFormElement} form of the filters
+ */
+export async function offerProjectFilter(form) {
+  const { items, bound } = await get("/v1/projects");
+  const names = items.map(({ name }) => name);
+  const asked = parameters().get("project");
+  if (asked && asked !== NO_PROJECT && !names.includes(asked)) names.push(asked);
+  if (!names.length) return;
+  const select = h(
+    "select",
+    { "data-filter": "project", "aria-label": "Filter by project" },
+    h("option", { value: "" }, "All projects"),
+    !bound && h("option", { value: NO_PROJECT }, "No project"),
+    ...names.map((name) => h("option", {}, name)),
+  );
+  form.querySelector(".list-tools")?.before(select);
+  showFilters(form);
 }
 
 /** @param {HTMLInputElement | HTMLSelectElement} control */
 function asked(control) {
-  return new URLSearchParams(location.search).get(control.dataset.filter ?? "") ?? "";
-}
-
-/** Check whether the address narrows the list. @param {HTMLFormElement} form */
-export function isNarrowed(form) {
-  const here = new URLSearchParams(location.search);
-  return controls(form).some((control) => here.get(control.dataset.filter ?? ""));
+  return parameters().get(control.dataset.filter ?? "") ?? "";
 }
 
 /**
@@ -67,9 +108,9 @@ export function isNarrowed(form) {
  * @returns {AskedFilter[]}
  */
 export function askedFilters(form, names) {
-  const here = new URLSearchParams(location.search);
+  const query = parameters();
   return names.flatMap((name) => {
-    const value = here.get(name);
+    const value = query.get(name);
     if (!value) return [];
     const control = controls(form).find(({ dataset }) => dataset.filter === name);
     const chosen = control instanceof HTMLSelectElement && has(control, value) && control.selectedOptions[0]?.text;
@@ -94,20 +135,20 @@ function has(select, value) {
 
 /** @param {HTMLFormElement} form */
 function write(form) {
-  const here = new URLSearchParams(location.search);
-  here.delete("cursor");
+  const query = parameters();
+  query.delete("cursor");
   for (const control of controls(form)) {
     if (control instanceof HTMLSelectElement && !has(control, asked(control))) continue; // its choices come later
     const value = control.value.trim();
-    if (value) here.set(control.dataset.filter ?? "", value);
-    else here.delete(control.dataset.filter ?? "");
+    if (value) query.set(control.dataset.filter ?? "", value);
+    else query.delete(control.dataset.filter ?? "");
   }
-  history.replaceState(null, "", `${location.pathname}${here.size ? `?${here}` : ""}`);
+  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
 }
 
 /** Check whether the newest entries are shown. */
 export function onFirstPage() {
-  return !new URLSearchParams(location.search).has("cursor");
+  return !parameters().has("cursor");
 }
 
 /** @param {string | null} nextCursor */
@@ -115,12 +156,12 @@ export function showPager(nextCursor) {
   const node = elementById("pager");
   /** @param {string | null} cursor */
   const link = (cursor) => {
-    const query = new URLSearchParams(location.search);
+    const query = parameters();
     query.delete("cursor");
     if (cursor) query.set("cursor", cursor);
     return `${pagePath()}${query.size ? `?${query}` : ""}`;
   };
-  const sorted = new URLSearchParams(location.search).has("sort");
+  const sorted = parameters().has("sort");
   node.hidden = !nextCursor && onFirstPage();
   replace(
     node,

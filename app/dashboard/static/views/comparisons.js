@@ -9,11 +9,10 @@ import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
-import { announce, elementById, emptyState, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, ID, projectColumn } from "../tables/columns.js";
-import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 import { searchField } from "../tables/table.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -35,7 +34,6 @@ const COLUMNS = [
   DATASET,
   CREATED,
   projectColumn("/comparisons"),
-  ID,
 ];
 
 /**
@@ -142,45 +140,26 @@ async function systemPicker(place, changed) {
   return { systems: () => [...chosen].map(asSystem) };
 }
 
-const filters = elementById("filters", HTMLFormElement);
 const form = elementById("compare-form", HTMLFormElement);
 const run = elementById("run-form", HTMLFormElement);
 const create = creator();
 
-const again = listTable(elementById("comparisons"), {
-  path: "/v1/comparisons",
-  form: filters,
-  label: "Comparisons",
+showList({
+  kind: "comparisons",
   noun: "comparison",
-  filters: ["dataset_id", "project"],
+  filters: ["dataset_id"],
   fields: ["created_at"],
   columns: COLUMNS,
   name: ({ sentence }) => sentence,
-  actions: (ticked) => [deleteTicked("Delete…", "comparisons", ticked)],
-  nothing,
+  actions: [deleteTicked],
+  empty: ["Choose two models or runs to see which one is better, and how sure that is.", "#compare", "Compare"],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
-offerDatasetFilter(filters, "dataset_id").catch(() => {});
 followDialogs({
   compare: () => offerChoices().catch((error) => showError(form, error)),
   run: () =>
     offerUnchosen(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) => showError(run, error)),
 });
 runForm(run, leadOn);
-
-function nothing() {
-  if (isNarrowed(filters))
-    return emptyState("No such comparisons", "Nothing was compared so yet.", "/comparisons", "All comparisons");
-  if (!onFirstPage())
-    return emptyState("No older comparisons", "This is the end of the list.", "/comparisons", "Newest comparisons");
-  return emptyState(
-    "No comparisons yet",
-    "Choose two models or runs to see which one is better, and how sure that is.",
-    "#compare",
-    "Compare",
-  );
-}
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");

@@ -9,11 +9,10 @@ import { acceptDrops, contentsOf, sentWatcher, upload } from "../forms/upload.js
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
-import { announce, confirmed, elementById, emptyState, find, h } from "../page/dom.js";
-import { count, counted, short, size, timeElement } from "../page/format.js";
-import { ID, projectColumn } from "../tables/columns.js";
-import { listTable, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { announce, confirmed, elementById, find, h } from "../page/dom.js";
+import { count, counted, short, size } from "../page/format.js";
+import { projectColumn, timeColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 const FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
 
@@ -76,13 +75,7 @@ const COLUMNS = [
     fields: ["size_bytes"],
     cell: ({ size_bytes: bytes }) => bytes && size(bytes),
   },
-  {
-    key: "created",
-    label: "Added",
-    sort: "created",
-    descends: true,
-    cell: ({ created_at: created }) => timeElement(created),
-  },
+  timeColumn("created", "Added"),
   {
     key: "train",
     label: "Training",
@@ -95,7 +88,6 @@ const COLUMNS = [
       ),
   },
   projectColumn("/datasets"),
-  ID,
 ];
 
 /** @param {Statistics["documents_per_query"]} lengths */
@@ -105,8 +97,8 @@ function lengthLabel(lengths) {
   return `${rangeLabel(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
 }
 
-/** @param {{ids: string[], items: Map<string, {name: string}>, clear: () => void}} selection */
-function deleteButton({ ids, items, clear }) {
+/** @param {import("../tables/list.js").Ticked} ticked */
+function deleteTicked({ ids, items, clear, again }) {
   const button = h(
     "button",
     { type: "button", class: "danger quiet", click },
@@ -191,8 +183,6 @@ function keep(event) {
   event.preventDefault();
 }
 
-const list = elementById("datasets");
-const filters = elementById("filters", HTMLFormElement);
 const adding = elementById("add-dialog", HTMLDialogElement);
 const judged = elementById("upload", HTMLFormElement);
 const synthetic = elementById("synthetic", HTMLFormElement);
@@ -200,22 +190,18 @@ const folder = elementById("folder", HTMLFormElement);
 const address = elementById("address", HTMLFormElement);
 const create = creator();
 
-const again = listTable(list, {
-  path: "/v1/datasets",
-  form: filters,
-  label: "Datasets",
+const again = showList({
+  kind: "datasets",
   noun: "dataset",
-  filters: ["status", "project"],
+  filters: ["status"],
   fields: FIELDS,
   columns: COLUMNS,
   name: ({ name }) => name,
-  actions: (selection) => [deleteButton(selection)],
-  nothing,
-  busy: (items) => items.some(({ status }) => status === "pending"),
-  changed: (before, now) => before.status !== now.status && announce(`Dataset ${now.name} is ${now.status}.`),
+  actions: [deleteTicked],
+  isActive: ({ status }) => status === "pending",
+  announcement: ({ name, status }) => `Dataset ${name} is ${status}.`,
+  empty: ["Upload judged query-document data, or make some to try things out.", "#add", "Add a dataset"],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
 followDialogs();
 
 onSubmit(synthetic, async () => {
@@ -241,16 +227,3 @@ onSubmit(address, async () => {
 
 followChoices(judged);
 uploadForm(judged, ({ id }) => openPage(datasetPage(id)));
-
-function nothing() {
-  if (isNarrowed(filters))
-    return emptyState("No such datasets", "No dataset is as the filters above ask for.", "/datasets", "All datasets");
-  if (!onFirstPage())
-    return emptyState("No older datasets", "This is the end of the list.", "/datasets", "Newest datasets");
-  return emptyState(
-    "No datasets yet",
-    "Upload judged query-document data, or make some to try things out.",
-    "#add",
-    "Add a dataset",
-  );
-}

@@ -8,11 +8,10 @@ import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { modelPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { elementById, emptyState, find, h, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { CREATED, DATASET, ID, JOB, projectColumn } from "../tables/columns.js";
-import { listTable, metricColumns, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
@@ -30,7 +29,6 @@ const COLUMNS = [
   CREATED,
   JOB,
   projectColumn("/evaluations"),
-  ID,
 ];
 
 /** @param {{metrics: Schemas["Evaluation"]["metrics"]}} evaluation @param {string} name */
@@ -40,29 +38,27 @@ function mean({ metrics }, name) {
   return [h("strong", {}, metric(interval.mean)), " ", h("small", {}, intervalLabel(interval))];
 }
 
-const filters = elementById("filters", HTMLFormElement);
 const form = elementById("evaluate-form", HTMLFormElement);
 const here = new URLSearchParams(location.search);
 const [model, ranking] = [here.get("model_id"), here.get("ranking_id")];
 const create = creator();
 
-const again = listTable(elementById("evaluations"), {
-  path: "/v1/evaluations",
-  form: filters,
-  label: "Evaluations",
+showList({
+  kind: "evaluations",
   noun: "evaluation",
-  filters: ["dataset_id", "model_id", "ranking_id", "project"],
+  filters: ["dataset_id", "model_id", "ranking_id"],
   fields: ["system", "metrics", "created_at"],
   columns: COLUMNS,
   after: "dataset",
   found: (items) => metricColumns(items, mean),
   name: ({ system }) => system,
-  actions: (ticked) => [deleteTicked("Delete…", "evaluations", ticked)],
-  nothing,
+  actions: [deleteTicked],
+  empty: [
+    "A training with test data is measured on it; anything else that ranks can be evaluated.",
+    "#evaluate",
+    "Evaluate",
+  ],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
-offerDatasetFilter(filters, "dataset_id").catch(() => {});
 followDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
 tellSubject();
 
@@ -95,17 +91,4 @@ async function offerChoices() {
     openPage(`/jobs/${encodeURIComponent(id)}#result`);
   });
   form.removeAttribute("aria-busy");
-}
-
-function nothing() {
-  if (isNarrowed(filters) || model || ranking)
-    return emptyState("No such evaluations", "Nothing was measured so yet.", "/evaluations", "All evaluations");
-  if (!onFirstPage())
-    return emptyState("No older evaluations", "This is the end of the list.", "/evaluations", "Newest evaluations");
-  return emptyState(
-    "No evaluations yet",
-    "A training with test data is measured on it; anything else that ranks can be evaluated.",
-    "#evaluate",
-    "Evaluate",
-  );
 }

@@ -8,11 +8,9 @@ import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "..
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { announce, elementById, emptyState, find, findAll, h, replace, setText } from "../page/dom.js";
-import { timeElement } from "../page/format.js";
-import { CREATED, ID, projectColumn } from "../tables/columns.js";
-import { listTable, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { CREATED, projectColumn, timeColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
@@ -52,35 +50,25 @@ const COLUMNS = [
   },
   projectColumn("/experiments"),
   CREATED,
-  {
-    key: "finished",
-    label: "Finished",
-    sort: "finished",
-    descends: true,
-    optional: true,
-    fields: ["finished_at"],
-    cell: ({ finished_at: finished }) => finished && timeElement(finished),
-  },
-  ID,
+  timeColumn("finished", "Finished", { optional: true }),
 ];
 
-const filters = elementById("filters", HTMLFormElement);
-const again = listTable(elementById("experiments"), {
-  path: "/v1/experiments",
-  form: filters,
-  label: "Experiments",
+showList({
+  kind: "experiments",
   noun: "experiment",
-  filters: ["status", "paper", "project"],
+  filters: ["status", "paper"],
   fields: ["paper", "status", "created_at"],
   columns: COLUMNS,
   name: ({ paper, id }) => `${paper}, ${id}`,
-  actions: (ticked) => [deleteTicked("Delete…", "experiments", ticked)],
-  nothing,
-  busy: (items) => items.some(isMoving),
-  changed: (before, now) => before.status !== now.status && announce(`${now.paper}: ${now.status}.`),
+  actions: [deleteTicked],
+  isActive: isMoving,
+  announcement: ({ paper, status }) => `${paper}: ${status}.`,
+  empty: [
+    "An experiment trains tables of a paper again, and shows which of its claims hold here.",
+    "#run",
+    "Run an experiment",
+  ],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
 
 const form = elementById("run-form", HTMLFormElement);
 const create = creator();
@@ -123,22 +111,4 @@ async function offerPapers() {
   select.addEventListener("change", follow);
   follow();
   form.removeAttribute("aria-busy");
-}
-
-function nothing() {
-  if (isNarrowed(filters))
-    return emptyState(
-      "No such experiments",
-      "No experiment is as the filters above ask for.",
-      "/experiments",
-      "All experiments",
-    );
-  if (!onFirstPage())
-    return emptyState("No older experiments", "This is the end of the list.", "/experiments", "Newest experiments");
-  return emptyState(
-    "No experiments yet",
-    "An experiment trains tables of a paper again, and says which of its claims hold here.",
-    "#run",
-    "Run an experiment",
-  );
 }

@@ -13,13 +13,11 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
-import { announce, elementById, emptyState, h, setAttribute } from "../page/dom.js";
-import { count, counted, duration, metric, timeElement } from "../page/format.js";
-import { ID, projectColumn } from "../tables/columns.js";
-import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
-import { followFilters, onFirstPage } from "../tables/paged_list.js";
+import { announce, elementById, h, setAttribute } from "../page/dom.js";
+import { count, counted, duration, metric } from "../page/format.js";
+import { projectColumn, timeColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
-const FILTERS = ["kind", "status", "text", "dataset", "tag", "project"];
 /** Of one request. */
 const MOST_CANCELLED = 200;
 /** Fields that rows need whichever columns are shown. */
@@ -59,13 +57,7 @@ const COLUMNS = [
     cell: ({ main_metric: main }) =>
       main && [h("strong", {}, metric(main.value)), h("small", {}, ` ${main.name} ${main.data}`)],
   },
-  {
-    key: "created",
-    label: "Submitted",
-    sort: "created",
-    descends: true,
-    cell: ({ created_at: created }) => timeElement(created),
-  },
+  timeColumn("created", "Submitted"),
   {
     key: "duration",
     label: "Duration",
@@ -83,22 +75,8 @@ const COLUMNS = [
     cell: (job) => (trains(job) ? kindName(job.spec?.scorer?.kind ?? "trees") : null),
   },
   { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
-  {
-    key: "started",
-    label: "Started",
-    sort: "started",
-    descends: true,
-    optional: true,
-    cell: ({ started_at: started }) => started && timeElement(started),
-  },
-  {
-    key: "finished",
-    label: "Ended",
-    sort: "finished",
-    descends: true,
-    optional: true,
-    cell: ({ finished_at: finished }) => finished && timeElement(finished),
-  },
+  timeColumn("started", "Started", { optional: true }),
+  timeColumn("finished", "Ended", { optional: true }),
   { key: "priority", label: "Priority", optional: true, cell: ({ priority }) => priority },
   { key: "attempt", label: "Attempts", number: true, optional: true, cell: ({ attempt }) => count(attempt) },
   {
@@ -117,7 +95,6 @@ const COLUMNS = [
     fields: ["tags"],
     cell: ({ tags }) => tagList(tags, "/jobs"),
   },
-  ID,
 ];
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
@@ -165,34 +142,34 @@ function details(job, changed) {
   };
 }
 
+/** @typedef {import("../tables/list.js").Ticked} Ticked */
+
 /**
- * Return the actions for ticked jobs: trainings are compared, all are labelled, active ones cancelled, ended ones
- * deleted.
+ * Return the ids of the ticked jobs that an action takes. Those of other pages, whose state is unknown, are among them.
  *
- * @param {import("../tables/list.js").Ticked} ticked
+ * @param {Ticked} ticked
+ * @param {(job: Job) => boolean} wanted
  */
-function bulkActions(ticked) {
-  const { ids, items, clear } = ticked;
-  /** @param {(job: Job) => boolean} wanted */
-  const known = (wanted) =>
-    ids.filter((id) => {
-      const job = items.get(id);
-      return !job || wanted(job);
-    });
-  const trainings = known(trains);
-  const active = known(isActive);
-  const ended = known((job) => !isActive(job));
-  return [
-    trainings.length > 1 &&
-      h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
-    labelTicked("jobs", ticked, again),
-    active.length > 0 && cancelButton(active, clear),
-    ended.length > 0 && deleteTicked(`Delete ${counted(ended.length, "job")}…`, "jobs", { ...ticked, ids: ended }),
-  ];
+function tickedIds({ ids, items }, wanted) {
+  return ids.filter((id) => !items.has(id) || wanted(items.get(id)));
 }
 
-/** @param {string[]} ids @param {() => void} clear */
-function cancelButton(ids, clear) {
+/** @param {Ticked} ticked */
+function compareTrainings(ticked) {
+  const ids = tickedIds(ticked, trains);
+  return ids.length > 1 && h("a", { class: "button primary", href: compareJobs(ids) }, `Compare ${ids.length}`);
+}
+
+/** @param {Ticked} ticked */
+function deleteEnded(ticked) {
+  const ids = tickedIds(ticked, (job) => !isActive(job));
+  return ids.length > 0 && deleteTicked({ ...ticked, ids }, `Delete ${counted(ids.length, "job")}…`);
+}
+
+/** @param {Ticked} ticked */
+function cancelActive(ticked) {
+  const ids = tickedIds(ticked, isActive);
+  if (!ids.length) return null;
   const button = h("button", { type: "button", class: "danger quiet", click }, `Cancel ${counted(ids.length, "job")}`);
   async function click() {
     button.disabled = true;
@@ -205,8 +182,8 @@ function cancelButton(ids, clear) {
         (/** @type {{outcome: string}} */ { outcome }) => outcome === "cancelled" || outcome === "stopping",
       ).length;
       announce(`${counted(stopped, "job")} cancelled; ${count(body.items.length - stopped)} had already ended.`);
-      clear();
-      again();
+      ticked.clear();
+      ticked.again();
     } catch (error) {
       button.disabled = false;
       button.after(h("span", { class: "error", role: "alert" }, messageOf(error)));
@@ -216,26 +193,20 @@ function cancelButton(ids, clear) {
   return button;
 }
 
-const filters = elementById("filters", HTMLFormElement);
-const again = listTable(elementById("jobs"), {
-  path: "/v1/jobs",
-  form: filters,
-  label: "Jobs",
+showList({
+  kind: "jobs",
   noun: "job",
-  filters: FILTERS,
+  filters: ["kind", "status", "text", "dataset", "tag"],
   fields: FIELDS,
   columns: COLUMNS,
   name: ({ title, id }) => `${title}, ${id}`,
-  actions: bulkActions,
+  actions: [compareTrainings, labelTicked, cancelActive, deleteEnded],
   details,
-  nothing,
-  busy: (items) => items.some(isActive),
-  changed: (before, now) => before.status !== now.status && announce(`${now.title}: ${now.status}.`),
+  isActive,
+  announcement: ({ title, status }) => `${title}: ${status}.`,
+  empty: ["Add judged data or make a synthetic dataset, then train a model on it.", "/datasets#add", "Add a dataset"],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
 followKinds(elementById("kinds"));
-offerDatasetFilter(filters, "dataset").catch(() => {});
 
 /** Links of kinds, which keep the other filters and what is ticked. @param {HTMLElement} kinds */
 function followKinds(kinds) {
@@ -253,17 +224,4 @@ function followKinds(kinds) {
     link.addEventListener("click", follow);
     if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
   }
-}
-
-function nothing() {
-  const here = new URLSearchParams(location.search);
-  if (!onFirstPage()) return emptyState("No more jobs", "This is the end of the list.", "/jobs", "Newest jobs");
-  if ([...FILTERS, "prefix"].some((name) => here.get(name)))
-    return emptyState("No such jobs", "No job is as the filters above ask for.", "/jobs", "All jobs");
-  return emptyState(
-    "No jobs yet",
-    "Add judged data or make a synthetic dataset, then train a model on it.",
-    "/datasets#add",
-    "Add a dataset",
-  );
 }

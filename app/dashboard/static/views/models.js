@@ -12,11 +12,10 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem } from "../page/api.js";
-import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
-import { CREATED, ID, projectColumn } from "../tables/columns.js";
-import { listTable, metricColumns, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 const MOST_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
@@ -72,7 +71,6 @@ const COLUMNS = [
     fields: ["description"],
     cell: ({ description }) => description && h("span", { class: "name", title: description }, description),
   },
-  ID,
 ];
 
 /** @typedef {Schemas["ListedModel"]} Model */
@@ -147,48 +145,31 @@ function importForm(form, place, imported) {
   }
 }
 
-/** @param {string[]} models references or ids */
-function compareLink(models) {
-  if (models.length < 2) return null;
+/** @param {import("../tables/list.js").Ticked} ticked */
+function compareTicked({ ids, items }) {
+  if (ids.length < 2) return null;
+  // Older models come first: the newer ones are set against them. Ids sort by time.
+  const models = [...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id));
   if (models.length > MOST_COMPARED)
     return h("span", { class: "hint" }, `At most ${MOST_COMPARED} models can be compared.`);
   return h("a", { class: "button primary", href: compareWith(models) }, `Compare ${models.length} models`);
 }
 
-const filters = elementById("filters", HTMLFormElement);
-
-const again = listTable(elementById("models"), {
-  path: "/v1/models",
-  form: filters,
-  label: "Models",
+showList({
+  kind: "models",
   noun: "model",
-  filters: ["name", "tag", "latest", "project"],
+  filters: ["name", "tag", "latest"],
   fields: FIELDS,
   columns: COLUMNS,
   after: "aliases",
   found: (items) => metricColumns(items, tested),
   name: reference,
-  // Older models come first: the newer ones are set against them. Ids sort by time.
-  actions: (ticked) => [
-    compareLink([...ticked.ids].sort().map((id) => (ticked.items.has(id) ? reference(ticked.items.get(id)) : id))),
-    labelTicked("models", ticked, again),
-    deleteTicked("Delete…", "models", ticked),
-  ],
-  nothing,
-});
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
-followDialogs();
-importForm(elementById("import-form", HTMLFormElement), elementById("importing"), (id) => openPage(modelPage(id)));
-
-function nothing() {
-  if (isNarrowed(filters) || new URLSearchParams(location.search).has("name"))
-    return emptyState("No such models", "No model is as the filters above ask for.", "/models", "All models");
-  if (!onFirstPage()) return emptyState("No older models", "This is the end of the list.", "/models", "Newest models");
-  return emptyState(
-    "No models yet",
+  actions: [compareTicked, labelTicked, deleteTicked],
+  empty: [
     "A training job that succeeds leaves its model here; a LightGBM model can be imported.",
     "/train",
     "New training",
-  );
-}
+  ],
+});
+followDialogs();
+importForm(elementById("import-form", HTMLFormElement), elementById("importing"), (id) => openPage(modelPage(id)));

@@ -64,7 +64,7 @@ function requestOf() {
   return { ...payloadOf(form), search_space: space?.value() ?? {} };
 }
 
-/** Says how many models the study will train. */
+/** Shows how many models the study will train. */
 function showSize() {
   const { budget, objective, search_space: searched } = /** @type {any} */ (requestOf());
   const trials = Number(budget?.trials);

@@ -6,13 +6,12 @@ import { chooseDataset, offerSystems, offerUnchosen } from "../forms/choices.js"
 import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { compareWith, datasetPage, modelPage, openPage, rankingPage } from "../page/addresses.js";
+import { compareWith, modelPage, openPage, rankingPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { elementById, emptyState, find, findAll, h } from "../page/dom.js";
+import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, ID, JOB, projectColumn } from "../tables/columns.js";
-import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { CREATED, DATASET, JOB, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
@@ -30,14 +29,7 @@ const COLUMNS = [
         ? h("a", { class: "quiet-link", href: modelPage(model) }, "model")
         : h("span", { class: "tag plain" }, "uploaded run"),
   },
-  {
-    key: "dataset",
-    label: "Dataset",
-    sort: "dataset",
-    fields: ["dataset_name"],
-    cell: ({ dataset_id: id, dataset_name: name }) =>
-      h("a", { class: "quiet-link name", href: datasetPage(id), title: name ?? id }, name ?? id),
-  },
+  DATASET,
   {
     key: "queries",
     label: "Queries",
@@ -57,24 +49,11 @@ const COLUMNS = [
   CREATED,
   JOB,
   projectColumn("/rankings"),
-  ID,
 ];
 
-/**
- * Return the actions for ticked rankings: those of the same queries can be compared, all can be deleted.
- *
- * @param {import("../tables/list.js").Ticked} ticked
- */
-function bulkActions(ticked) {
-  const { ids, items } = ticked;
-  return [
-    comparing(ids, new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""))),
-    deleteTicked("Delete…", "rankings", ticked),
-  ];
-}
-
-/** @param {string[]} ids @param {Set<string>} datasets */
-function comparing(ids, datasets) {
+/** Rankings of the same queries can be compared. @param {import("../tables/list.js").Ticked} ticked */
+function compareTicked({ ids, items }) {
+  const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
   if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");
   if (datasets.size > 1) return h("span", { class: "hint" }, "Rankings of one dataset can be compared.");
   return h(
@@ -84,27 +63,21 @@ function comparing(ids, datasets) {
   );
 }
 
-const filters = elementById("filters", HTMLFormElement);
 const form = elementById("rank-form", HTMLFormElement);
 const create = creator();
 
 const run = elementById("run-form", HTMLFormElement);
 
-const again = listTable(elementById("rankings"), {
-  path: "/v1/rankings",
-  form: filters,
-  label: "Rankings",
+showList({
+  kind: "rankings",
   noun: "ranking",
-  filters: ["dataset_id", "uploaded", "project"],
+  filters: ["dataset_id", "uploaded"],
   fields: ["system", "model_id", "dataset_id", "created_at"],
   columns: COLUMNS,
   name: ({ system, id }) => `${system}, ${id}`,
-  actions: bulkActions,
-  nothing,
+  actions: [compareTicked, deleteTicked],
+  empty: ["Let a model rank a dataset, or upload what another system ranks.", "#rank", "Rank a dataset"],
 });
-followFilters(filters, again);
-offerProjectFilter(filters).catch(() => {});
-offerDatasetFilter(filters, "dataset_id").catch(() => {});
 onSubmit(form, async () => follow(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
 runForm(run, follow);
 followDialogs({
@@ -126,16 +99,4 @@ async function offerChoices() {
 /** Open the page of a job, which redirects to the ranking once it exists. @param {{id: string}} job */
 function follow({ id }) {
   openPage(`/jobs/${encodeURIComponent(id)}#result`);
-}
-
-function nothing() {
-  if (isNarrowed(filters)) return emptyState("No such rankings", "Nothing ranks so yet.", "/rankings", "All rankings");
-  if (!onFirstPage())
-    return emptyState("No older rankings", "This is the end of the list.", "/rankings", "Newest rankings");
-  return emptyState(
-    "No rankings yet",
-    "Let a model rank a dataset, or upload what another system ranks.",
-    "#rank",
-    "Rank a dataset",
-  );
 }

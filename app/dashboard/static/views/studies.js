@@ -3,12 +3,11 @@
  * @module
  */
 import { studyPage } from "../page/addresses.js";
-import { announce, elementById, emptyState, h } from "../page/dom.js";
+import { h } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isMoving } from "../studies/labels.js";
-import { CREATED, ID, projectColumn } from "../tables/columns.js";
-import { listTable, offerDatasetFilter, offerProjectFilter } from "../tables/list.js";
-import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { CREATED, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
 
 /** @typedef {import("../studies/labels.js").Study} Study */
 
@@ -60,7 +59,6 @@ const COLUMNS = [
   },
   projectColumn("/studies"),
   CREATED,
-  ID,
 ];
 
 /** @param {Study} study */
@@ -68,33 +66,18 @@ function trials({ counts, budget }) {
   return `${count(counts.succeeded + counts.pruned + counts.failed + counts.cancelled)} of ${count(budget.trials)}`;
 }
 
-const filters = elementById("filters", HTMLFormElement);
-const again = listTable(elementById("studies"), {
-  path: "/v1/studies",
-  form: filters,
-  label: "Studies",
+showList({
+  kind: "studies",
   noun: "study",
-  filters: ["status", "dataset", "project"],
+  filters: ["status", "dataset"],
   fields: ["name", "status", "created_at"],
   columns: COLUMNS,
   name: ({ name }) => name,
-  nothing,
-  busy: (items) => items.some(isMoving),
-  changed: (before, now) => before.status !== now.status && announce(`${now.name}: ${now.status}.`),
-});
-followFilters(filters, again);
-offerDatasetFilter(filters, "dataset").catch(() => {});
-offerProjectFilter(filters).catch(() => {});
-
-function nothing() {
-  if (isNarrowed(filters))
-    return emptyState("No such studies", "No study is as the filters above ask for.", "/studies", "All studies");
-  if (!onFirstPage())
-    return emptyState("No older studies", "This is the end of the list.", "/studies", "Newest studies");
-  return emptyState(
-    "No studies yet",
-    "A study tries many parameters and says whether the best ones are really better than the default.",
+  isActive: isMoving,
+  announcement: ({ name, status }) => `${name}: ${status}.`,
+  empty: [
+    "A study tries many parameters and tests whether the best ones are better than the default.",
     "/studies/new",
     "New study",
-  );
-}
+  ],
+});

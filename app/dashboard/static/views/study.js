@@ -282,7 +282,7 @@ function importancePanel() {
         h(
           "p",
           { class: "hint" },
-          `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials say little.`,
+          `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
         ),
       );
     },

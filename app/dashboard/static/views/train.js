@@ -395,7 +395,7 @@ function repeatsOf() {
   return Number(elementById("repeats", HTMLInputElement).value.trim() || 1);
 }
 
-/** Says how many trainings there will be, and of what. */
+/** Shows the number of trainings. */
 function showGrid() {
   const { size, axes } = gridOf(form);
   words.hidden = size < 2;

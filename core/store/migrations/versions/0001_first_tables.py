@@ -1,4 +1,4 @@
-"""The first tables: datasets, jobs, models, results and remembered answers."""
+"""The first tables: datasets, jobs, models, results and responses to repeated requests."""
 
 import sqlalchemy as sa
 from alembic import op

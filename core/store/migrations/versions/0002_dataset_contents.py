@@ -1,4 +1,4 @@
-"""Datasets know their content and what is to be said about it; jobs, what is to be said about their data."""
+"""Contents and findings of datasets, and findings of jobs about their data."""
 
 import sqlalchemy as sa
 from alembic import op

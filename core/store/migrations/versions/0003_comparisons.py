@@ -1,4 +1,4 @@
-"""Rankings may come from elsewhere; evaluations tell their contract, baselines and slices; comparisons."""
+"""Uploaded rankings, contracts, baselines and slices of evaluations, and comparisons."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,7 @@ def upgrade() -> None:
             batch.add_column(sa.Column("system", sa.String(255), nullable=True))
             batch.alter_column("model_id", existing_type=sa.String(32), nullable=True)
         op.execute(
-            f"UPDATE {table} SET system ="  # noqa: S608 - the names stand above
+            f"UPDATE {table} SET system ="  # noqa: S608 - constant names
             f" (SELECT name || ':' || version FROM models WHERE models.id = {table}.model_id)"
         )
         with op.batch_alter_table(table) as batch:
@@ -50,7 +50,7 @@ def downgrade() -> None:
     for name in (*_EVALUATION_COLUMNS, "ranking_id"):
         op.drop_column("evaluations", name)
     for table in _RESULTS:
-        op.execute(f"DELETE FROM {table} WHERE model_id IS NULL")  # noqa: S608 - the names stand above
+        op.execute(f"DELETE FROM {table} WHERE model_id IS NULL")  # noqa: S608 - constant names
         with op.batch_alter_table(table) as batch:
             batch.drop_column("system")
             batch.alter_column("model_id", existing_type=sa.String(32), nullable=False)

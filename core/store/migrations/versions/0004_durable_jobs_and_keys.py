@@ -1,4 +1,4 @@
-"""Jobs keep their attempts, priority and checkpoint; API keys, sessions, the audit and shared counters.
+"""Attempts, priorities and checkpoints of jobs; API keys, sessions, the audit log and shared counters.
 
 All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
 """

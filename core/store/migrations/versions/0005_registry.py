@@ -1,4 +1,4 @@
-"""Models tell their lineage and may come from elsewhere; aliases have a history and may have a gate.
+"""Lineage of models, imported models, and the history and gates of aliases.
 
 All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
 """
@@ -13,7 +13,7 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-# What an imported model has not, and what the release before is given in its place.
+# Columns that imported models lack, with a default for the previous release.
 _OF_TRAINED: dict[str, tuple[Any, str]] = {
     "dataset_id": (sa.String(32), ""),
     "loss": (sa.JSON(), "{}"),
@@ -67,17 +67,17 @@ def downgrade() -> None:
     op.drop_column("model_aliases", "move_id")
     for name in ("lineage", "tags", "description"):
         op.drop_column("models", name)
-    for name, (kind, stand_in) in _OF_TRAINED.items():
-        column = sa.Column(name, kind, nullable=False, server_default=stand_in)
-        _replace(column, f"COALESCE(kept, '{stand_in}')")
+    for name, (kind, default) in _OF_TRAINED.items():
+        column = sa.Column(name, kind, nullable=False, server_default=default)
+        _replace(column, f"COALESCE(kept, '{default}')")
 
 
 def _replace(column: sa.Column[Any], value: str) -> None:
-    """Put a column in the place of the one of its name.
+    """Replace the column of the same name.
 
-    SQLite can change none, but for copying the whole table, which would take all that refers to it along.
+    SQLite changes columns only by a copy of the table, which would also copy all tables that refer to it.
     """
     op.execute(f"ALTER TABLE models RENAME COLUMN {column.name} TO kept")
     op.add_column("models", column)
-    op.execute(f"UPDATE models SET {column.name} = {value}")  # noqa: S608 - the names stand above
+    op.execute(f"UPDATE models SET {column.name} = {value}")  # noqa: S608 - constant names
     op.drop_column("models", "kept")

@@ -1,4 +1,4 @@
-"""What models look at."""
+"""Inspections of models."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Jobs are found by name and sorted by what they reached and took; workers say that they are there.
+"""Names, main metrics and durations of jobs, to search and sort them; live workers.
 
 All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
 """
@@ -52,7 +52,7 @@ def downgrade() -> None:
 
 
 def _fill() -> None:
-    """Tell of the jobs that there are what is told of new ones."""
+    """Fill the new columns of existing jobs."""
     moment = sa.DateTime(timezone=True)
     jobs = sa.table(
         "jobs",

@@ -1,7 +1,7 @@
-"""The checksums of artifacts, which tell whether stored bytes are still those that were written.
+"""Checksums of artifacts, to detect damaged ones.
 
-Models have had theirs since they were first stored. Other artifacts get theirs when they are first read, and
-so do those that a worker of the release before still writes.
+Models have had checksums from the start. Other artifacts, also those of workers of the previous release, get
+them at their first read.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Models say whether their scores can be explained; those from before are examined when somebody asks.
+"""Explainability of models; that of existing models is computed at the first request.
 
 The column may be left out by an INSERT, so that a worker of the release before can finish its job.
 """

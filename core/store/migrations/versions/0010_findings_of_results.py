@@ -1,4 +1,4 @@
-"""Evaluations, rankings and inspections carry findings, such as features that the dataset lacks.
+"""Findings of evaluations, rankings and inspections, such as features that the dataset lacks.
 
 The columns may be left out by an INSERT, so that a worker of the release before can finish its job.
 """

@@ -1,4 +1,4 @@
-"""Iterations carry their times, attempts their phases with seconds and memory.
+"""Times of iterations, and phases of attempts with seconds and memory.
 
 The columns may be left out by an INSERT, so that a worker of the release before can finish its job.
 """

@@ -1,4 +1,4 @@
-"""Jobs carry the trace context of the request that submitted them.
+"""Trace contexts of jobs, from the requests that submitted them.
 
 The column may be left out by an INSERT, so that an API of the release before can go on submitting.
 """

@@ -1,4 +1,4 @@
-"""Workers report how far the compilation of their kernels is.
+"""Progress of the compilation of kernels by workers.
 
 The column may be left out by an INSERT, so that a worker of the release before can report itself.
 """

@@ -1,4 +1,4 @@
-"""Models carry their summaries on the validation data, datasets the names of their features.
+"""Summaries of models on the validation data, and names of the features of datasets.
 
 Trainings are listed by their main metric on the validation data from now on. The columns may be left out by
 an INSERT, so that a worker of the release before can finish its job.

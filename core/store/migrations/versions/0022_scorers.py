@@ -1,4 +1,4 @@
-"""What a model is, where it is not trees."""
+"""Scorers of models other than trees."""
 
 import sqlalchemy as sa
 from alembic import op

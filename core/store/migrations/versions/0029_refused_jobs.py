@@ -1,4 +1,4 @@
-"""Promotions that their gate refused have a status of their own; they were failed jobs."""
+"""A status `refused` of promotions that failed their gate, which were `failed` before."""
 
 from alembic import op
 

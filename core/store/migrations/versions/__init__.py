@@ -1,1 +1,1 @@
-"""One file a change."""
+"""Migrations of the schema, one file each."""

@@ -16,7 +16,7 @@ from rich.table import Table
 from tests.app.scoring.differential.campaign import FORMS, Outcome, compare
 from tests.app.scoring.differential.served import served
 
-COLUMNS = ("bodies", "accepted", "refused", "stricter", "read quickly", "scores", "differences", "5xx")
+COLUMNS = ("bodies", "accepted", "refused", "stricter", "fast path", "scores", "differences", "5xx")
 _SHOWN = 20
 
 
@@ -56,7 +56,7 @@ async def _all(names: list[str] | None, bodies: int, seed: int) -> dict[str, Out
 def _table(outcomes: dict[str, Outcome]) -> Table:
     table = Table("form", *COLUMNS)
     for name, found in outcomes.items():
-        figures = (found.bodies, found.accepted, found.refused, found.stricter, found.quick, found.scores)
+        figures = (found.bodies, found.accepted, found.refused, found.stricter, found.fast, found.scores)
         table.add_row(name, *(f"{figure:,}" for figure in (*figures, len(found.differences), found.faults)))
     return table
 

@@ -43,7 +43,7 @@ class Outcome:
         accepted: How many were scored.
         refused: How many were refused.
         stricter: How many of those by a rule that the reference does not have.
-        quick: How many our quick reader read.
+        fast: Bodies that the fast path read.
         scores: How many scores were compared.
         faults: How many were answered 5xx.
         differences: Seed and difference of each request that was read in different ways.
@@ -53,7 +53,7 @@ class Outcome:
     accepted: int = 0
     refused: int = 0
     stricter: int = 0
-    quick: int = 0
+    fast: int = 0
     scores: int = 0
     faults: int = 0
     differences: list[tuple[int, str]] = field(default_factory=list)
@@ -85,8 +85,8 @@ async def _exchange(form: Form, served: Served, seed: int, outcome: Outcome) -> 
     sent = form.make(seed)
     sent = replace(sent, path=sent.path.replace(f"/{WEB}/", f"/{_model(seed)}/"))
     answer = await served.ask(sent)
-    is_quick, difference = form.compare_readers(sent, await served.model(_model(seed)), served.settings)
-    outcome.quick += is_quick
+    is_fast, difference = form.compare_readers(sent, await served.model(_model(seed)), served.settings)
+    outcome.fast += is_fast
     if difference:
         outcome.differences.append((seed, difference))
     return _Exchange(seed, answer, _read(form, sent, served))

@@ -187,7 +187,7 @@ async def _array(served: Served, model: ImportedModel, rows: Float64Array) -> Fl
 
 
 async def _all_digits(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
-    """Send all decimal digits of each number, which our quick reader leaves to the general one."""
+    """Send all decimal digits of each number, which the fast path leaves to the slow one."""
 
     def spelled(value: Any) -> str:
         return str(Decimal(value)) if isinstance(value, float) else json.dumps(value)

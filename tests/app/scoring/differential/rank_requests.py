@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from app.http.bodies import parse_json
-from app.scoring.general_candidates import general_candidates
+from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers
-from app.scoring.quick_candidates import quick_candidates
 from app.scoring.schemas import LONGEST_ID, MOST_RANKED, RankRequest
 from app.scoring.served_models import ServedModel
+from app.scoring.slow_json import slow_candidates
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array
@@ -97,19 +97,19 @@ class RankRequests:
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
         """See `Form`."""
         try:
-            quick = quick_candidates(sent.content, model, settings)
+            fast = fast_candidates(sent.content, model, settings)
         except InvalidInput:
             return False, "" if _general(
                 sent.content, settings, model
-            ) is None else "only the quick way refuses"
-        if quick is None:
+            ) is None else "only the fast path refuses"
+        if fast is None:
             return False, ""
-        general = _general(sent.content, settings, model)
-        if general is None:
-            return True, "only the quick way takes it"
-        same = np.array_equal(quick.features, general.features, equal_nan=True)
+        slow = _general(sent.content, settings, model)
+        if slow is None:
+            return True, "only the fast path takes it"
+        same = np.array_equal(fast.features, slow.features, equal_nan=True)
         members = ("query_ids", "document_ids", "top_k", "explain")
-        same &= all(getattr(quick, name) == getattr(general, name) for name in members)
+        same &= all(getattr(fast, name) == getattr(slow, name) for name in members)
         return True, "" if same else "the two ways read different documents"
 
 
@@ -222,6 +222,6 @@ def _general(content: bytes, settings: ApiSettings, model: ServedModel) -> JsonC
     try:
         body = parse_json(content, max_containers(settings))
         check_candidates(body, settings)
-        return general_candidates(RankRequest.model_validate(body), NAMES, precision=model.scorer.precision)
+        return slow_candidates(RankRequest.model_validate(body), NAMES, precision=model.scorer.precision)
     except (JSONDecodeError, ValidationError, InvalidInput):
         return None

@@ -1,4 +1,4 @@
-"""What a form of scoring request consists of, for the comparison of its readers."""
+"""Parts of a scoring request, for the comparison of its readers."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -82,7 +82,7 @@ class Form(Protocol):
         """Read an answer."""
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """Compare our quick reader with our general one: whether the quick one read it, and a difference."""
+        """Compare the fast path with the slow one: whether the fast one read it, and a difference."""
 
 
 def cell(generator: random.Random) -> float:

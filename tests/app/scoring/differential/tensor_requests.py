@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.inference_head import general_head, quick_head
+from app.scoring.inference_head import fast_head, slow_head
 from app.scoring.limits import max_containers
 from app.scoring.served_models import ServedModel
 from app.scoring.tensors import HEAD_BYTES
@@ -107,20 +107,20 @@ class TensorRequests:
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
         """See `Form`."""
         text = sent.content[: int(sent.headers.get(HEAD_BYTES.lower(), len(sent.content)))]
-        quick = quick_head(text, len(NAMES))
-        if quick is None:
+        fast = fast_head(text, len(NAMES))
+        if fast is None:
             return False, ""
         try:
-            head = general_head(text, len(NAMES), max_containers(settings))
+            head = slow_head(text, len(NAMES), max_containers(settings))
         except InvalidInput:
-            return True, "only the quick way takes it"
+            return True, "only the fast path takes it"
         given = [tensor.data or [] for tensor in head.inputs if tensor.has_data]
         arrays = [
             np.array([np.nan if value is None else value for value in data], np.float64) for data in given
         ]
         blank = [tensor.model_copy(update={"data": None}) for tensor in head.inputs]
-        found = quick[1]
-        same = head.model_copy(update={"inputs": blank}) == quick[0] and len(arrays) == len(found)
+        found = fast[1]
+        same = head.model_copy(update={"inputs": blank}) == fast[0] and len(arrays) == len(found)
         same = same and all(map(_are_equal, arrays, found))
         return True, "" if same else "the two ways read different tensors"
 

@@ -1,4 +1,4 @@
-"""Every format of linear scorers and networks, read by an engine of its own, scores as the model does."""
+"""Every format of linear scorers and networks, read by its engine, scores as the model does."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a format cannot express of a network is refused, with the reason and the way out."""
+"""Networks that a format cannot express are refused, with the reason and the way out."""
 
 from dataclasses import replace
 from typing import Any

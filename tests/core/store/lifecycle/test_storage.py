@@ -1,4 +1,4 @@
-"""What is stored, by kind: every artifact and every kind of object is counted."""
+"""Storage usage by kind: every artifact and every kind of object is counted."""
 
 import inspect
 from types import FunctionType, MappingProxyType

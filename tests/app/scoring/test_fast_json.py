@@ -1,4 +1,4 @@
-"""The quick way to read a scoring request against the general one."""
+"""The fast path of a scoring request against the slow one."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.http.bodies import parse_json
-from app.scoring.general_candidates import general_candidates
+from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
-from app.scoring.quick_candidates import quick_candidates
 from app.scoring.schemas import RankRequest
 from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.slow_json import slow_candidates
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.json_values import FeatureReader
@@ -60,31 +60,31 @@ def test_both_ways_read_the_same(data: st.DataObject) -> None:
         _spoil(data, request)
     content = json.dumps(request, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
     try:
-        quick = quick_candidates(content, MODEL, SETTINGS)
+        fast = fast_candidates(content, MODEL, SETTINGS)
     except InvalidInput:  # too many
         return
-    if quick is None:
+    if fast is None:
         return
-    _assert_equal(quick, general_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
+    _assert_equal(fast, slow_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
 
 
-def test_an_ordinary_request_is_read_in_the_quick_way() -> None:
+def test_an_ordinary_request_is_read_on_the_fast_path() -> None:
     """Else the comparison above would compare nothing."""
     documents = [{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": [1, None, -0.5]}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}], "top_k": 3}).encode()
-    quick = quick_candidates(content, MODEL, SETTINGS)
-    assert quick is not None
-    _assert_equal(quick, general_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
-    assert quick.features.dtype == np.float32
+    fast = fast_candidates(content, MODEL, SETTINGS)
+    assert fast is not None
+    _assert_equal(fast, slow_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
+    assert fast.features.dtype == np.float32
 
 
 def test_what_is_named_twice_counts_as_the_last_time(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """As everywhere in Python: a repeated member is left to the general way, which keeps the last."""
+    """As everywhere in Python: a repeated member is left to the slow path, which keeps the last."""
     add_model("web")
     repeated = _body('"features":[1,1,1],"features":[0,2,2]', '"features":[0.5,3,3]')
-    assert quick_candidates(repeated, MODEL, SETTINGS) is None
+    assert fast_candidates(repeated, MODEL, SETTINGS) is None
     answers = [
         client.post("/v1/models/web/rank", content=content, headers=JSON).json()
         for content in (repeated, _body('"features":[0,2,2]', '"features":[0.5,3,3]'))
@@ -134,23 +134,23 @@ def test_an_escaped_name_means_what_the_plain_one_means(
     ],
 )
 def test_what_a_client_writes_is_never_taken_for_what_was_read(content: bytes) -> None:
-    """Numbers, nulls and repeated members in place of features: all of it is left to the general way."""
-    assert quick_candidates(content, MODEL, SETTINGS) is None
+    """Numbers, nulls and repeated members in place of features: all of it is left to the slow path."""
+    assert fast_candidates(content, MODEL, SETTINGS) is None
 
 
 def test_too_many_queries_are_refused() -> None:
     """By their number, before anything is scored."""
     content = json.dumps({"queries": [{"id": "q", "documents": [{"id": "d", "features": {}}]}] * 6}).encode()
     with pytest.raises(InvalidInput, match="at most 5 queries"):
-        quick_candidates(content, MODEL, SETTINGS)
+        fast_candidates(content, MODEL, SETTINGS)
 
 
 @pytest.mark.parametrize(("documents", "room"), [(21, None), (3, 2)])
 def test_there_is_no_room_for_more_documents(documents: int, room: int | None) -> None:
-    """They are left to the general way, which counts them, or to a thread, which makes more room."""
+    """They are left to the slow path, which counts them, or to a thread, which makes more room."""
     found = [{"id": str(number), "features": {}} for number in range(documents)]
     content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()
-    assert quick_candidates(content, MODEL, SETTINGS, room) is None
+    assert fast_candidates(content, MODEL, SETTINGS, room) is None
 
 
 def _spoil(data: st.DataObject, value: Any) -> None:
@@ -170,7 +170,7 @@ def _spoil(data: st.DataObject, value: Any) -> None:
         value.append(deepcopy(data.draw(ODD)))
 
 
-def _assert_equal(quick: JsonCandidates, general: JsonCandidates) -> None:
-    np.testing.assert_array_equal(quick.features, general.features)
+def _assert_equal(fast: JsonCandidates, slow: JsonCandidates) -> None:
+    np.testing.assert_array_equal(fast.features, slow.features)
     for name in ("query_ids", "document_ids", "top_k", "explain"):
-        assert getattr(quick, name) == getattr(general, name)
+        assert getattr(fast, name) == getattr(slow, name)

@@ -1,4 +1,4 @@
-"""Read candidates from JSON in the common form."""
+"""Fast path: read candidates from JSON in the common form by compiled kernels."""
 
 from collections.abc import Sequence
 from json import JSONDecodeError
@@ -12,22 +12,22 @@ from app.scoring.served_models import MEMBER, ServedModel
 from app.settings import ApiSettings
 
 
-def quick_candidates(
+def fast_candidates(
     content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
 ) -> JsonCandidates | None:
     """Read candidates without building intermediate objects.
 
     Args:
         content: The body.
-        model: What scores.
-        settings: Bounds.
-        most_documents: Documents to make room for, where they are fewer than are scored at once.
+        model: The model.
+        settings: Limits of a request.
+        most_documents: Documents to allocate memory for, at most the limit of a request.
 
     Returns:
-        None for a body that is wrong, only unusual, or too large: `general_candidates` reads it.
+        None for a body that is invalid, unusual or too large: `slow_candidates` reads it.
 
     Raises:
-        InvalidInput: There are more queries or documents than are scored at once.
+        InvalidInput: There are more queries or documents than a request may have.
     """
     room = max_documents(len(model.feature_names), settings)
     values = model.reader.read(content, room if most_documents is None else min(most_documents, room))

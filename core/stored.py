@@ -1,12 +1,12 @@
-"""Convert specifications from and to their stored JSON, as the fields of their dataclasses declare."""
+"""Convert dataclasses from and to their stored JSON, as their fields declare."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_origin
 
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -19,15 +19,18 @@ _KEY = "entry"
 
 @dataclass(frozen=True)
 class Entry:
-    """The JSON of one field of a specification.
+    """The JSON of one field of a dataclass.
 
     Attributes:
+        names: Names of the entry: the one that is written, then those of earlier releases; none for the
+            name of the field.
         read: Convert the entry to the value, or None for the conversion by the field's type.
         write: Convert the value to the entry, or None for the conversion by the value's type.
-        flat: Whether the value is stored as several entries of the specification.
+        flat: Whether the value is stored as several entries beside those of the other fields.
         later: Whether to store it only if it differs from the default: earlier releases had no such entry.
     """
 
+    names: tuple[str, ...] = ()
     read: Callable[[Any], Any] | None = None
     write: Callable[[Any], Any] | None = None
     flat: bool = False
@@ -38,55 +41,68 @@ def entry(
     default: Any = MISSING,
     *,
     default_factory: Any = MISSING,
+    names: tuple[str, ...] = (),
     read: Callable[[Any], Any] | None = None,
     write: Callable[[Any], Any] | None = None,
     flat: bool = False,
     later: bool = False,
 ) -> Any:
-    """Declare a field of a specification with its JSON; see `Entry`."""
-    metadata = {_KEY: Entry(read, write, flat, later)}
+    """Declare a field of a dataclass with its JSON; see `Entry`."""
+    metadata = {_KEY: Entry(names, read, write, flat, later)}
     if default_factory is not MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def read_entries(specification: type[T], stored: Stored) -> T:
-    """Build a specification from the JSON that this or an earlier release stored.
+def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
+    """Build a value of a dataclass from the JSON that this or an earlier release stored.
 
     An entry that is absent or null has the default of its field.
 
+    Args:
+        kind: The dataclass.
+        stored: The JSON.
+        exact: Whether to refuse entries that only a later release knows, rather than to ignore them.
+
     Raises:
-        InvalidInput: With a pointer for what is missing or unfit.
+        InvalidInput: With a pointer for what is missing, unfit or unknown.
     """
-    values = {}
-    for field in dataclasses.fields(specification):  # type: ignore[arg-type]
+    if not isinstance(stored, Mapping):
+        raise InvalidInput.at("", "must be an object")
+    values: dict[str, Any] = {}
+    known: set[str] = set()
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         declared = _declared(field)
-        given = stored if declared.flat else stored.get(field.name)
+        known.update(declared.names)
+        given = stored if declared.flat else _first(stored, declared.names)
         if given is not None:
             values[field.name] = _read(field, declared, given)
         elif field.default is MISSING and field.default_factory is MISSING:
-            raise InvalidInput.at(f"/{field.name}", "required")
-    return specification(**values)
+            raise InvalidInput.at(f"/{declared.names[0]}", "required")
+    if exact and (unknown := [name for name in stored if name not in known]):
+        listed = ", ".join(sorted(known))
+        raise InvalidInput(*(InputProblem(f"/{name}", f"unknown; known: {listed}") for name in unknown))
+    return kind(**values)
 
 
-def write_entries(specification: Any) -> Json:
-    """Return the JSON to store; `read_entries` reads it back to an equal specification."""
+def write_entries(value: Any) -> Json:
+    """Return the JSON of a dataclass to store; `read_entries` reads it back to an equal value."""
     written: Json = {}
-    for field in dataclasses.fields(specification):
-        declared, value = _declared(field), getattr(specification, field.name)
-        if declared.later and value == field.default:
+    for field in dataclasses.fields(value):
+        declared, part = _declared(field), getattr(value, field.name)
+        if declared.later and part == field.default:
             continue
         write = declared.write or (write_entries if declared.flat else _converter().unstructure)
-        given: Any = None if value is None else write(value)
-        written |= given if declared.flat else {field.name: given}
+        given: Any = None if part is None else write(part)
+        written |= given if declared.flat else {declared.names[0]: given}
     return written
 
 
 def read_as(kind: type[T], stored: Any) -> T:
-    """Convert a part of the stored JSON to its type.
+    """Convert a part of the stored JSON to its type; entries that only a later release knows are ignored.
 
     Raises:
-        InvalidInput: It does not fit, or has an entry that only a later release knows.
+        InvalidInput: It does not fit.
     """
     from cattrs.errors import CattrsError
 
@@ -102,32 +118,32 @@ def _read(field: "dataclasses.Field[Any]", declared: Entry, given: Any) -> Any:
             return declared.read(given)
         return (read_entries if declared.flat else read_as)(cast("type[Any]", field.type), given)
     except InvalidInput as invalid:
-        raise (invalid if declared.flat else invalid.below(f"/{field.name}")) from invalid
+        raise (invalid if declared.flat else invalid.below(f"/{declared.names[0]}")) from invalid
+
+
+def _first(stored: Stored, names: tuple[str, ...]) -> Any:
+    return next((stored[name] for name in names if stored.get(name) is not None), None)
 
 
 def _declared(field: "dataclasses.Field[Any]") -> Entry:
     declared: Entry = field.metadata.get(_KEY, Entry())
-    return declared
+    return declared if declared.names else replace(declared, names=(field.name,))
 
 
 @cache
 def _converter() -> "Converter":
-    """Return the converter of single entries; classes with `from_json` or `to_json` convert themselves.
+    """Return the converter of single entries.
 
     It is imported where a specification is parsed, since lists of jobs need none.
     """
     from cattrs import Converter
-    from cattrs.strategies import use_class_methods
 
-    converter = Converter(
-        detailed_validation=False, forbid_extra_keys=True, unstruct_collection_overrides={tuple: list}
-    )
+    converter = Converter(detailed_validation=False, unstruct_collection_overrides={tuple: list})
     for kind in (bool, float, int, str):  # a whole number of seconds stays one
         converter.register_structure_hook(kind, _unchanged)
     converter.register_structure_hook_func(_is_literal, _unchanged)
     converter.register_structure_hook_func(_declares_entries, lambda stored, kind: read_entries(kind, stored))
     converter.register_unstructure_hook_func(_declares_entries, write_entries)
-    use_class_methods(converter, "from_json", "to_json")
     return converter
 
 
@@ -161,22 +177,3 @@ def required(stored: Stored, name: str) -> Any:
 def first_named(stored: Stored, names: Iterable[str]) -> str | None:
     """Return the first entry that is neither absent nor empty, or None."""
     return next((str(stored[name]) for name in names if stored.get(name)), None)
-
-
-@dataclass(frozen=True)
-class JobLimits:
-    """Limits of a job, beside those of the worker.
-
-    Attributes:
-        seconds: Running time over all attempts, or None.
-        memory_bytes: Memory in a worker, or None.
-    """
-
-    seconds: float | None = None
-    memory_bytes: int | None = None
-
-    @classmethod
-    def of(cls, stored: Stored) -> "JobLimits | None":
-        """Read the limits of a specification, None where it has none."""
-        limits = stored.get("limits")
-        return None if limits is None else cls(limits.get("seconds"), limits.get("memory_bytes"))

@@ -1,4 +1,4 @@
-"""Read candidates from any JSON that is a request."""
+"""Slow path: read candidates from any valid JSON request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _NONE: Mapping[str, Categories] = MappingProxyType({})
 INFINITE = (2 - 2.0**-24) * 2.0**127
 
 
-def general_candidates(
+def slow_candidates(
     request: RankRequest,
     feature_names: Sequence[str],
     categories: Mapping[str, Categories] = _NONE,
@@ -34,14 +34,14 @@ def general_candidates(
 
     Args:
         request: The body.
-        feature_names: Those of the model.
+        feature_names: Feature names of the model.
         categories: The values of its categorical features by name.
-        precision: What numbers are rounded to.
+        precision: The dtype to round numbers to.
 
     Raises:
-        InvalidInput: For feature names the model does not know, arrays of another length, values beyond
-            float32, texts of features that are no categories, features given twice, by their name and by
-            their block, and document ids given twice in a query.
+        InvalidInput: For unknown feature names, arrays of another length, values beyond float32, texts of
+            features that are no categories, features given both by name and by block, and document ids
+            repeated in a query.
     """
     return JsonCandidates(
         [query.id for query in request.queries],

@@ -1,0 +1,48 @@
+/**
+ * The menu that shows and hides columns of a list.
+ * @module
+ */
+import { h, replace } from "../page/dom.js";
+
+/** The columns to choose from. @param {(keys: string[]) => void} chosen */
+export function columnChooser(chosen) {
+  const list = h("div", { class: "column-list", role: "group", "aria-label": "Columns" });
+  const node = h(
+    "details",
+    { class: "column-chooser" },
+    h("summary", { class: "button quiet small" }, "Columns"),
+    list,
+  );
+  let offered = "";
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !node.open) return;
+    node.open = false;
+    node.querySelector("summary")?.focus();
+  });
+  // It is in a form whose other controls are filters.
+  node.addEventListener("input", (event) => event.stopPropagation());
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Node && !node.contains(event.target)) node.open = false;
+  });
+  const boxes = () => [...list.querySelectorAll("input")];
+  const choose = () =>
+    chosen(
+      boxes()
+        .filter(({ checked }) => checked)
+        .map(({ value }) => value),
+    );
+  return {
+    node,
+    /** @param {import("./list.js").ListColumn[]} columns @param {Set<string>} shown keys */
+    offer(columns, shown) {
+      const state = JSON.stringify(columns.map(({ key }) => key));
+      if (state !== offered) {
+        offered = state;
+        const box = (/** @type {import("./list.js").ListColumn} */ { key }) =>
+          h("input", { type: "checkbox", value: key, change: choose });
+        replace(list, ...columns.map((column) => h("label", { class: "check" }, box(column), column.label)));
+      }
+      for (const box of boxes()) box.checked = shown.has(box.value);
+    },
+  };
+}

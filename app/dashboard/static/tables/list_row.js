@@ -1,0 +1,97 @@
+/**
+ * Rows of a list, which keep what did not change, so that focus and open rows stay.
+ * @module
+ */
+import { announce, h, replace, setAttribute } from "../page/dom.js";
+
+/** @typedef {import("./list.js").ListColumn} ListColumn */
+
+/**
+ * One row, which keeps its cells where their content is as it was, and what was opened below it.
+ *
+ * @param {any} first
+ * @param {import("./list.js").List} list
+ * @param {import("./ticked_rows.js").TickedRows | undefined} selection
+ * @param {() => void} again reload the list
+ */
+export function listRow(first, list, selection, again) {
+  const row = h("tr");
+  const node = h("tbody", { [`data-${list.noun}`]: first.id }, row);
+  const open =
+    list.details &&
+    h("button", { type: "button", class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
+  /** @type {Map<string, HTMLElement>} */
+  let cells = new Map();
+  let drawn = "";
+  let item = first;
+  /** @type {import("./list.js").Details | undefined} */
+  let details;
+  const below = h("tr", { class: "row-details", hidden: true });
+  if (open) node.append(below);
+
+  async function toggle() {
+    below.hidden = !below.hidden;
+    open?.setAttribute("aria-expanded", String(!below.hidden));
+    if (!below.hidden) await showDetails();
+    again();
+  }
+
+  async function showDetails() {
+    if (!details) {
+      details = list.details?.(item, again);
+      replace(below, h("td", { colspan: "100" }, details?.node));
+    }
+    await details?.update(item);
+  }
+
+  return {
+    node,
+    isOpen: () => Boolean(open) && !below.hidden,
+    showDetails,
+    /** @param {any} now @param {ListColumn[]} visible */
+    update(now, visible) {
+      const text = JSON.stringify(now);
+      if (list.announcement && now.status !== item.status) announce(list.announcement(now));
+      item = now;
+      setAttribute(node, "data-status", now.status);
+      const keys = visible.map(({ key }) => key).join();
+      if (text + keys === drawn) return;
+      drawn = text + keys;
+      const known = cells;
+      cells = new Map(visible.map((column, index) => [column.key, cellOf(known.get(column.key), column, now, index)]));
+      if (open) setAttribute(open, "aria-label", `Details of ${list.name(now)}`);
+      const wanted = [
+        selection && (row.querySelector(".tick") ?? h("td", { class: "tick" }, selection.box(now, list.name(now)))),
+        open && (open.parentElement ?? h("td", { class: "tick" }, open)),
+        ...cells.values(),
+      ].filter(Boolean);
+      if (wanted.some((cell, index) => row.children[index] !== cell) || row.children.length !== wanted.length)
+        replace(row, ...wanted);
+    },
+  };
+}
+
+/**
+ * The cell there is, with new content only where that is another.
+ *
+ * @param {HTMLElement | null | undefined} known
+ * @param {ListColumn} column
+ * @param {any} item
+ * @param {number} [index] 0 heads the row
+ */
+export function cellOf(known, { number, cell, key }, item, index) {
+  const fresh = h(
+    index === 0 ? "th" : "td",
+    { scope: index === 0 && "row", class: number && "number", "data-column": key },
+    cell(item),
+  );
+  if (!known) return fresh;
+  if (!isSame(known, fresh)) known.replaceChildren(...fresh.childNodes);
+  return known;
+}
+
+/** Check whether two cells have the same content. @param {HTMLElement} one @param {HTMLElement} other */
+function isSame(one, other) {
+  const [before, now] = [one.childNodes, other.childNodes];
+  return before.length === now.length && [...before].every((node, index) => node.isEqualNode(now[index]));
+}

@@ -1,0 +1,107 @@
+/**
+ * Ticked rows of a list, and the bar with the actions for them.
+ * @module
+ */
+import { h, replace, setText } from "../page/dom.js";
+import { count } from "../page/format.js";
+import { parameters } from "./paged_list.js";
+
+/** @typedef {ReturnType<typeof tickedRows>} TickedRows */
+
+/**
+ * Keep the ids of ticked rows in the address, from page to page, and show the actions of the list for them.
+ *
+ * @param {HTMLElement} place
+ * @param {import("./list.js").List} list
+ * @param {{redraw: () => void} & Pick<import("./list.js").Ticked, "filters" | "again">} table
+ */
+export function tickedRows(place, { kind, actions = [] }, { redraw, filters, again }) {
+  const ids = new Set(parameters().getAll("tick"));
+  /** @type {Map<string, any>} */
+  const items = new Map();
+  /** @type {any[]} */
+  let page = [];
+  const bar = h("div", {
+    class: "ticked",
+    role: "region",
+    "aria-label": `Selected ${kind}`,
+    hidden: true,
+  });
+  const words = h("span", { role: "status" });
+  const all = /** @type {HTMLInputElement} */ (
+    h("input", { type: "checkbox", "aria-label": "Select all on this page", change: tickAll })
+  );
+  place.after(bar);
+
+  function tickAll() {
+    for (const { id } of page) {
+      if (all.checked) ids.add(id);
+      else ids.delete(id);
+    }
+    changed();
+  }
+
+  function clear() {
+    ids.clear();
+    changed();
+    all.focus();
+  }
+
+  function changed() {
+    const query = parameters();
+    query.delete("tick");
+    for (const id of ids) query.append("tick", id);
+    history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
+    show();
+    redraw();
+    // The links to other pages carry what is ticked.
+    for (const link of document.querySelectorAll("#pager a")) {
+      if (!(link instanceof HTMLAnchorElement)) continue;
+      const url = new URL(link.href);
+      url.searchParams.delete("tick");
+      for (const id of ids) url.searchParams.append("tick", id);
+      link.href = url.href;
+    }
+  }
+
+  function show() {
+    for (const box of place.querySelectorAll("td.tick input"))
+      if (box instanceof HTMLInputElement && box !== all) box.checked = ids.has(box.value);
+    const tickedHere = page.filter(({ id }) => ids.has(id)).length;
+    all.checked = page.length > 0 && tickedHere === page.length;
+    all.indeterminate = tickedHere > 0 && tickedHere < page.length;
+    bar.hidden = ids.size === 0;
+    setText(words, ids.size ? `${count(ids.size)} selected` : "");
+    const ticked = { kind, ids: [...ids], items, clear, filters, again };
+    if (!bar.hidden)
+      replace(
+        bar,
+        words,
+        ...actions.map((action) => action(ticked)),
+        h("button", { type: "button", class: "quiet", click: clear }, "Clear"),
+      );
+  }
+
+  return {
+    all,
+    /** A box for an item. @param {{id: string}} item @param {string} name */
+    box({ id }, name) {
+      const tick = () => {
+        if (box.checked) ids.add(id);
+        else ids.delete(id);
+        changed();
+      };
+      const box = /** @type {HTMLInputElement} */ (
+        h("input", { type: "checkbox", value: id, "aria-label": `Select ${name}`, change: tick })
+      );
+      box.checked = ids.has(id);
+      return box;
+    },
+    /** Takes in the items of the page; what is known of them decides what can be done. @param {any[]} now */
+    see(now) {
+      page = now;
+      for (const item of now) items.set(item.id, item);
+      show();
+    },
+  };
+}
