@@ -9,6 +9,7 @@ from core.store import engines
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
+from core.store.repositories.candidates import Candidates
 from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.drift import DriftReports
@@ -49,6 +50,7 @@ class Transaction:
         drift: Results: drift reports, and the artifacts with scoring requests that they read.
         studies: Plans: studies and their trials.
         experiments: Plans: experiments and their trainings.
+        candidates: Plans: candidates of automatic trainings.
         schedules: Plans: schedules and their runs.
         api_keys: Access: API keys and browser sessions.
         quotas: Access: limits of API keys.
@@ -89,6 +91,7 @@ class Transaction:
         # Plans: each queues jobs
         self.studies = Studies(session, self.jobs, self.events)
         self.experiments = Experiments(session, self.jobs)
+        self.candidates = Candidates(session, self.jobs)
         self.schedules = Schedules(session)
         self.jobs.on_ending(self.events.job_ended)  # after the studies have recorded it
         # Access
