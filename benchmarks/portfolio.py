@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [FILE …]
 
-Files are parted into five folds of queries, each tested by models of the other four; drawn families have test
-queries of their own. Regret is the test value of the best candidate, chosen afterwards by the test queries
+Files are parted into five folds of queries, each tested by models of the other four; drawn families have
+separate test queries. Regret is the test value of the best candidate, chosen afterwards by the test queries
 themselves, less that of the automatic training: it is optimistic for the candidate.
 """
 
