@@ -44,11 +44,11 @@ class RankeryAutoRanker(RankingEstimator):
         n_jobs: Threads; all available processors when None or below 1.
 
     Attributes:
-        leaderboard_: A dictionary a candidate, in the order in which they were tried: `name`; `status`,
-            which is `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried;
-            `value`, its mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`,
-            whether it cannot be told from the best one; `folds`, `iterations` and `seconds`; `weight` in the
-            model, 0 without. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+        leaderboard_: A dictionary a candidate, the best first: `name`; `status`, which is `complete`,
+            `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its mean of the
+            metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether it cannot be told
+            from the best one; `folds`, `iterations` and `seconds`; `weight` in the model, 0 without.
+            `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random
             order.
@@ -163,6 +163,7 @@ def _leaderboard(
 ) -> list[dict[str, Any]]:
     names = [each.candidate.name for each in found.selected.complete]
     tied = dict(zip(names, found.selected.selection.tied_with_best(), strict=True))
+    best_first = sorted(found.tried, key=lambda each: (each.status != "complete", -each.mean))
     rows = [
         {
             "name": each.candidate.name,
@@ -176,7 +177,7 @@ def _leaderboard(
             "seconds": each.seconds,
             "weight": weights.get(each.candidate.name, 0.0),
         }
-        for each in found.tried
+        for each in best_first
     ]
     return rows + [
         {
