@@ -1,7 +1,7 @@
 """A scikit-learn estimator that finds the best model by automatic training."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -39,6 +39,7 @@ class RankeryAutoRanker(RankingEstimator):
         budget_seconds: Wall time that `fit` plans for, in seconds.
         prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
             that cannot be told from the best; `best` takes what measured best.
+        candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for
             another one in each `fit`.
         n_jobs: Threads; all available processors when None or below 1.
@@ -74,6 +75,7 @@ class RankeryAutoRanker(RankingEstimator):
         contract: "Contract" = "default",
         budget_seconds: float = 300.0,
         prefer: Literal["simple", "best"] = "simple",
+        candidates: "Sequence[str] | None" = None,
         random_state: Any = 42,
         n_jobs: int | None = None,
     ) -> None:
@@ -81,6 +83,7 @@ class RankeryAutoRanker(RankingEstimator):
         self.contract = contract
         self.budget_seconds = budget_seconds
         self.prefer = prefer
+        self.candidates = candidates
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -109,14 +112,15 @@ class RankeryAutoRanker(RankingEstimator):
             PackageMissing: rankery-server is not installed.
         """
         require_server_package()
-        from core.autotrain import auto_train
+        from core.autotrain import auto_train, portfolio
         from core.autotrain.held_out import QueryQuality
         from core.metrics import conventions
 
         with invalid_arguments():
             spec = self._spec()
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
-            found = auto_train(spec, data, threads=self._threads())
+            candidates = portfolio(self.candidates)
+            found = auto_train(spec, data, threads=self._threads(), candidates=candidates)
         self._keep(found, QueryQuality(data, spec.metric, conventions(self.contract), spec.seed))
         return self
 
