@@ -162,6 +162,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
         metric: str | None = None,
         test: DatasetSource | None = None,
         prefer: Literal["simple", "best"] | None = None,
+        candidates: Sequence[str] | None = None,
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         tags: Mapping[str, str] | None = None,
@@ -184,6 +185,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             metric: What candidates are selected by; `ndcg@10` when left out.
             test: Other data that the model is measured on once, at the end, in the same ways.
             prefer: `simple`: one candidate unless a sum is shown to be better; `best`: what measured best.
+            candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
             tags: Tags of the model.
@@ -215,6 +217,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "budget_seconds": budget_seconds,
             "metric": metric,
             "prefer": prefer,
+            "candidates": candidates and list(candidates),
             "contract": contract,
             "label_map": label_map,
             "tags": tags,
