@@ -11,7 +11,7 @@ from core.store import Store
 from tests.browser.prepared import Json, Prepared
 from tests.browser.recorded import answers
 from tests.browser.recorded.answers import AGAIN, Recording
-from tests.browser.recorded.server import RecordedApi
+from tests.browser.recorded.server import TEST_HEADER, RecordedApi
 from tests.browser.visit import Visit
 
 RECORDING = bool(os.environ.get("RANKERY_TEST_RECORD"))
@@ -66,7 +66,7 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The answers to the tests of a module; those of a failed test may be of another state, and are not kept."""
+    """The answers to the tests of a module; those of failed tests may be of another state, and are lost."""
     module = request.path.stem.removeprefix("test_")
     failed_before = request.session.testsfailed
     if RECORDING:
@@ -82,8 +82,8 @@ def visit(
 ) -> Iterator[Visit]:
     """Open a page whose API answers as it answered to this test when it was recorded."""
     name = request.node.name
-    recorded_api.missing.clear()
-    recorded_api.answers = {} if RECORDING else recording.tests.get(name, {})
+    number = recorded_api.begin({} if RECORDING else recording.tests.get(name, {}))
+    visit.page.set_extra_http_headers({TEST_HEADER: number})
     yield visit
     if RECORDING:
         visit.settle()
