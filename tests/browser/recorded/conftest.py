@@ -14,6 +14,7 @@ from tests.browser.recorded.answers import AGAIN, Recording
 from tests.browser.recorded.server import TEST_HEADER, RecordedApi
 from tests.browser.visit import Visit
 
+_QUIET_MS = 3_000
 RECORDING = bool(os.environ.get("RANKERY_TEST_RECORD"))
 Make = Callable[[Store], str]
 OnRecord = Callable[[str, Make], str]
@@ -87,7 +88,10 @@ def visit(
     yield visit
     if RECORDING:
         visit.settle()
-        visit.page.wait_for_timeout(1500)  # what the page still asks for belongs to the record, too
+        asked = -1
+        while asked < len(recorded_api.answers):  # what the page still asks for belongs to the record, too
+            asked = len(recorded_api.answers)
+            visit.page.wait_for_timeout(_QUIET_MS)
         recording.tests[name] = recorded_api.answers
     assert recorded_api.missing == [], AGAIN
 
