@@ -102,6 +102,22 @@ def seconds_of(text: str) -> float:
     return float(found[1]) * _UNITS[found[2] or "s"]
 
 
+def best_of(budget: str | None, metrics: Sequence[str] | None) -> dict[str, Any]:
+    """Return the fields of an automatic training that the options name.
+
+    Raises:
+        WrongUsage: There are several metrics.
+        NotUnderstood: The budget is no time.
+    """
+    if metrics and len(metrics) > 1:
+        raise WrongUsage("--best selects by one metric; give --metric once")
+    return {
+        "kind": "auto-train",
+        "metric": metrics[0] if metrics else None,
+        "budget_seconds": None if budget is None else seconds_of(budget),
+    }
+
+
 def train_best(
     session: ServiceConnection,
     data: str | None,
@@ -125,13 +141,11 @@ def train_best(
     """
     if data is None:
         raise WrongUsage("give DATA, a judged file or a dataset")
-    if metrics and len(metrics) > 1:
-        raise WrongUsage("--best selects by one metric; give --metric once")
+    asked = best_of(budget, metrics)
     if test is not None and _SHARE.fullmatch(test):
         raise NotUnderstood(
             "--best measures on held-out queries anyway; --test takes other data: a judged file or a dataset"
         )
-    budget_seconds = None if budget is None else seconds_of(budget)
     refuse_idle_columns(columns, data, None, test)
     if watch and Path(data).is_file():
         session.allow_own_service()
@@ -140,8 +154,8 @@ def train_best(
         name or model_name_of(data),
         found["dataset_id"],
         test=found.get("test_dataset_id"),
-        budget_seconds=budget_seconds,
-        metric=metrics[0] if metrics else None,
+        budget_seconds=asked["budget_seconds"],
+        metric=asked["metric"],
         contract=contract,
         prefer=None if prefer is None else prefer.value,
         candidates=candidates,
