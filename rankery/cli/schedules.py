@@ -68,7 +68,7 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
             moment(run.due_at),
             run.status,
             plain(run.detail or ""),
-            run.job_id or "",
+            run.job_id or run.study_id or "",
             run.model_id or "",
         )
         shown.add_row(*words)
