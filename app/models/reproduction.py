@@ -1,6 +1,7 @@
 """Jobs that reproduce a training."""
 
 from core.errors import NotFound, WrongState
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.reproduce import ReproduceJob
 from core.store import Model, Transaction
 
@@ -9,13 +10,16 @@ def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
     """Return the job that reproduces the training of a model.
 
     Raises:
-        WrongState: It was not trained here, or a dataset that decides it is gone.
+        WrongState: It was not trained here or by an automatic training, or a dataset that decides it is gone.
     """
     if model.source == "imported":
         detail = "only a model that was trained here can be trained again"
         raise WrongState("model", model.reference, "imported", detail)
     # For a model from before lineages were stored, its job has the request.
     asked = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
+    if asked.get("kind") == AutoTrainJob.kind:
+        detail = "its time decided what was tried; submit an automatic training instead"
+        raise WrongState("model", model.reference, "made by an automatic training", detail)
     spec = ReproduceJob.from_json({**asked, "model_id": model.id, "system": model.reference})
     for dataset_id in spec.dataset_ids.values():
         _require(tx, model, dataset_id)

@@ -19,6 +19,7 @@ from app.http.schemas import (
 from app.jobs.requests.automatic import AutomaticTrainingRequest
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.requests.training import TrainingRequest
+from app.studies.requests import TuningRequest
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
 from core.store import ScheduleRun as ScheduleRunRow
@@ -70,8 +71,17 @@ class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
     )
 
 
+class ScheduledStudyRequest(TuningRequest):
+    """A study whose datasets are named: each run takes the newest ready dataset of a name."""
+
+    kind: Literal["study"]
+    dataset: DatasetName = Field(examples=["clicks"])
+    test_dataset: DatasetName | None = Field(None, description="Instead of `test`, another dataset by name")
+
+
 ScheduledJob = Annotated[
-    ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest, Field(discriminator="kind")
+    ScheduledTrainRequest | ScheduledAutoTrainRequest | ScheduledStudyRequest | DriftRequest,
+    Field(discriminator="kind"),
 ]
 
 
@@ -92,8 +102,12 @@ class ScheduleRequest(RequestModel):
     name: ScheduleName = Field(examples=["nightly web"])
     cron: CronExpression
     timezone: TimeZone = "UTC"
-    job: ScheduledJob = Field(description="A training with datasets by name, or a drift job")
-    promote: PromoteRequest | None = Field(None, description="Only for trainings; nothing when null")
+    job: ScheduledJob = Field(
+        description="A training, an automatic training or a study with datasets by name, or a drift job"
+    )
+    promote: PromoteRequest | None = Field(
+        None, description="Only for trainings; nothing when null. A study has an `alias`"
+    )
     only_new_data: bool = Field(
         False, description="Skip runs whose newest datasets are those of the last run with a result"
     )
@@ -148,6 +162,24 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "promote": {"alias": "champion"},
         },
     },
+    "study": {
+        "summary": "Tune on the newest clicks every month; its alias points at a winner that is shown better",
+        "value": {
+            "name": "monthly web",
+            "cron": "0 1 1 * *",
+            "job": {
+                "kind": "study",
+                "name": "leaves of the month",
+                "model_name": "web",
+                "dataset": "clicks",
+                "test": {"fraction": 0.2},
+                "base": {"loss": {"name": "lambdarank"}},
+                "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64}},
+                "budget": {"trials": 20},
+                "alias": "champion",
+            },
+        },
+    },
     "drift": {
         "summary": "Look for drift every morning",
         "value": {
@@ -171,6 +203,7 @@ _RUN_EXAMPLE: Json = {
     "detail": "web:8 is not worse than web:7 by ndcg@10.",
     "datasets": {"train": "ds_01k9x2m4q7c8v5n3b6r1"},
     "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+    "study_id": None,
     "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
     "promotion_job_id": "job_01k9x2z4q7c8v5n3b6r2",
     "created_at": "2026-01-05T02:00:01Z",
@@ -196,6 +229,7 @@ class ScheduleRun(ResponseModel):
     detail: str | None = Field(description="A sentence about its outcome")
     datasets: dict[str, str] = Field(description="The datasets that it uses: `train`, `validation`, `test`")
     job_id: str | None
+    study_id: str | None = Field(None, description="The study of the run; null for a job")
     model_id: str | None
     promotion_job_id: str | None = Field(description="The job that compared the model by the gate")
     created_at: datetime

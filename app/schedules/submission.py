@@ -7,20 +7,26 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from app.http.pointers import input_problems
-from app.http.schemas import Json
+from app.http.schemas import Json, RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.requests.fields import QueuedRequest
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
 from app.jobs.submission.drift import drift
 from app.jobs.submission.training import training
-from app.schedules.schemas import PromoteRequest, ScheduledJob, ScheduledTrainRequest
+from app.schedules.schemas import (
+    PromoteRequest,
+    ScheduledJob,
+    ScheduledStudyRequest,
+    ScheduledTrainRequest,
+)
+from app.studies.requests import StudyRequest
+from app.studies.submission import budget_of, study_spec
 from core.errors import InputProblem, InvalidInput
-from core.schedules import TRAININGS, dataset_names
+from core.schedules import STUDY, TRAININGS, dataset_names
 from core.store import Transaction
 
-_Request = TypeVar("_Request", bound=QueuedRequest)
+_Request = TypeVar("_Request", bound=RequestModel)
 
 _NAMED = {
     "/dataset_id": "/dataset",
@@ -34,6 +40,10 @@ def asked_job(request: ScheduledJob) -> Json:
     asked: Json = request.model_dump(mode="json", exclude_unset=True)
     if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
         asked["hyperparameters"]["auto"] = True
+    if isinstance(request, ScheduledStudyRequest):
+        if request.base.hyperparameters.auto:
+            asked["base"]["hyperparameters"]["auto"] = True
+        return asked
     # Left out by a dump, since jobs keep them beside the specification.
     labels = request.labels()
     asked |= {name: value for name, value in asdict(labels).items() if value}
@@ -57,7 +67,9 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
         if asked["kind"] == "drift":
             return drift(tx, DriftRequest.model_validate(asked)).to_json()
         body = _body(tx, asked, project)
-        if asked["kind"] == "auto-train":
+        if asked["kind"] == STUDY:
+            spec = _study(tx, body)
+        elif asked["kind"] == "auto-train":
             spec = automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
         else:
             spec = training(tx, _validated(TrainRequest, body)).to_json()
@@ -76,6 +88,8 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     """
     if promote is None:
         return None
+    if asked["kind"] == STUDY:
+        raise InvalidInput.at("/promote", "is for trainings; a study moves the alias that its job names")
     if asked["kind"] not in TRAININGS:
         raise InvalidInput.at("/promote", "is for trainings; leave it out")
     name = asked["model_name"]
@@ -99,6 +113,18 @@ def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
     if "test" in dataset_ids:
         body["test_dataset_id"] = dataset_ids["test"]
     return body
+
+
+def _study(tx: Transaction, body: Json) -> Json:
+    """Check a study and return its resolved specification, with its budget."""
+    asked = {name: value for name, value in body.items() if name != "kind"}
+    request = _validated(StudyRequest, asked)
+    return {
+        "kind": STUDY,
+        **study_spec(tx, request),
+        "budget": asdict(budget_of(request)),
+        "parallel_trials": request.parallel_trials,
+    }
 
 
 def _validated(model: type[_Request], body: Json) -> _Request:

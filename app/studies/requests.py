@@ -112,16 +112,14 @@ class StudyBaseRequest(UndistributedRequest):
     contract: Contract = "default"
 
 
-class StudyRequest(UndistributedRequest):
-    """Tune a training: many trials, one conclusion on held-out queries."""
+class TuningRequest(UndistributedRequest):
+    """Fields of all requests to tune a training, except for their datasets."""
 
     name: NameForPeople = Field(description="For people; need not be unique", examples=["leaves and rate"])
     model_name: ModelName
-    dataset_id: Id = Field(description="A ready dataset to learn from")
     test: HoldOut | None = Field(
         None, description="Queries that no trial sees; winner and default are compared on them once"
     )
-    test_dataset_id: Id | None = Field(None, description="Instead of it, another ready dataset")
     base: StudyBaseRequest
     search_space: dict[_Pointer, SearchParameter] = Field(
         min_length=1,
@@ -151,6 +149,13 @@ class StudyRequest(UndistributedRequest):
         examples=["champion"],
     )
     project: NewProject = None
+
+
+class StudyRequest(TuningRequest):
+    """Tune a training: many trials, one conclusion on held-out queries."""
+
+    dataset_id: Id = Field(description="A ready dataset to learn from")
+    test_dataset_id: Id | None = Field(None, description="Instead of `test`, another ready dataset")
 
 
 class HandTrialRequest(RequestModel):

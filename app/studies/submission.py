@@ -12,7 +12,7 @@ from core.scorers import WeightedSum
 from core.store import Transaction
 from core.store.repositories.models import check_name
 from core.studies import Budget, SearchSpace, search_space
-from core.studies.sampling import grid_without_default
+from core.studies.sampling import sampler_limit
 from core.studies.study import check_bounds, resolved
 
 
@@ -163,9 +163,7 @@ def _space(asked: Json, base: Json) -> SearchSpace:
 
 
 def _sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
-    if sampler != "grid":
-        return None
     try:
-        return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
+        return sampler_limit(sampler, space, base)
     except InvalidInput as invalid:
         raise invalid.below("/search_space") from invalid

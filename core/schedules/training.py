@@ -1,14 +1,17 @@
-"""The training of one run of a schedule."""
+"""The training or study of one run of a schedule."""
 
 from collections.abc import Callable, Mapping
 
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.train import TrainJob
 from core.stored import Json, Stored, write_entries
+from core.studies import search_space
+from core.studies.sampling import sampler_limit
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 TRAININGS = frozenset({TrainJob.kind, AutoTrainJob.kind})  # kinds whose jobs make the model of a run
+STUDY = "study"  # what a schedule calls a study, which is no job
 
 
 def dataset_names(requested: Stored) -> dict[str, str]:
@@ -63,8 +66,37 @@ def training_of_run(
     if models:
         spec["scorer"] = {**spec["scorer"], "models": [reference(model) for model in models]}
     if spec.get("automatic"):
-        given = requested["hyperparameters"]
-        choice = AutomaticChoice.for_dataset(statistics, requested.get("features"), given)
+        choice = _sizes(requested, statistics)
         spec["automatic"] = write_entries(choice)
         spec["hyperparameters"] = {**spec["hyperparameters"], **choice.chosen}
     return TrainJob.from_json(spec)
+
+
+def study_of_run(
+    resolved: Stored, requested: Stored, dataset_ids: Mapping[str, str], statistics: Stored | None
+) -> Json:
+    """Return the specification of the study of a run: that of the schedule, with the current datasets.
+
+    Args:
+        resolved: Specification of the study as it was resolved when the schedule was set.
+        requested: The requested study, without defaults.
+        dataset_ids: Ids of the datasets by `train` and `test`.
+        statistics: Statistics of the training dataset, or None.
+
+    Raises:
+        InvalidInput: Automatic hyperparameters need the size of the dataset, which is unknown.
+    """
+    datasets = {"dataset_id": dataset_ids["train"], "test_dataset_id": dataset_ids.get("test")}
+    base = {**resolved["base"], **datasets}
+    if (requested["base"].get("hyperparameters") or {}).get("auto"):
+        chosen = _sizes(requested["base"], statistics).chosen
+        base["hyperparameters"] = {**base["hyperparameters"], **chosen}
+    limit = sampler_limit(resolved["sampler"], search_space(resolved["search_space"]), base)
+    own = {name: value for name, value in resolved.items() if name != "kind"}
+    return {**own, **datasets, "base": base, "sampler_limit": limit}
+
+
+def _sizes(requested: Stored, statistics: Stored | None) -> AutomaticChoice:
+    """Choose the hyperparameters that a training leaves to the size of its dataset."""
+    given = requested["hyperparameters"]
+    return AutomaticChoice.for_dataset(statistics, requested.get("features"), given)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.studies.search_space import Dimension, SearchSpace
+from core.studies.study import resolved
 
 if TYPE_CHECKING:
     import optuna
@@ -84,6 +85,17 @@ def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, A
         InvalidInput: A parameter has no grid, or there are too many combinations.
     """
     return [combination for combination in space.grid(base) if combination != default]
+
+
+def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
+    """Return the trials that a sampler can suggest, None for no limit.
+
+    Raises:
+        InvalidInput: As `grid_without_default`.
+    """
+    if sampler != "grid":
+        return None
+    return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
 
 
 def _of_grid(space: SearchSpace, base: Json, ask: Ask) -> Json:

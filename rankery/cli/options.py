@@ -66,7 +66,9 @@ def _filter(*names: str, help: str, **more: Any) -> Any:
 OfProject = Annotated[str | None, _filter("--project", help="Of this project; - for those of none.")]
 OfStatus = Annotated[str | None, _filter("--status", help="In this status, such as failed.")]
 OfJobStatus = Annotated[JobStatus | None, _filter("--status", help="In this status.")]
-OfKind = Annotated[JobKind | None, _filter("--kind", help="Of this kind.")]
+OfKind = Annotated[
+    JobKind | None, _filter("--kind", metavar="KIND", help="Of this kind, such as train or evaluate.")
+]
 OfName = Annotated[
     str | None,
     _filter("--name", help="Versions of this name.", autocompletion=of_service("model names")),

@@ -15,6 +15,7 @@ from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
+from rankery.cli.train_best import BestOption, BudgetOption, best_of, refuse_options
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ schedules = typer.Typer(help="Retrain, and check for drift, by the clock.", no_a
 
 _PREFIX = "sch_"
 _LOSS = "ndcg-loss2++"
+_HELD_OUT = "0.2"
 _TRAINING, _OTHER = "A training", "Another job in its place"
 Reference = Annotated[
     str,
@@ -66,7 +68,7 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
             moment(run.due_at),
             run.status,
             plain(run.detail or ""),
-            run.job_id or "",
+            run.job_id or run.study_id or "",
             run.model_id or "",
         )
         shown.add_row(*words)
@@ -96,9 +98,14 @@ def create_schedule(
         ),
     ] = None,
     loss: Annotated[
-        str,
-        typer.Option(help="What is minimised.", autocompletion=completed(LOSSES), rich_help_panel=_TRAINING),
-    ] = _LOSS,
+        str | None,
+        typer.Option(
+            help="What is minimised.",
+            autocompletion=completed(LOSSES),
+            rich_help_panel=_TRAINING,
+            show_default=_LOSS,
+        ),
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,12 +113,19 @@ def create_schedule(
         ),
     ] = None,
     validation: Annotated[
-        str, typer.Option(help="A share of the queries, or a dataset's name.", rich_help_panel=_TRAINING)
-    ] = "0.2",
+        str | None,
+        typer.Option(
+            help="A share of the queries, or a dataset's name.",
+            rich_help_panel=_TRAINING,
+            show_default=_HELD_OUT,
+        ),
+    ] = None,
     test: Annotated[
         str | None, typer.Option(help="The name of the test datasets.", rich_help_panel=_TRAINING)
     ] = None,
     metric: Metrics = None,
+    best: BestOption = False,
+    budget: BudgetOption = None,
     promote: Annotated[
         str | None,
         typer.Option(help="The alias whose gate is asked for each new version.", rich_help_panel=_TRAINING),
@@ -134,7 +148,16 @@ def create_schedule(
 
     Example: `rankery schedules create "nightly web" --cron "0 3 * * *" --model web --dataset clicks --promote
     champion`
+
+    With --best each run finds the best model within its budget.
+
+    Example: `rankery schedules create weekly --cron "0 1 * * 0" --model web --dataset clicks --best`
     """
+    if best:
+        idle = {"--loss": loss, "--set": set, "--validation": validation}
+        refuse_options(idle | {"--drift": drift, "--from-json": from_json}, best=True)
+    else:
+        refuse_options({"--budget": budget}, best=False)
     ways = [model is not None or dataset is not None, drift is not None, from_json is not None]
     if ways.count(True) != 1:
         raise WrongUsage("give --model and --dataset, or --drift MODEL, or --from-json FILE")
@@ -145,16 +168,17 @@ def create_schedule(
     elif model is None or dataset is None:
         raise WrongUsage("a training needs both --model and --dataset")
     else:
-        job = {
-            "kind": "train",
-            "model_name": model,
-            "dataset": dataset,
-            "loss": {"name": loss},
-            "hyperparameters": settings(set, "--set"),
-            "validation": _held_out(validation),
-            "test_dataset": test,
-            "metrics": metric,
-        }
+        job = {"model_name": model, "dataset": dataset, "test_dataset": test}
+        if best:
+            job |= best_of(budget, metric)
+        else:
+            job |= {
+                "kind": "train",
+                "loss": {"name": loss or _LOSS},
+                "hyperparameters": settings(set, "--set"),
+                "validation": _held_out(validation or _HELD_OUT),
+                "metrics": metric,
+            }
         job = {key: value for key, value in job.items() if value is not None}
     made = session.client.create_schedule(
         name, cron, job, timezone=timezone, promote=promote, only_new_data=only_new_data

@@ -253,6 +253,51 @@ def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> 
     assert (promotion.kind, promotion.spec["alias"]) == ("promote", "champion")
 
 
+@pytest.mark.parametrize(
+    ("end", "status", "detail"),
+    [
+        ("succeeded", "succeeded", "Trial 1 is better than the default."),
+        ("failed", "failed", "The default failed"),
+        ("deleted", "failed", "was deleted"),
+    ],
+)
+def test_a_run_tunes_on_the_newest_dataset(almanac: Almanac, end: str, status: str, detail: str) -> None:
+    """The sizes of its default are chosen again, and the run ends with the study."""
+    study = {
+        "kind": "study",
+        "name": "leaves",
+        "model_name": "web",
+        "dataset": "clicks",
+        "test": {"fraction": 0.4},
+        "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True, "num_leaves": 6}},
+        "search_space": {"/hyperparameters/num_leaves": {"type": "choice", "choices": [4, 6, 8]}},
+        "sampler": "grid",
+        "budget": {"trials": 3},
+    }
+    schedule_id = almanac.add(job=study)
+    newest = almanac.add_data(2)
+    with almanac.store.begin() as tx:
+        tx.datasets.get(newest).statistics = {"queries": 400, "documents": 20_000, "features": 4}
+    assert almanac.sweep(NIGHT) == 1
+    assert almanac.sweep(NIGHT) == 0
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.job_id, run.datasets) == ("running", None, {"train": newest})
+    with almanac.store.begin() as tx:
+        row = tx.studies.get(str(run.study_id))
+        (trial,) = (tx.jobs.get(job_id) for job_id in tx.studies.active_jobs(row.id))
+        assert (row.trials, row.spec["sampler_limit"], trial.spec["dataset_id"]) == (3, 2, newest)
+        assert row.spec["base"]["hyperparameters"]["learning_rate"] == 0.1
+        assert row.spec["base"]["hyperparameters"]["num_leaves"] == 6
+        row.status = end if end != "deleted" else row.status
+        row.finished_at, row.deleted_at = NIGHT, NIGHT if end == "deleted" else None
+        row.conclusion = {"sentence": detail} if end == "succeeded" else None
+        row.problem = {"title": detail} if end == "failed" else None
+    almanac.sweep(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == status
+    assert detail in str(run.detail)
+
+
 @pytest.mark.parametrize("end", ["cancelled", "failed", "deleted"])
 def test_a_job_without_a_model_fails_its_run(
     almanac: Almanac, store: Store, end: str, claim_job: Callable[..., Any]

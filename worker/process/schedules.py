@@ -12,13 +12,14 @@ from core.jobs import JobSpec, System
 from core.jobs.drift import DriftJob
 from core.jobs.promote import PromoteJob
 from core.jobs.status import QUEUED, REFUSED, RUNNING, SUCCEEDED
-from core.schedules import TRAININGS, Cron, dataset_names, training_of_run
+from core.schedules import STUDY, TRAININGS, Cron, dataset_names, study_of_run, training_of_run
 from core.store import Job, Model, Schedule, ScheduleRun, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
 from core.store.visibility import limited_to
+from core.studies import Budget
 
 _KEY = "API key"
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -124,11 +125,24 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
                 detail = f"No new data: the run {last.id} used the same datasets."
                 _end(tx, schedule, run, RunStatus.SKIPPED, detail)
                 return []
+        if schedule.spec["kind"] == STUDY:
+            return _start_study(tx, schedule, run, most_active_jobs)
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         spec = _spec_of_run(tx, schedule, datasets)
         job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
     run.job_id = job.id
     return [job]
+
+
+def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+    """Submit the study of a run, and return its first trials."""
+    statistics = tx.datasets.get(run.datasets["train"]).statistics
+    spec = study_of_run(schedule.spec, schedule.job, run.datasets, statistics)
+    budget, parallel = Budget(**spec.pop("budget")), spec.pop("parallel_trials")
+    tx.quotas.allow_jobs(schedule.key_id, most_active_jobs, parallel)
+    study = tx.studies.add(spec, budget, parallel, schedule.key_id, schedule.project)
+    run.study_id = study.id
+    return tx.jobs.several(tx.studies.active_jobs(study.id))
 
 
 def _labels(schedule: Schedule) -> Labels:
@@ -167,6 +181,9 @@ def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, 
 
 def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
     """Start a requested run, or advance a started one by the state of its job."""
+    if run.study_id is not None:
+        _follow_study(tx, schedule, run, run.study_id)
+        return []
     if run.job_id is None:
         return _start(tx, schedule, run, most_active_jobs)
     job_id = run.promotion_job_id or run.job_id
@@ -186,6 +203,25 @@ def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_j
     else:
         return _conclude_training(tx, schedule, run, job, most_active_jobs)
     return []
+
+
+def _follow_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, study_id: str) -> None:
+    """Advance a run by the state of its study, which moves its alias itself."""
+    try:
+        study = tx.studies.get(study_id)
+    except NotFound:
+        _end(tx, schedule, run, RunStatus.FAILED, f"The study {study_id} was deleted.")
+        return
+    if study.status == SUCCEEDED:
+        refit = next(iter(tx.jobs.several([study.winner_job_id or study.default_job_id or ""])), None)
+        run.model_id = None if refit is None else (refit.result or {}).get("model_id")
+        _end(tx, schedule, run, RunStatus.SUCCEEDED, (study.conclusion or {}).get("sentence"))
+    elif study.finished_at is not None:
+        problem = study.problem or {}
+        why = problem.get("detail") or problem.get("title") or "it was stopped"
+        _end(tx, schedule, run, RunStatus.FAILED, f"The study {study_id} {study.status}: {why}")
+    else:
+        run.status = RunStatus.RUNNING
 
 
 def _conclude_training(

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from sqlalchemy import String, func, select
+from sqlalchemy import String, func, or_, select
 
 from core.errors import WrongState
 from core.store.clock import utc_now
@@ -138,10 +138,10 @@ class Schedules(SimpleRepository[Schedule]):
         return {run.schedule_id: run for run in rows}
 
     def last_with_datasets(self, schedule_id: str) -> ScheduleRun | None:
-        """Return the newest run that queued a job and neither was skipped nor failed, or None."""
+        """Return the newest run that queued a job or study and neither was skipped nor failed, or None."""
         rows = select(ScheduleRun).where(
             ScheduleRun.schedule_id == schedule_id,
-            ScheduleRun.job_id.is_not(None),
+            or_(ScheduleRun.job_id.is_not(None), ScheduleRun.study_id.is_not(None)),
             ScheduleRun.status.not_in((*ACTIVE_RUNS, RunStatus.FAILED)),
         )
         return self._session.scalar(rows.order_by(ScheduleRun.id.desc()).limit(1))

@@ -55,7 +55,8 @@ class ScheduleRun(Base):
         status: See `core.store.repositories.schedules.RunStatus`.
         detail: A sentence about its outcome, or None.
         datasets: Ids of its datasets by `train`, `validation` and `test`.
-        job_id: Its training or other job, None until it is queued.
+        job_id: Its training or other job; None until it is queued, and for a study.
+        study_id: Its study; None until it is submitted, and for a job.
         model_id: The trained model, or None.
         promotion_job_id: The job that compares this model with the alias, or None.
     """
@@ -72,6 +73,7 @@ class ScheduleRun(Base):
     detail: Mapped[str | None] = mapped_column(Text)
     datasets: Mapped[dict[str, str]]
     job_id: Mapped[str | None] = mapped_column(ID)
+    study_id: Mapped[str | None] = mapped_column(ID)
     model_id: Mapped[str | None] = mapped_column(ID)
     promotion_job_id: Mapped[str | None] = mapped_column(ID)
     created_at: Mapped[datetime] = mapped_column(default=utc_now)

@@ -2731,6 +2731,9 @@ class ScheduleRun(Answer):
     """The datasets that it uses: `train`, `validation`, `test`"""
 
     job_id: str | None = None
+    study_id: str | None = None
+    """The study of the run; null for a job"""
+
     model_id: str | None = None
     promotion_job_id: str | None = None
     """The job that compared the model by the gate"""

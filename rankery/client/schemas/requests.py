@@ -2441,49 +2441,6 @@ class ScheduledTrainRequest(TypedDict):
     """A dataset to evaluate and rank at the end, by name"""
 
 
-class ScheduleChange(TypedDict):
-    """Changes of a schedule; what is left out stays."""
-
-    name: NotRequired[str | None]
-    cron: NotRequired[str | None]
-    timezone: NotRequired[str | None]
-    job: NotRequired[ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest | None]
-    promote: NotRequired[PromoteRequest | None]
-    """Null to promote nothing any more"""
-
-    only_new_data: NotRequired[bool | None]
-    enabled: NotRequired[bool | None]
-    """False to pause, true to go on"""
-
-
-class ScheduleRequest(TypedDict):
-    """A job to queue again and again."""
-
-    name: str
-    """For people; need not be unique"""
-
-    cron: str
-    """Minute, hour, day of the month, month and day of the week: `0 3 * * 1-5` is every weekday at 03:00"""
-
-    timezone: NotRequired[str]
-    """Time zone of the expression, by its name in the IANA database"""
-
-    job: ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest
-    """A training with datasets by name, or a drift job"""
-
-    promote: NotRequired[PromoteRequest | None]
-    """Only for trainings; nothing when null"""
-
-    only_new_data: NotRequired[bool]
-    """Skip runs whose newest datasets are those of the last run with a result"""
-
-    enabled: NotRequired[bool]
-    """Whether it is due at all"""
-
-    project: NotRequired[str | None]
-    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
-
-
 class StudyBaseRequest(TypedDict):
     """The training that trials vary; with these values it is trial 0, the default."""
 
@@ -2508,8 +2465,8 @@ class StudyBaseRequest(TypedDict):
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
 
-class StudyRequest(TypedDict):
-    """Tune a training: many trials, one conclusion on held-out queries."""
+class ScheduledStudyRequest(TypedDict):
+    """A study whose datasets are named: each run takes the newest ready dataset of a name."""
 
     name: str
     """For people; need not be unique"""
@@ -2517,14 +2474,8 @@ class StudyRequest(TypedDict):
     model_name: str
     """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
 
-    dataset_id: str
-    """A ready dataset to learn from"""
-
     test: NotRequired[HoldOut]
     """Queries that no trial sees; winner and default are compared on them once"""
-
-    test_dataset_id: NotRequired[str | None]
-    """Instead of it, another ready dataset"""
 
     base: StudyBaseRequest
     search_space: dict[str, FloatParameter | IntParameter | ChoiceParameter]
@@ -2552,6 +2503,102 @@ class StudyRequest(TypedDict):
 
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["study"]
+    dataset: str
+    """For people; need not be unique"""
+
+    test_dataset: NotRequired[str | None]
+    """Instead of `test`, another dataset by name"""
+
+
+class ScheduleChange(TypedDict):
+    """Changes of a schedule; what is left out stays."""
+
+    name: NotRequired[str | None]
+    cron: NotRequired[str | None]
+    timezone: NotRequired[str | None]
+    job: NotRequired[ScheduledTrainRequest | ScheduledAutoTrainRequest | ScheduledStudyRequest | DriftRequest | None]
+    promote: NotRequired[PromoteRequest | None]
+    """Null to promote nothing any more"""
+
+    only_new_data: NotRequired[bool | None]
+    enabled: NotRequired[bool | None]
+    """False to pause, true to go on"""
+
+
+class ScheduleRequest(TypedDict):
+    """A job to queue again and again."""
+
+    name: str
+    """For people; need not be unique"""
+
+    cron: str
+    """Minute, hour, day of the month, month and day of the week: `0 3 * * 1-5` is every weekday at 03:00"""
+
+    timezone: NotRequired[str]
+    """Time zone of the expression, by its name in the IANA database"""
+
+    job: ScheduledTrainRequest | ScheduledAutoTrainRequest | ScheduledStudyRequest | DriftRequest
+    """A training, an automatic training or a study with datasets by name, or a drift job"""
+
+    promote: NotRequired[PromoteRequest | None]
+    """Only for trainings; nothing when null. A study has an `alias`"""
+
+    only_new_data: NotRequired[bool]
+    """Skip runs whose newest datasets are those of the last run with a result"""
+
+    enabled: NotRequired[bool]
+    """Whether it is due at all"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+
+class StudyRequest(TypedDict):
+    """Tune a training: many trials, one conclusion on held-out queries."""
+
+    name: str
+    """For people; need not be unique"""
+
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    test: NotRequired[HoldOut]
+    """Queries that no trial sees; winner and default are compared on them once"""
+
+    base: StudyBaseRequest
+    search_space: dict[str, FloatParameter | IntParameter | ChoiceParameter]
+    """Parameters by JSON pointer into the base: `/hyperparameters/…`, `/scorer/…`, `/loss/…` or `/loss`"""
+
+    objective: NotRequired[ObjectiveRequest]
+    sampler: NotRequired[Literal["tpe", "random", "grid", "qmc"]]
+    """`tpe` learns from the trials so far; `grid` tries every combination once"""
+
+    pruner: NotRequired[Literal["wilcoxon", "median", "none"]]
+    """`wilcoxon` stops a trial after a fold if its queries are significantly worse than those of the best trial; `median` within the first fold if it is below the median of earlier trials"""
+
+    budget: NotRequired[BudgetRequest]
+    parallel_trials: NotRequired[int]
+    """Trials that are queued or run at a time"""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Of its jobs"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    alias: NotRequired[str | None]
+    """Alias of the model to point at the winner if it is shown to be better than the default"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    dataset_id: str
+    """A ready dataset to learn from"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Instead of `test`, another ready dataset"""
 
 
 class TrainRequest(TypedDict):

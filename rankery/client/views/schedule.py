@@ -22,7 +22,7 @@ class ScheduleRunView(Shown, answers.ScheduleRun):
             "due": moment(self.due_at),
             "status": self.status,
             "detail": self.detail or "",
-            "job": self.job_id or "",
+            "job": self.job_id or self.study_id or "",
             "model": self.model_id or "",
         }
 

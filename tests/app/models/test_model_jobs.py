@@ -129,9 +129,9 @@ def test_a_training_is_queued_again(
 def test_what_cannot_be_trained_again_is_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
-    """An imported model, and one whose dataset is gone; each in words."""
+    """An imported model, one whose dataset is gone, and one that was searched; each in words."""
     assert client.post("/v1/models/web/reproduce").status_code == 404
-    imported, orphan = add_model("web"), add_model("shop")
+    imported, orphan, found = add_model("web"), add_model("shop"), add_model("best")
     with store.begin() as tx:
         row = tx.models.get(imported.id)
         row.dataset_id = row.loss = row.hyperparameters = None
@@ -146,9 +146,12 @@ def test_what_cannot_be_trained_again_is_refused(
         }
         other = tx.models.get(orphan.id)
         other.lineage = row.lineage
-    answers = [client.post(f"/v1/models/{name}/reproduce") for name in ("web", "shop")]
-    assert [answer.status_code for answer in answers] == [409, 409]
+        best = tx.models.get(found.id)
+        best.lineage = row.lineage | {"spec": {"kind": "auto-train", "metric": "map", "model_name": "best"}}
+    answers = [client.post(f"/v1/models/{name}/reproduce") for name in ("web", "shop", "best")]
+    assert [answer.status_code for answer in answers] == [409, 409, 409]
     assert "only a model that was trained here" in answers[0].json()["detail"]
     assert "ds_gone, which it was trained with, was deleted" in answers[1].json()["detail"]
+    assert "submit an automatic training instead" in answers[2].json()["detail"]
     shown = client.get("/v1/models/web").json()
     assert (shown["source"], shown["dataset_id"], shown["loss"]) == ("imported", None, None)

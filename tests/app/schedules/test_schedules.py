@@ -12,6 +12,16 @@ from tests.app.conftest import TestClient
 
 TRAINING = {"kind": "train", "model_name": "web", "dataset": "judged", "loss": {"name": "lambdarank"}}
 
+STUDY = {
+    "kind": "study",
+    "name": "leaves",
+    "model_name": "web",
+    "dataset": "judged",
+    "test": {"fraction": 0.4},
+    "base": {"loss": {"name": "lambdarank"}},
+    "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 8}},
+    "objective": {"validation": {"folds": 2}},
+}
 BEST = {"kind": "auto-train", "model_name": "web", "dataset": "judged"}
 
 
@@ -71,6 +81,10 @@ def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
         ({"job": {**BEST, "metric": "ndgc@5"}}, "/job/metric"),
         ({"job": {**BEST, "loss": {"name": "lambdarank"}}}, "/job/loss"),
         ({"job": BEST, "promote": {"alias": "champion"}}, "/promote/alias"),
+        ({"job": {**STUDY, "dataset": "unknown"}}, "/job/dataset"),
+        ({"job": {**STUDY, "test": None}}, "/job/test"),
+        ({"job": {**STUDY, "objective": {"metric": "ndgc@5"}}}, "/job/objective/metric"),
+        ({"job": STUDY, "promote": {"alias": "champion"}}, "/promote"),
         ({"job": {"kind": "evaluate", "model": "web"}}, "/job/kind"),
         ({"promote": {"alias": "champion"}}, "/promote/alias"),
         ({"enabled": None}, "/enabled"),
@@ -95,6 +109,8 @@ def test_the_choice_of_sizes_and_labels_are_kept(client: TestClient) -> None:
     """A run decides them again, by the size of its dataset."""
     job = {**TRAINING, "hyperparameters": {"auto": True, "num_leaves": 7}, "notes": "As of May"}
     assert create(client, job=job)["job"] == job
+    study = {**STUDY, "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True}}}
+    assert create(client, job=study)["job"] == study
 
 
 def test_a_schedule_is_paused_and_goes_on(client: TestClient) -> None:

@@ -229,6 +229,13 @@ def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stac
     )
     assert checked.document["job"]["kind"] == "drift"
     assert len(rankery(stack, "schedules", "list", "--json").document) == 2
+    searched = ("--model", "ops", "--dataset", "orders.txt", "--best", "--budget", "1h", "--metric", "map")
+    weekly = rankery(stack, "schedules", "create", "weekly", "--cron", "0 1 * * 0", *searched, "--json")
+    expected = {"kind": "auto-train", "model_name": "ops", "budget_seconds": 3_600.0, "metric": "map"}
+    assert weekly.document["job"].items() >= expected.items()
+    assert rankery(stack, "schedules", "delete", "weekly").code == 0
+    refused = rankery(stack, "schedules", "create", "x", "--cron", "0 3 * * *", "--drift", "ops", "--best")
+    assert (refused.code, "leave --drift out" in refused.errors) == (2, True)
     assert rankery(stack, "schedules", "run", "nightly").code == 0
     shown = rankery(stack, "schedules", "show", "nightly", "--json").document
     assert shown["runs"][0]["trigger"] == "request"

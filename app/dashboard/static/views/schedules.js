@@ -4,7 +4,7 @@
  */
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { requestOf } from "../jobs/specification.js";
-import { datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
@@ -32,6 +32,9 @@ const STATES = {
   skipped: "cancelled",
   failed: "failed",
 };
+
+/** @type {Record<string, string>} what a run does with the model that its job names */
+const DOES = { train: "trains", "auto-train": "finds the best", study: "tunes" };
 
 const place = elementById("schedules");
 const dialog = elementById("schedule-dialog", HTMLDialogElement);
@@ -200,7 +203,7 @@ function card(first) {
 
 /** @param {Schedule} schedule @returns {Child[]} */
 function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_run_at: next }) {
-  const what = job.kind === "train" ? `trains ${job.model_name}` : `looks for drift of ${job.model}`;
+  const what = job.model_name ? `${DOES[job.kind] ?? job.kind} ${job.model_name}` : `looks for drift of ${job.model}`;
   return [
     h("code", {}, cron),
     ` ${timezone} · ${what}`,
@@ -225,7 +228,7 @@ function runOutcome({ status, detail }) {
 
 /** @param {Run} run */
 function runRow(run) {
-  const { due_at: due, datasets, job_id: job, model_id: model, detail, status, trigger } = run;
+  const { due_at: due, datasets, job_id: job, study_id: study, model_id: model, detail, status, trigger } = run;
   const dataset = datasets?.train;
   return h(
     "tr",
@@ -234,7 +237,7 @@ function runRow(run) {
     h("td", {}, h("span", { class: "status", "data-status": STATES[status] }, status)),
     h("td", {}, detail && h("span", { class: "wrap" }, detail)),
     h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
-    h("td", {}, job && h("a", { href: jobPage(job) }, "Job")),
+    h("td", {}, job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
     h("td", {}, model && h("a", { href: modelPage(model) }, "Model")),
   );
 }

@@ -1,0 +1,20 @@
+"""Studies of runs of schedules.
+
+The column may be left out by an INSERT, so that a worker of the release before can record a run.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0033"
+down_revision = "0032"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("schedule_runs", sa.Column("study_id", sa.String(32), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("schedule_runs", "study_id")
