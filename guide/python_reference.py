@@ -59,6 +59,7 @@ def pages() -> dict[str, str]:
         _LIBRARY,
         *map(_function, _names(rankery.lightgbm, ("objective", "metric", "parameters"))),
         "".join(_class(rankery.RankeryRanker)),
+        "".join(_class(rankery.RankeryAutoRanker)),
         _function(("rankery.metrics.evaluate", rankery.metrics.evaluate)),
         "".join(_class(rankery.metrics.Evaluation)),
         _function(("rankery.compare", rankery.compare)),

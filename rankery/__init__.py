@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncClient",
     "Client",
+    "RankeryAutoRanker",
     "RankeryRanker",
     "__version__",
     "compare",
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rankery import lightgbm, metrics
     from rankery.client import AsyncClient, Client
     from rankery.comparison import compare
-    from rankery.sklearn import RankeryRanker
+    from rankery.sklearn import RankeryAutoRanker, RankeryRanker
     from rankery.webhooks import verify_webhook
 
 # The command line starts before it needs a client, and most clients need no library.
@@ -29,6 +30,7 @@ __getattr__ = lazy_names(
     {
         "AsyncClient": "rankery.client",
         "Client": "rankery.client",
+        "RankeryAutoRanker": "rankery.sklearn",
         "RankeryRanker": "rankery.sklearn",
         "compare": "rankery.comparison",
         "lightgbm": "rankery.lightgbm",

@@ -54,7 +54,7 @@ def create_job(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Queue a training, an evaluation, a ranking, a comparison or an inspection.
+    """Queue a training, an automatic training, an evaluation, a ranking, a comparison or an inspection.
 
     All checks run now: a request that names a missing or unready object, or is out of bounds, is refused
     and never becomes a job.

@@ -98,9 +98,9 @@ class MainMetric(ResponseModel):
     """The metric to show first: that of early stopping, else the first requested one."""
 
     name: str = Field(examples=["ndcg@10"])
-    data: Literal["test", "validation", "train"] = Field(
+    data: Literal["test", "validation", "held-out", "train"] = Field(
         description="`validation` for trainings that have such data, so that choosing among them leaves the"
-        " test data unseen; else `test`, else `train`"
+        " test data unseen; else `test`, else `held-out` queries of an automatic training, else `train`"
     )
     value: float = Field(description="Latest mean over queries", examples=[0.4310])
 

@@ -29,3 +29,8 @@ def model_upload_folder(upload_id: str) -> str:
 def checkpoint_folder(job_id: str) -> str:
     """Return the folder of a training's checkpoints, kept until its end."""
     return f"checkpoints/{job_id}"
+
+
+def candidates_folder(job_id: str) -> str:
+    """Return the folder of the held-out scores of an automatic training's candidates, kept until its end."""
+    return f"candidates/{job_id}"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.jobs.base import SubmittedJob
-from core.jobs.measures import Measures
+from core.jobs.measures import Measures, json_of_one, measures_of_one
 from core.jobs.systems import SYSTEM, System
-from core.stored import Json, Stored, entry, read_entries, required, write_entries
+from core.stored import entry
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,6 @@ class PartialDependencePlan:
     features: tuple[str, ...] | None
     grid: int
     sample: int
-
-
-def _measures(stored: Stored) -> Measures:
-    return read_entries(Measures, {**stored, "metrics": [required(stored, "metric")]})
-
-
-def _measures_json(measures: Measures) -> Json:
-    written = write_entries(measures)
-    (metric,) = written.pop("metrics")
-    return {"metric": metric} | written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +42,7 @@ class InspectJob(SubmittedJob):
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
 
     system: System = entry(flat=True)
-    measures: Measures = entry(read=_measures, write=_measures_json, flat=True)
+    measures: Measures = entry(read=measures_of_one, write=json_of_one, flat=True)
     repeats: int
     within: Literal["dataset", "query"]
     partial_dependence: PartialDependencePlan

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from core.stored import entry
+from core.stored import Json, Stored, entry, read_entries, required, write_entries
 
 if TYPE_CHECKING:
     from core.metrics import Conventions
@@ -36,3 +36,15 @@ class Measures:
     )
     label_map: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
+
+
+def measures_of_one(stored: Stored) -> Measures:
+    """Read measures with the entry `metric` in place of `metrics`."""
+    return read_entries(Measures, {**stored, "metrics": [required(stored, "metric")]})
+
+
+def json_of_one(measures: Measures) -> Json:
+    """Return the JSON of measures with one metric; `measures_of_one` reads it back."""
+    written = write_entries(measures)
+    (metric,) = written.pop("metrics")
+    return {"metric": metric} | written

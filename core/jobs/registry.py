@@ -5,6 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
 
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
@@ -40,6 +41,8 @@ class JobKind(StrEnum):
 
     TRAIN = TrainJob.kind, TrainJob
     REPRODUCE = ReproduceJob.kind, ReproduceJob
+    AUTO_TRAIN = AutoTrainJob.kind, AutoTrainJob
+    TRY_CANDIDATES = TryCandidatesJob.kind, TryCandidatesJob
     TRIAL = TrialJob.kind, TrialJob
     CONCLUDE = ConcludeJob.kind, ConcludeJob
     EVALUATE = EvaluateJob.kind, EvaluateJob

@@ -5,12 +5,19 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.http.schemas import RequestModel
+from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 
 JobRequest = Annotated[
-    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest,
+    TrainRequest
+    | AutoTrainRequest
+    | EvaluateRequest
+    | RankDatasetRequest
+    | CompareRequest
+    | InspectRequest
+    | DriftRequest,
     Field(discriminator="kind"),
 ]
 

@@ -145,6 +145,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "early_stopping": {"metric": "ndcg@5", "rounds": 10},
         },
     },
+    "auto-train": {
+        "summary": "Find the best model within ten minutes, and test it once",
+        "value": {
+            "kind": "auto-train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "test_dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metric": "ndcg@10",
+            "budget_seconds": 600,
+        },
+    },
     "evaluate": {
         "summary": "Evaluate the latest version of a model",
         "value": {

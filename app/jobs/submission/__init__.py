@@ -5,9 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 from app.jobs.requests import JobBatchRequest
+from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
+from app.jobs.submission.automatic import automatic_training
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
@@ -19,13 +21,22 @@ from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
-Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
+Request = (
+    TrainRequest
+    | AutoTrainRequest
+    | EvaluateRequest
+    | RankDatasetRequest
+    | CompareRequest
+    | InspectRequest
+    | DriftRequest
+)
 
 
 # The check of each kind of request, which returns the resolved specification of its job.
 _CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
     {
         TrainRequest: training,
+        AutoTrainRequest: automatic_training,
         EvaluateRequest: evaluation,
         RankDatasetRequest: ranking,
         CompareRequest: comparison,

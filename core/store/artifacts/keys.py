@@ -1,6 +1,13 @@
 """Keys under which the artifacts of datasets and results are stored."""
 
-from core.jobs.folders import checkpoint_folder, claim_folder, model_upload_folder, run_folder, upload_folder
+from core.jobs.folders import (
+    candidates_folder,
+    checkpoint_folder,
+    claim_folder,
+    model_upload_folder,
+    run_folder,
+    upload_folder,
+)
 
 
 def upload_key(dataset_id: str) -> str:
@@ -121,3 +128,8 @@ def study_folder(study_id: str) -> str:
 def trial_key(study_id: str, number: int) -> str:
     """Return the key of a trial's values of the objective by query, as a NumPy file."""
     return f"{study_folder(study_id)}/{number}/values.npy"
+
+
+def candidate_key(job_id: str, name: str) -> str:
+    """Return the key of held-out scores or of a model of an automatic training."""
+    return f"{candidates_folder(job_id)}/{name}"

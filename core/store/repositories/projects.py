@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
 from core.jobs import JobSpec
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.drift import DriftJob
 from core.jobs.import_model import ImportModelJob
 from core.jobs.status import ACTIVE
@@ -190,7 +191,7 @@ class Projects:
     def _is_awaited(self, name: str) -> bool:
         """Return whether an active job trains a model of the name."""
         trains = Job.spec["model_name"].as_string() == name
-        kinds = (TrainJob.kind, ImportModelJob.kind)
+        kinds = (TrainJob.kind, AutoTrainJob.kind, ImportModelJob.kind)
         jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), trains)
         studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))
         with limited_to(None):

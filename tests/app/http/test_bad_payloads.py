@@ -14,6 +14,7 @@ TRAIN: dict[str, Any] = {
     "dataset_id": "ds_1",
     "loss": {"name": "lambdarank"},
 }
+AUTO_TRAIN: dict[str, Any] = {"kind": "auto-train", "model_name": "web", "dataset_id": "ds_1"}
 EVALUATE: dict[str, Any] = {"kind": "evaluate", "model": "web", "dataset_id": "ds_1"}
 
 # payload, the pointers of what is wrong with it
@@ -121,6 +122,16 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
     "mistakes in several places": (
         TRAIN | {"metrics": ["x"], "test_dataset_id": "ds_1"},
         ["/test_dataset_id", "/metrics/0"],
+    ),
+    "the best model without data": ({"kind": "auto-train", "model_name": "web"}, ["/dataset_id"]),
+    "the best model by a loss": (AUTO_TRAIN | {"loss": {"name": "lambdarank"}}, ["/loss"]),
+    "the best model by an unknown metric": (AUTO_TRAIN | {"metric": "ndgc@5"}, ["/metric"]),
+    "the best model in no time": (AUTO_TRAIN | {"budget_seconds": 9}, ["/budget_seconds"]),
+    "the best model in two days": (AUTO_TRAIN | {"budget_seconds": 172_800}, ["/budget_seconds"]),
+    "the best model by another preference": (AUTO_TRAIN | {"prefer": "fast"}, ["/prefer"]),
+    "the best model, mistaken in several places": (
+        AUTO_TRAIN | {"metric": "x", "label_map": {"1": -1}, "test_dataset_id": "ds_1"},
+        ["/metric", "/label_map/1", "/test_dataset_id"],
     ),
     "evaluate without a model": ({"kind": "evaluate", "dataset_id": "ds_1"}, ["/model"]),
     "evaluate with an unknown metric": (EVALUATE | {"metrics": ["accuracy"]}, ["/metrics/0"]),

@@ -1,23 +1,15 @@
 """A scikit-learn estimator that trains as jobs of the service do."""
 
-import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from rankery.client.frames.incoming import is_frame
-from rankery.client.frames.judged import declared_categories
-from rankery.errors import InvalidArgument, PackageMissing
-from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids, group_by_sizes
-from rankery.server_package import require_server_package
+from sklearn.utils.validation import check_is_fitted
 
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as missing:
-    raise PackageMissing("RankeryRanker needs scikit-learn: pip install scikit-learn") from missing
+from rankery.errors import InvalidArgument
+from rankery.invalid_arguments import invalid_arguments
+from rankery.server_package import require_server_package
+from rankery.sklearn.estimator import Groups, RankingEstimator, plain
 
 if TYPE_CHECKING:
     from core.data import RankingDataset
@@ -41,7 +33,7 @@ _HYPERPARAMETERS = (
 _AT_THE_END = 100_000  # iterations from one measurement to the next: more than there are
 
 
-class RankeryRanker(BaseEstimator):  # type: ignore[misc]
+class RankeryRanker(RankingEstimator):
     """A ranker: trees of LightGBM that minimise a ranking loss.
 
     The model is that of a job with the same data, loss, hyperparameters and seed, byte for byte, on any
@@ -83,9 +75,6 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         n_features_in_: Features seen in `fit`.
         feature_names_in_: Their names, where `X` had names.
     """
-
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - scikit-learn reads a dictionary
-    __metadata_request__score = {"groups": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -164,7 +153,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         from core.training.labels import check_labels
 
         with invalid_arguments():
-            data = self._dataset(X, y, _Groups(group, groups), sample_weight, reset=True)
+            data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
             spec = self._spec(has_validation=eval_set is not None)
             check_combination(spec.loss)
             check_labels(LabelRange.of(data.labels), spec.loss, spec.followed_metrics, spec.conventions)
@@ -173,52 +162,6 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         _warn_of_trees(spec, trained)
         return self
-
-    def predict(self, X: Any) -> "Float64Array":  # noqa: N803
-        """Return scores of documents, (n_documents,): within a query, higher is better."""
-        import numpy as np
-
-        check_is_fitted(self)
-        _refuse_categories(X)
-        features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
-        return self._scores(features)
-
-    def score(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        *,
-        group: Any = None,
-        groups: Any = None,
-        sample_weight: None = None,
-    ) -> float:
-        """Return the mean of the metric over queries; of a cost, such as `arp`, its negative.
-
-        Args:
-            X: As for `fit`.
-            y: As for `fit`.
-            group: As for `fit`.
-            groups: As for `fit`.
-            sample_weight: None; metrics weigh all queries alike.
-
-        Raises:
-            InvalidArgument: As for `fit`.
-        """
-        if sample_weight is not None:  # an argument at all for `Pipeline.score`, which passes it on
-            raise InvalidArgument("sample_weight: metrics weigh all queries alike; leave it out")
-        from core.evaluation import measure
-        from core.metrics import conventions, parse_metric
-
-        check_is_fitted(self)
-        with invalid_arguments():
-            data = self._dataset(X, y, _Groups(group, groups), None, reset=False)
-            metric = parse_metric(self.metric, self.contract)
-            scores = self._scores(data.matrix)
-            values = measure(scores, data, [self.metric], conventions(self.contract))[self.metric]
-        mean = metric.mean(values)
-        if mean is None:
-            return math.nan
-        return mean if metric.higher_is_better else -mean
 
     @property
     def feature_importances_(self) -> "Float64Array":
@@ -230,17 +173,11 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         shares: Float64Array = gains / (gains.sum() or 1.0)
         return shares
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
-
     def _spec(self, *, has_validation: bool) -> "TrainingSpec":
         from core.metrics import metric_name
         from core.training import training_spec
 
-        own = {name: _plain(getattr(self, name)) for name in _HYPERPARAMETERS}
+        own = {name: plain(getattr(self, name)) for name in _HYPERPARAMETERS}
         others = dict(self.hyperparameters or {})
         if twice := sorted(own.keys() & others):
             raise InvalidArgument(f"hyperparameters: {twice[0]} is a separate argument; give it there")
@@ -253,39 +190,11 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
                 "loss": {"name": self.loss} if isinstance(self.loss, str) else self.loss,
                 "hyperparameters": {**own, **others},
                 "metrics": [metric],
-                "early_stopping": None if rounds is None else {"metric": metric, "rounds": _plain(rounds)},
-                "seed": _plain(self.seed),
+                "early_stopping": None if rounds is None else {"metric": metric, "rounds": plain(rounds)},
+                "seed": plain(self.seed),
                 "contract": self.contract,
                 "metric_interval": 1 if has_validation else _AT_THE_END,
             }
-        )
-
-    def _dataset(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        given: "_Groups",
-        weights: Any,
-        *,
-        reset: bool,
-    ) -> "RankingDataset":
-        import numpy as np
-
-        from core.data import RankingDataset
-
-        _refuse_categories(X)
-        features, labels = validate_data(
-            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
-        )
-        found = given.of(len(labels))
-        names = getattr(self, "feature_names_in_", None)
-        return RankingDataset.from_arrays(
-            found.gather(features),
-            found.gather(labels),
-            found.boundaries,
-            query_ids=found.query_ids,
-            feature_names=None if names is None else list(names),
-            document_weights=None if weights is None else found.gather(_weights(weights, len(labels))),
         )
 
     def _validation(self, eval_set: Any, eval_group: Any, eval_groups: Any) -> "RankingDataset | None":
@@ -299,17 +208,12 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
             (eval_set,), eval_group = eval_set, _only(eval_group)
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise InvalidArgument("eval_set: must be one pair (X, y)")
-        return self._dataset(*eval_set, _Groups(eval_group, eval_groups, "eval_"), None, reset=False)
+        return self._dataset(*eval_set, Groups(eval_group, eval_groups, "eval_"), None, reset=False)
 
     def _scores(self, features: Any) -> "Float64Array":
         scores: Any = self.booster_.predict(features, raw_score=True, num_threads=self._threads())
         found: Float64Array = scores
         return found
-
-    def _threads(self) -> int:
-        from core.machine import available_cpus
-
-        return available_cpus() if self.n_jobs is None or self.n_jobs < 1 else self.n_jobs
 
     def _keep(self, trained: "TrainedRanker") -> None:
         import lightgbm
@@ -324,37 +228,6 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
                     self.evals_result_.setdefault(data, {}).setdefault(name, []).append(value)
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """The queries of documents, in one of two forms.
-
-    Attributes:
-        sizes: Documents of each query, or None.
-        ids: Query of each document, or None.
-        prefix: Of the names of the two arguments.
-    """
-
-    sizes: Any
-    ids: Any
-    prefix: str = ""
-
-    def of(self, n_documents: int) -> QueryGroups:
-        """Return the documents by query.
-
-        Raises:
-            InvalidArgument: Both forms are missing, both are there, or they do not fit the documents.
-        """
-        group, groups = f"{self.prefix}group", f"{self.prefix}groups"
-        if (self.sizes is None) == (self.ids is None):
-            raise InvalidArgument(
-                f"give {group}, the documents of each query, or {groups}, the query of each document;"
-                " cross-validation passes groups on after sklearn.set_config(enable_metadata_routing=True)"
-            )
-        if self.ids is not None:
-            return group_by_ids(self.ids, n_documents, groups)
-        return group_by_sizes(self.sizes, n_documents)
-
-
 def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
     """Warn the caller of `fit` where trees violate a constraint."""
     from core.scorers import read_model
@@ -366,30 +239,6 @@ def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
             warnings.warn(f"{finding.title}. {finding.advice}", UserWarning, stacklevel=3)
 
 
-def _refuse_categories(features: Any) -> None:
-    """Refuse a frame with columns of categories, which are no numbers.
-
-    Raises:
-        InvalidArgument: With their names, and what to do.
-    """
-    if names := sorted(declared_categories(features)) if is_frame(features) else []:
-        raise InvalidArgument(
-            f"X: {', '.join(map(repr, names))} hold categories, and RankeryRanker takes numbers; encode them,"
-            " for instance by sklearn.preprocessing.OrdinalEncoder, or train by client.train, which takes"
-            " categories"
-        )
-
-
-def _weights(given: Any, n_documents: int) -> "Float64Array":
-    import numpy as np
-
-    weights = np.asarray(given, np.float64)
-    check_one_a_document("sample_weight", weights, n_documents)
-    if not weights.any():
-        raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
-    return weights
-
-
 def _only(groups: Any) -> Any:
     """Return the groups out of a list of one."""
     return (
@@ -397,8 +246,3 @@ def _only(groups: Any) -> Any:
         if isinstance(groups, list) and len(groups) == 1 and hasattr(groups[0], "__len__")
         else groups
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of numpy, as searches draw them, as a Python number."""
-    return value.item() if hasattr(value, "item") else value

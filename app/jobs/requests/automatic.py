@@ -1,0 +1,49 @@
+"""Requests to find the best model."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.datasets.hold_out_schemas import LabelMap
+from app.http.labels import Tags
+from app.http.schemas import Id, ModelName
+from app.jobs.contract_schemas import Contract
+from app.jobs.requests.fields import AllowAbsentFeatures, MetricName, QueuedRequest, Seed
+
+
+class AutomaticTrainingRequest(QueuedRequest):
+    """Fields of all requests to find the best model, except for their datasets."""
+
+    kind: Literal["auto-train"]
+    model_name: ModelName
+    tags: Tags = Field(
+        default_factory=dict,
+        description="Tags of the job and of the model that it makes",
+        examples=[{"team": "search"}],
+    )
+    metric: MetricName = Field("ndcg@10", description="What candidates are selected by")
+    contract: Contract = "default"
+    label_map: LabelMap = Field(default_factory=dict)
+    budget_seconds: float = Field(
+        300.0,
+        ge=10,
+        le=86_400,
+        description="Running time that the search plans for; `limits` ends the job",
+        examples=[300],
+    )
+    prefer: Literal["simple", "best"] = Field(
+        "simple",
+        description="`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of"
+        " those that are not shown to be worse than the best; `best`: whatever measured best",
+    )
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class AutoTrainRequest(AutomaticTrainingRequest):
+    """Find the best model that a dataset supports, and train it as a new version."""
+
+    dataset_id: Id = Field(description="A ready dataset to learn from, with at least two queries")
+    test_dataset_id: Id | None = Field(
+        None, description="Another ready dataset to evaluate and rank once, at the end"
+    )

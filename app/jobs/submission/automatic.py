@@ -1,0 +1,56 @@
+"""Requests to find the best model."""
+
+from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    is_bare,
+    label_map_problems,
+    require_ready,
+    unknown_metric,
+)
+from core.errors import InputProblem, InvalidInput
+from core.jobs.auto_train import AutoTrainJob
+from core.store import Dataset, Transaction
+
+
+def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
+    """Check a request to find the best model.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When a dataset does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    problems = [
+        *unknown_metric("/metric", request.metric),
+        *label_map_problems(request.label_map),
+    ]
+    contract = contract_of(request.contract, problems)
+    if request.test_dataset_id == request.dataset_id:
+        problems.append(
+            InputProblem("/test_dataset_id", "is the training dataset; test on data the model has not seen")
+        )
+    if problems:
+        raise InvalidInput(*problems)
+    dataset, *test = require_ready(tx, filter(None, [request.dataset_id, request.test_dataset_id]))
+    _check_queries(dataset)
+    for each in (dataset, *test):
+        try:
+            check_dataset_labels(each, request.label_map, None, [request.metric], contract)
+        except InvalidInput as invalid:
+            raise InvalidInput(*(_of_one_metric(problem) for problem in invalid.problems)) from invalid
+    return AutoTrainJob.from_json(request.model_dump(mode="json") | {"contract": contract.to_json()})
+
+
+def _check_queries(dataset: Dataset) -> None:
+    if is_bare(dataset):
+        raise InvalidInput.at("/dataset_id", "has judgments without features; no model can be trained on it")
+    if (dataset.statistics or {}).get("queries") == 1:
+        raise InvalidInput.at(
+            "/dataset_id", "has one query; at least two are needed to hold one out: use train instead"
+        )
+
+
+def _of_one_metric(problem: InputProblem) -> InputProblem:
+    return InputProblem(problem.pointer.replace("/metrics/0", "/metric"), problem.detail)

@@ -1,0 +1,95 @@
+"""The job kinds `auto-train` and `try-candidates`: find the best model that a dataset supports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from core.jobs.base import PRIORITIES, JobSpec, Lane, SubmittedJob, UnfinishedJob
+from core.jobs.folders import candidates_folder
+from core.jobs.measures import Measures, json_of_one, measures_of_one
+from core.stored import Stored, entry
+
+Preference = Literal["simple", "best"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoTrainJob(SubmittedJob):
+    """Try a portfolio of trainings on held-out queries, and fit the best model or sum on all queries.
+
+    Attributes:
+        model_name: Name of the model.
+        measures: The metric to select by, its conventions and the seed of all random choices.
+        budget_seconds: Running time to plan for.
+        prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
+        test_dataset_id: Another dataset to evaluate the model on, once, or None.
+        tags: Tags of the model.
+    """
+
+    kind: ClassVar[str] = "auto-train"
+    label: ClassVar[str] = "Automatic training"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+    lane: ClassVar[Lane] = Lane.TRAINING
+    main_data: ClassVar[tuple[str, ...]] = ("test", "held-out")
+
+    model_name: str
+    measures: Measures = entry(read=measures_of_one, write=json_of_one, flat=True)
+    budget_seconds: float = 300.0
+    prefer: Preference = "simple"
+    test_dataset_id: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def metric(self) -> str:
+        """Return the spelling of the metric to select by."""
+        return self.measures.metrics[0]
+
+    @property
+    def makes_model(self) -> str:
+        """Return the name of the model that it makes a version of."""
+        return self.model_name
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets that it trains and tests on."""
+        test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
+        return {"train": self.dataset_id, **test}
+
+    @property
+    def tested_on(self) -> str | None:
+        """Return the dataset that the model is tested on, or None."""
+        return self.test_dataset_id
+
+    @classmethod
+    def deciding_metrics(cls, stored: Stored) -> list[str]:
+        """Return the metric to select by."""
+        return [metric] if (metric := stored.get("metric")) else []
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the held-out scores of its candidates."""
+        return [candidates_folder(job.id)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryCandidatesJob(JobSpec):
+    """Try candidates of an automatic training beside its own worker.
+
+    Attributes:
+        auto_train_id: Job of the automatic training.
+        model_name: Name of its model.
+        priority: That of the automatic training.
+    """
+
+    kind: ClassVar[str] = "try-candidates"
+    label: ClassVar[str] = "Candidates"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+    lane: ClassVar[Lane] = Lane.TRAINING
+
+    auto_train_id: str
+    model_name: str
+    priority: str = "normal"
+
+    @property
+    def queue_priority(self) -> int:
+        """Return its priority in the queue."""
+        return PRIORITIES[self.priority]

@@ -1,0 +1,187 @@
+"""A scikit-learn estimator that finds the best model by automatic training."""
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankery.errors import InvalidArgument
+from rankery.invalid_arguments import invalid_arguments
+from rankery.server_package import require_server_package
+from rankery.sklearn.estimator import Groups, RankingEstimator, plain
+
+if TYPE_CHECKING:
+    from core.autotrain import AutoSpec, AutoTrained
+    from core.scorers import ScoringModel
+    from core.types import Float64Array
+    from rankery.client.schemas.requests import Contract
+
+_PREFERENCES = ("simple", "best")
+
+
+class RankeryAutoRanker(RankingEstimator):
+    """A ranker that finds its model: the best that the data support within a limit of time.
+
+    `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses, selects one
+    or a weighted sum of them by their held-out scores, and trains the members again on all queries. It needs
+    no validation data. Linear scorers and networks are tried where `rankery-server[neural]` is installed.
+
+    The same data and arguments give the same model where the limit of time ends no training; `leaderboard_`
+    has the candidates that it ended.
+
+    Args:
+        metric: What candidates are selected by, and what `score` returns.
+        contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+        budget_seconds: Wall time that `fit` plans for, in seconds.
+        prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
+            that cannot be told from the best; `best` takes what measured best.
+        random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for
+            another one in each `fit`.
+        n_jobs: Threads; all available processors when None or below 1.
+
+    Attributes:
+        leaderboard_: A dictionary a candidate, in the order in which they were tried: `name`; `status`,
+            which is `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried;
+            `value`, its mean of the metric on held-out queries; `folds`, `iterations` and `seconds`; `weight`
+            in the model, 0 without. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+        members_: Names of the candidates in the model, with their weights of scaled scores.
+        sentence_: The conclusion.
+        estimate_: Estimated mean of the metric on new queries; no query was measured by a model or a
+            choice that had seen it.
+        content_: The model's file as the service stores it: LightGBM's text, or safetensors.
+        n_features_in_: Features seen in `fit`.
+        feature_names_in_: Their names, where `X` had names.
+
+    Example:
+        ```python
+        ranker = RankeryAutoRanker(metric="ndcg@5", budget_seconds=60).fit(X, y, groups=query_ids)
+        print(ranker.sentence_)
+        scores = ranker.predict(X_new)
+        ```
+    """
+
+    def __init__(
+        self,
+        metric: str = "ndcg@10",
+        *,
+        contract: "Contract" = "default",
+        budget_seconds: float = 300.0,
+        prefer: Literal["simple", "best"] = "simple",
+        random_state: Any = 42,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.contract = contract
+        self.budget_seconds = budget_seconds
+        self.prefer = prefer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803 - scikit-learn's name
+        y: Any,
+        *,
+        group: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the best model on judged documents.
+
+        Args:
+            X: (n_documents, n_features); NaN is a missing value.
+            y: (n_documents,) graded relevance, 0 or more.
+            group: (n_queries,) documents of each query, in order, as LightGBM takes it.
+            groups: (n_documents,) query of each document instead, in any order, as scikit-learn's splitters
+                take it.
+            sample_weight: (n_documents,) weights, such as inverse propensities.
+
+        Raises:
+            InvalidArgument: Groups are missing or wrong, there are fewer than two queries, no candidate was
+                complete within the limit, or another argument is wrong.
+            PackageMissing: rankery-server is not installed.
+        """
+        require_server_package()
+        from core.autotrain import auto_train
+
+        with invalid_arguments():
+            spec = self._spec()
+            data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
+            self._keep(auto_train(spec, data, threads=self._threads()))
+        return self
+
+    def _spec(self) -> "AutoSpec":
+        from core.autotrain import AutoSpec
+        from core.metrics import metric_name
+
+        seconds = plain(self.budget_seconds)
+        if not isinstance(seconds, int | float) or not 0.0 < seconds < math.inf:
+            raise InvalidArgument(f"budget_seconds: must be a number of seconds above 0, not {seconds!r}")
+        if self.prefer not in _PREFERENCES:
+            raise InvalidArgument(f"prefer: must be simple or best, not {self.prefer!r}")
+        return AutoSpec(metric_name(self.metric), seconds, self.contract, self.prefer, self._seed())
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _keep(self, found: "AutoTrained") -> None:
+        self.__dict__.pop("_model", None)  # that of the previous fit
+        self.content_ = found.content
+        self.members_ = dict(found.members)
+        self.estimate_ = found.estimate
+        self.leaderboard_ = _leaderboard(found)
+        self.sentence_ = _sentence(found, self.metric)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_model"}  # a copy reads it again
+
+    @cached_property
+    def _model(self) -> "ScoringModel":
+        from core.scorers import read_model
+
+        return read_model(self.content_)
+
+    def _scores(self, features: Any) -> "Float64Array":
+        return self._model.score(features, self._threads())
+
+
+def _leaderboard(found: "AutoTrained") -> list[dict[str, Any]]:
+    weights = dict(found.members)
+    tried = [
+        {
+            "name": each.candidate.name,
+            "status": each.status,
+            "reason": None,
+            "value": found.held_out.plain(float(np.nanmean(each.values))) if each.folds else None,
+            "folds": each.folds,
+            "iterations": each.iterations,
+            "seconds": each.seconds,
+            "weight": weights.get(each.candidate.name, 0.0),
+        }
+        for each in found.tried
+    ]
+    not_tried = [
+        {
+            "name": each.candidate.name,
+            "status": "not-tried",
+            "reason": each.reason,
+            "value": None,
+            "folds": 0,
+            "iterations": 0,
+            "seconds": 0.0,
+            "weight": 0.0,
+        }
+        for each in found.not_tried
+    ]
+    return tried + not_tried
+
+
+def _sentence(found: "AutoTrained", metric: str) -> str:
+    names = [name for name, _ in found.members]
+    model = names[0] if len(names) == 1 else f"the sum of {', '.join(names[:-1])} and {names[-1]}"
+    return f"{model[:1].upper()}{model[1:]} has {metric} {found.estimate:.4f} on held-out queries."

@@ -1,0 +1,185 @@
+"""The base class of the scikit-learn estimators: judged documents, the score, and scikit-learn's tags."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankery.client.frames.incoming import is_frame
+from rankery.client.frames.judged import declared_categories
+from rankery.errors import InvalidArgument
+from rankery.invalid_arguments import invalid_arguments
+from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids, group_by_sizes
+
+if TYPE_CHECKING:
+    from core.data import RankingDataset
+    from core.types import Float64Array
+    from rankery.client.schemas.requests import Contract
+
+
+class RankingEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of ranking scores.
+
+    Attributes:
+        metric: What `score` returns.
+        contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+        n_jobs: Threads; all available processors when None or below 1.
+    """
+
+    metric: str
+    contract: "Contract"
+    n_jobs: int | None
+
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - scikit-learn reads a dictionary
+    __metadata_request__score = {"groups": True}  # noqa: RUF012
+
+    def predict(self, X: Any) -> "Float64Array":  # noqa: N803
+        """Return scores of documents, (n_documents,): within a query, higher is better."""
+        import numpy as np
+
+        check_is_fitted(self)
+        _refuse_categories(X)
+        features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        return self._scores(features)
+
+    def score(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        group: Any = None,
+        groups: Any = None,
+        sample_weight: None = None,
+    ) -> float:
+        """Return the mean of the metric over queries; of a cost, such as `arp`, its negative.
+
+        Args:
+            X: As for `fit`.
+            y: As for `fit`.
+            group: As for `fit`.
+            groups: As for `fit`.
+            sample_weight: None; metrics weigh all queries alike.
+
+        Raises:
+            InvalidArgument: As for `fit`.
+        """
+        if sample_weight is not None:  # an argument at all for `Pipeline.score`, which passes it on
+            raise InvalidArgument("sample_weight: metrics weigh all queries alike; leave it out")
+        from core.evaluation import measure
+        from core.metrics import conventions, parse_metric
+
+        check_is_fitted(self)
+        with invalid_arguments():
+            data = self._dataset(X, y, Groups(group, groups), None, reset=False)
+            metric = parse_metric(self.metric, self.contract)
+            scores = self._scores(data.matrix)
+            values = measure(scores, data, [self.metric], conventions(self.contract))[self.metric]
+        mean = metric.mean(values)
+        if mean is None:
+            return math.nan
+        return mean if metric.higher_is_better else -mean
+
+    def _scores(self, features: Any) -> "Float64Array":
+        """Return the scores, (n_documents,), that the fitted model gives to features."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def _dataset(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        given: "Groups",
+        weights: Any,
+        *,
+        reset: bool,
+    ) -> "RankingDataset":
+        import numpy as np
+
+        from core.data import RankingDataset
+
+        _refuse_categories(X)
+        features, labels = validate_data(
+            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
+        )
+        found = given.of(len(labels))
+        names = getattr(self, "feature_names_in_", None)
+        return RankingDataset.from_arrays(
+            found.gather(features),
+            found.gather(labels),
+            found.boundaries,
+            query_ids=found.query_ids,
+            feature_names=None if names is None else list(names),
+            document_weights=None if weights is None else found.gather(_weights(weights, len(labels))),
+        )
+
+    def _threads(self) -> int:
+        from core.machine import available_cpus
+
+        return available_cpus() if self.n_jobs is None or self.n_jobs < 1 else self.n_jobs
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The queries of documents, in one of two forms.
+
+    Attributes:
+        sizes: Documents of each query, or None.
+        ids: Query of each document, or None.
+        prefix: Of the names of the two arguments.
+    """
+
+    sizes: Any
+    ids: Any
+    prefix: str = ""
+
+    def of(self, n_documents: int) -> QueryGroups:
+        """Return the documents by query.
+
+        Raises:
+            InvalidArgument: Both forms are missing, both are there, or they do not fit the documents.
+        """
+        group, groups = f"{self.prefix}group", f"{self.prefix}groups"
+        if (self.sizes is None) == (self.ids is None):
+            raise InvalidArgument(
+                f"give {group}, the documents of each query, or {groups}, the query of each document;"
+                " cross-validation passes groups on after sklearn.set_config(enable_metadata_routing=True)"
+            )
+        if self.ids is not None:
+            return group_by_ids(self.ids, n_documents, groups)
+        return group_by_sizes(self.sizes, n_documents)
+
+
+def _refuse_categories(features: Any) -> None:
+    """Refuse a frame with columns of categories, which are no numbers.
+
+    Raises:
+        InvalidArgument: With their names, and what to do.
+    """
+    if names := sorted(declared_categories(features)) if is_frame(features) else []:
+        raise InvalidArgument(
+            f"X: {', '.join(map(repr, names))} hold categories, and numbers are expected; encode them,"
+            " for instance by sklearn.preprocessing.OrdinalEncoder, or train by client.train, which takes"
+            " categories"
+        )
+
+
+def _weights(given: Any, n_documents: int) -> "Float64Array":
+    import numpy as np
+
+    weights = np.asarray(given, np.float64)
+    check_one_a_document("sample_weight", weights, n_documents)
+    if not weights.any():
+        raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
+    return weights
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy, as searches draw them, as a Python number."""
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,99 @@
+"""Requests to find the best model, and their candidates."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+
+@pytest.fixture
+def request_body(ready_dataset: Callable[[], str]) -> dict[str, Any]:
+    """Return the smallest request."""
+    return {"kind": "auto-train", "model_name": "web", "dataset_id": ready_dataset()}
+
+
+def _add_dataset(store: Store, **statistics: Any) -> str:
+    """Record a dataset that is ready."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
+        known = {"queries": 3, "documents": 9, "features": 3}
+        tx.datasets.mark_ready(dataset.id, statistics=known | statistics)
+    return dataset.id
+
+
+def _labels(least: float, most: float, *, whole: bool = True) -> dict[str, Any]:
+    label_range = {"minimum": least, "maximum": most, "missing": 0, "whole": whole}
+    return {"labels": [{"label": least}, {"label": most}], "label_range": label_range}
+
+
+def test_everything_but_the_data_and_the_name_has_a_default(
+    client: TestClient, request_body: dict[str, Any]
+) -> None:
+    """The specification has all of it; the metric by the name that reports show."""
+    created = client.post("/v1/jobs", json=request_body | {"metric": "NDCG@5", "tags": {"team": "search"}})
+    assert created.status_code == 202, created.text
+    job = created.json()
+    assert (job["kind_label"], job["title"]) == ("Automatic training", "web")
+    spec = job["spec"]
+    assert spec["contract"]["gain"]
+    defaults = {"budget_seconds": 300.0, "prefer": "simple", "seed": 42, "test_dataset_id": None}
+    assert spec.items() >= (defaults | {"metric": "ndcg@5"}).items()
+
+
+@pytest.mark.parametrize(
+    ("statistics", "pointer", "detail"),
+    [
+        ({"queries": 1}, "/dataset_id", "has one query"),
+        ({"features": 0}, "/dataset_id", "judgments without features"),
+        (_labels(-1.0, 2.0), "/label_map", "labels go down to -1"),
+        (_labels(0.0, 2_000.0), "/metric", "overflows"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(
+    client: TestClient, store: Store, statistics: dict[str, Any], pointer: str, detail: str
+) -> None:
+    """With the place and the way out, before anything is queued."""
+    dataset_id = _add_dataset(store, **statistics)
+    body = {"kind": "auto-train", "model_name": "web", "dataset_id": dataset_id}
+    refused = client.post("/v1/jobs", json=body)
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == pointer
+    assert detail in error["detail"]
+
+
+def test_a_label_map_makes_labels_fit(client: TestClient, store: Store) -> None:
+    """The way out of labels below 0, also of the test data."""
+    ids = [_add_dataset(store, **_labels(-1.0, 2.0)) for _ in range(2)]
+    body = {"kind": "auto-train", "model_name": "web", "dataset_id": ids[0], "test_dataset_id": ids[1]}
+    assert client.post("/v1/jobs", json=body).status_code == 422
+    assert client.post("/v1/jobs", json=body | {"label_map": {"-1": 0}}).status_code == 202
+
+
+def test_test_data_must_be_ready(client: TestClient, request_body: dict[str, Any]) -> None:
+    """409 names the dataset, and 404 one that does not exist."""
+    pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
+    response = client.post("/v1/jobs", json=request_body | {"test_dataset_id": pending})
+    assert response.status_code == 409
+    assert pending in response.json()["detail"]
+    assert client.post("/v1/jobs", json=request_body | {"test_dataset_id": "ds_none"}).status_code == 404
+
+
+def test_a_name_of_another_project_is_refused(client: TestClient, request_body: dict[str, Any]) -> None:
+    """As for trainings."""
+    assert client.post("/v1/jobs", json=request_body | {"project": "shop"}).status_code == 202
+    refused = client.post("/v1/jobs", json=request_body | {"project": "web-search"})
+    assert refused.status_code == 422
+    assert "shop" in refused.json()["errors"][0]["detail"]
+
+
+def test_it_counts_as_a_job_of_its_key(client: TestClient, request_body: dict[str, Any]) -> None:
+    """In a batch, too; it is not repeated, since its estimate covers the chance of the data."""
+    batch = {"jobs": [request_body, request_body | {"prefer": "best"}]}
+    assert client.post("/v1/jobs/batch", json=batch).status_code == 202
+    assert len(client.get("/v1/jobs?kind=auto-train").json()["items"]) == 2
+    refused = client.post("/v1/jobs/batch", json={"jobs": [request_body], "repeats": {"count": 2}})
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/kind"]
