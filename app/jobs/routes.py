@@ -16,6 +16,7 @@ from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Id
 from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
+from app.jobs.candidates import AutoTrainCandidates, candidates_of
 from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
 from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
 from app.jobs.requests import JobBatchRequest, JobRequest
@@ -190,6 +191,21 @@ def get_job_history(
         model = tx.models.several([model_id]).get(model_id)
         best_iteration = best_iteration_of(model) if model else None
     return learning_curves(job_id, best_iteration, iterations)
+
+
+@polled_router.get(
+    "/{job_id}/candidates",
+    summary="Show the candidates of an automatic training",
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+def list_job_candidates(job_id: str, services: UseServices) -> AutoTrainCandidates:
+    """Show what an automatic training has tried so far, is trying and has chosen.
+
+    The `value` of a candidate is measured on queries that it was trained without; for the best of many it is
+    optimistic. That of the `conclusion` is not.
+    """
+    with services.store.read() as tx:
+        return candidates_of(tx, job_id)
 
 
 @router.patch("/{job_id}", summary="Label a job", responses=problems(404, *BODY_PROBLEMS))

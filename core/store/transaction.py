@@ -9,6 +9,7 @@ from core.store import engines
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
+from core.store.repositories.candidates import Candidates
 from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.drift import DriftReports
@@ -39,6 +40,7 @@ class Transaction:
         uploads: Data: resumable uploads.
         artifacts: Data: checksums of artifacts, and the artifacts that rows refer to.
         jobs: Jobs: jobs with their attempts and iterations.
+        candidates: Jobs: candidates of automatic trainings.
         workers: Jobs: workers.
         models: Models: models and versions.
         aliases: Models: movable names of models, and their promotion gates.
@@ -76,6 +78,7 @@ class Transaction:
         self.artifacts = ArtifactRecords(session)
         # Jobs
         self.jobs = Jobs(session, self.counters)
+        self.candidates = Candidates(session)
         self.workers = Workers(session, self.events)
         # Models
         self.models = Models(session)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.store import Store
+from core.store import Candidate, Store
 from tests.app.conftest import TestClient
 
 
@@ -97,3 +97,47 @@ def test_it_counts_as_a_job_of_its_key(client: TestClient, request_body: dict[st
     assert len(client.get("/v1/jobs?kind=auto-train").json()["items"]) == 2
     refused = client.post("/v1/jobs/batch", json={"jobs": [request_body], "repeats": {"count": 2}})
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/kind"]
+
+
+def test_candidates_are_shown_while_it_runs(
+    client: TestClient, store: Store, request_body: dict[str, Any]
+) -> None:
+    """In the order of the portfolio; the conclusion is null until the job has succeeded."""
+    job_id = client.post("/v1/jobs", json=request_body | {"metric": "arp"}).json()["id"]
+    path = f"/v1/jobs/{job_id}/candidates"
+    none_yet = {"metric": "arp", "higher_is_better": False, "items": [], "conclusion": None}
+    assert client.get(path).json() == none_yet
+    trees = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_leaves": 7}}
+    linear = {"loss": {"name": "ranknet"}, "scorer": {"kind": "linear"}}
+    with store.begin() as tx:
+        tx.candidates._session.add_all(
+            [
+                Candidate(job_id=job_id, number=1, name="linear", training=linear, status="queued"),
+                Candidate(
+                    job_id=job_id,
+                    number=0,
+                    name="trees",
+                    training=trees,
+                    status="stopped",
+                    reason="shown to be worse",
+                    value=1.5,
+                    interval=[1.4, 1.7],
+                    folds=2,
+                ),
+            ]
+        )
+    first, second = client.get(path).json()["items"]
+    assert (first["number"], first["interval"], first["folds"]) == (0, [1.4, 1.7], 2)
+    assert (first["scorer"], first["hyperparameters"]) == ({"kind": "trees"}, {"num_leaves": 7})
+    assert (second["name"], second["value"], second["weight"]) == ("linear", None, 0.0)
+    assert (second["scorer"], second["hyperparameters"]) == ({"kind": "linear"}, None)
+
+
+def test_other_jobs_have_no_candidates(client: TestClient, train_request: dict[str, Any]) -> None:
+    """404 names what there is none of."""
+    job_id = client.post("/v1/jobs", json=train_request).json()["id"]
+    answer = client.get(f"/v1/jobs/{job_id}/candidates")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        404,
+        f"there is no automatic training {job_id!r}",
+    )

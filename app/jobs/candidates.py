@@ -1,0 +1,130 @@
+"""The leaderboard of an automatic training."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.http.schemas import Json, ResponseModel
+from core.errors import NotFound
+from core.jobs.auto_train import AutoTrainJob
+from core.metrics import parse_metric
+from core.store import Candidate as CandidateRow
+from core.store import Transaction
+
+_SENTENCE = (
+    "The sum of trees by lambdarank and linear by ranknet has ndcg@10 0.4512 [0.4301, 0.4723] on held-out"
+    " queries: better than LightGBM's default trees (0.4310, p = 0.002)."
+)
+_INTERVAL = [0.4301, 0.4723]
+
+
+class AutoTrainMember(ResponseModel):
+    """A candidate in the model."""
+
+    name: str = Field(examples=["trees by lambdarank"])
+    weight: float = Field(description="Weight of its scaled scores; weights add up to 1", examples=[0.5])
+
+
+class AutoTrainBaseline(ResponseModel):
+    """What the model of an automatic training is compared with."""
+
+    name: str = Field(examples=["LightGBM's default trees"])
+    value: float = Field(description="Its mean of the metric", examples=[0.4310])
+    difference: float = Field(description="The model's mean less this one", examples=[0.0202])
+    p_value: float = Field(
+        description="Fisher's randomisation test, two-sided, corrected for all baselines (Holm)",
+        examples=[0.002],
+    )
+    verdict: str = Field(
+        description="Of the model against it, at 0.05: `better`, `worse` or `no evidence`",
+        examples=["better"],
+    )
+
+
+class AutoTrainConclusion(ResponseModel):
+    """The conclusion of an automatic training."""
+
+    model_config = ConfigDict(from_attributes=True, extra="allow")
+
+    sentence: str = Field(description="All of it in words", examples=[_SENTENCE])
+    value: float = Field(description="Mean of the metric", examples=[0.4512])
+    interval: list[float] | None = Field(description="95% interval of the mean", examples=[_INTERVAL])
+    data: Literal["held-out", "test"] = Field(
+        description="`held-out` queries of the training data, each measured by models and a choice without"
+        " it; or those of the `test` data"
+    )
+    members: list[AutoTrainMember]
+    baselines: list[AutoTrainBaseline]
+    seconds: dict[str, float] = Field(
+        description="Running time by part", examples=[{"trials": 240.1, "selection": 1.2, "other": 3.0}]
+    )
+
+
+class AutoTrainCandidate(ResponseModel):
+    """A candidate of an automatic training."""
+
+    number: int = Field(description="Position in the portfolio", examples=[0])
+    name: str = Field(examples=["trees by lambdarank"])
+    loss: Json = Field(examples=[{"name": "lambdarank"}])
+    scorer: Json = Field(description="As of a training", examples=[{"kind": "trees"}])
+    hyperparameters: Json | None = Field(
+        description="Of trees; null for others", examples=[{"num_leaves": 31}]
+    )
+    status: Literal["queued", "running", "complete", "stopped", "out-of-time", "not-tried"] = Field(
+        description="`stopped` where it was shown to be worse than the best before its last fold"
+    )
+    reason: str | None = Field(
+        description="Why it was stopped or not tried", examples=["the budget of time was used up"]
+    )
+    value: float | None = Field(
+        description="Mean of the metric over the queries held out; null before the first fold",
+        examples=[0.41],
+    )
+    interval: list[float] | None = Field(description="95% interval of the value", examples=[[0.38, 0.44]])
+    tied_with_best: bool | None = Field(
+        description="Whether it cannot be told from the best candidate; null until all are tried"
+    )
+    folds: int = Field(description="Folds held out", examples=[10])
+    iterations: int | None = Field(description="Trees or epochs that are best over all folds", examples=[240])
+    seconds: float = Field(description="Running time of its trainings", examples=[12.3])
+    size_bytes: int | None = Field(description="Of members: size of the file", examples=[81234])
+    weight: float = Field(description="Weight of its scaled scores in the model; 0 without", examples=[0.5])
+
+
+class AutoTrainCandidates(ResponseModel):
+    """The candidates of an automatic training, and its conclusion."""
+
+    metric: str = Field(examples=["ndcg@10"])
+    higher_is_better: bool
+    items: list[AutoTrainCandidate] = Field(
+        description="In the order of the portfolio; empty before the job starts"
+    )
+    conclusion: AutoTrainConclusion | None = Field(description="Null until the job has succeeded")
+
+
+def candidates_of(tx: Transaction, job_id: str) -> AutoTrainCandidates:
+    """Return the leaderboard of an automatic training.
+
+    Raises:
+        NotFound: There is no such job, or it is of another kind.
+    """
+    job = tx.jobs.get(job_id)
+    if job.kind != AutoTrainJob.kind:
+        raise NotFound("automatic training", job_id)
+    metric = AutoTrainJob.from_json(job.spec).metric
+    return AutoTrainCandidates(
+        metric=metric,
+        higher_is_better=parse_metric(metric).higher_is_better,
+        items=[AutoTrainCandidate.model_validate(_shown(row)) for row in tx.candidates.of_job(job_id)],
+        conclusion=(job.result or {}).get("conclusion"),
+    )
+
+
+def _shown(row: CandidateRow) -> dict[str, Any]:
+    columns = {column.key: getattr(row, column.key) for column in CandidateRow.__table__.columns}
+    training = row.training
+    return columns | {
+        "loss": training["loss"],
+        "scorer": training.get("scorer") or {"kind": "trees"},
+        "hyperparameters": training.get("hyperparameters"),
+    }
