@@ -21,8 +21,7 @@ const CONCLUSION = {
   interval: [0.4, 0.48],
   members: [{ name: "c0" }, { name: "c1" }],
   baselines: [
-    { name: "LightGBM's defaults", value: 0.41 },
-    { name: "best single feature: BM25", value: null },
+    { name: "LightGBM's default trees", value: 0.41 },
     { name: "random order", value: 0.2 },
   ],
 };
@@ -72,7 +71,7 @@ test("what cannot be told from the best one says so, and the best one does not",
 
 test("lines are drawn for baselines of the same queries, but for random order", () => {
   const lines = labels.baselineLines(CONCLUSION);
-  assert.deepEqual(lines.map(labels.lineLabel), ["LightGBM's defaults 0.4100"]);
+  assert.deepEqual(lines.map(labels.lineLabel), ["LightGBM's default trees 0.4100"]);
   assert.deepEqual(labels.baselineLines({ ...CONCLUSION, data: "test" }), []);
   assert.deepEqual(labels.baselineLines(null), []);
 });

@@ -5,8 +5,8 @@
 import { flatten, plainName } from "../jobs/specification.js";
 import { counted, metric, short } from "../page/format.js";
 
-/** @typedef {Schemas["Leaderboard"]} Leaderboard */
-/** @typedef {Schemas["Candidate"]} Candidate */
+/** @typedef {Schemas["AutoTrainCandidates"]} Leaderboard */
+/** @typedef {Schemas["AutoTrainCandidate"]} Candidate */
 /** @typedef {NonNullable<Leaderboard["conclusion"]>} Conclusion */
 
 /** @type {Record<string, string>} */
@@ -42,9 +42,9 @@ function sumRow(items, conclusion) {
   const bytes = inside.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
   return [
     {
-      ...{ number: SUM, name: `sum of ${members.length} candidates`, loss: {}, scorer: { kind: "sum" } },
+      ...{ number: SUM, name: `sum of ${members.length} candidates`, loss: { name: "" }, scorer: { kind: "sum" } },
       ...{ hyperparameters: null, status: "complete", reason: null, value, interval, tied_with_best: null },
-      ...{ folds: null, iterations: null, seconds: null, size_bytes: bytes || null, weight: 1 },
+      ...{ folds: 0, iterations: null, seconds: 0, size_bytes: bytes || null, weight: 1 },
     },
   ];
 }
@@ -109,7 +109,7 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
  */
 export function baselineLines(conclusion) {
   if (conclusion?.data !== "held-out") return [];
-  return conclusion.baselines.filter(({ name, value }) => name !== "random order" && value !== null);
+  return conclusion.baselines.filter(({ name }) => name !== "random order");
 }
 
 /** "LightGBM's defaults 0.4310". @param {{name: string, value: number}} line */

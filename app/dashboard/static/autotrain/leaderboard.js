@@ -137,7 +137,7 @@ function columns(name, drawing) {
       title: "Time of its trainings",
       number: true,
       value: ({ seconds }) => seconds,
-      cell: ({ seconds }) => (seconds === null ? "–" : briefDuration(seconds)),
+      cell: ({ seconds }) => (seconds ? briefDuration(seconds) : "–"),
     },
     {
       key: "size",
@@ -161,7 +161,7 @@ function columns(name, drawing) {
       title: "Folds that were measured",
       number: true,
       value: ({ folds }) => folds,
-      cell: ({ folds }) => count(folds),
+      cell: ({ folds }) => folds || "–",
     },
   ];
 }

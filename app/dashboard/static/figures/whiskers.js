@@ -169,7 +169,14 @@ function axis(scale, counted) {
   return h(
     "tfoot",
     { "aria-hidden": "true" },
-    h("tr", {}, h("td", {}), h("td", { class: "whisker-cell" }, whiskerAxis(scale)), counted && h("td", {}), h("td", {})),
+    h(
+      "tr",
+      {},
+      h("td", {}),
+      h("td", { class: "whisker-cell" }, whiskerAxis(scale)),
+      counted && h("td", {}),
+      h("td", {}),
+    ),
   );
 }
 
