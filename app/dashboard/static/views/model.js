@@ -10,6 +10,7 @@ import { followJob, unfinished } from "../jobs/actions.js";
 import { foundLabel, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
+import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
@@ -79,11 +80,15 @@ function modelHead(model) {
   ];
 }
 
-/** Return tiles of the trees, or of the network and its training. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
+/** Return tiles of the trees, of the network and its training, or of the sum. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
 function madeOf(model) {
   const { kind, best_iteration: iteration } = model;
   if (isTrees(model)) return [["Trees", count(iteration)]];
-  if (!isNetwork(kind)) return [["Kind", kindName(kind)]];
+  if (!isNetwork(kind))
+    return [
+      ["Kind", kindName(kind)],
+      ["Members", count(membersOf(model).length)],
+    ];
   return [
     ["Kind", kindName(kind)],
     ["Parameters", parameterCount(model)],
@@ -219,7 +224,13 @@ function answer(job) {
 
 /** @param {Model} model */
 async function aboutView(model) {
-  return [saidPanel(model), isNetwork(model.kind) && networkPanel(model), settings(model), lineagePanel(model)];
+  return [
+    saidPanel(model),
+    isNetwork(model.kind) && networkPanel(model),
+    model.kind === "sum" && membersPanel(model),
+    settings(model),
+    lineagePanel(model),
+  ];
 }
 
 /** @param {Model} model */
