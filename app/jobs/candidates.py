@@ -84,7 +84,10 @@ class AutoTrainCandidate(ResponseModel):
     tied_with_best: bool | None = Field(
         description="Whether it cannot be told from the best candidate; null until all are tried"
     )
-    folds: int = Field(description="Folds held out", examples=[10])
+    folds: int = Field(description="Folds held out", examples=[7])
+    planned_folds: int = Field(
+        description="Folds to hold out; 0 before the first candidate has shown its time", examples=[15]
+    )
     iterations: int | None = Field(description="Trees or epochs that are best over all folds", examples=[240])
     seconds: float = Field(description="Running time of its trainings", examples=[12.3])
     size_bytes: int | None = Field(description="Of members: size of the file", examples=[81234])
@@ -115,7 +118,7 @@ def candidates_of(tx: Transaction, job_id: str) -> AutoTrainCandidates:
     return AutoTrainCandidates(
         metric=metric,
         higher_is_better=parse_metric(metric).higher_is_better,
-        items=[AutoTrainCandidate.model_validate(_shown(row)) for row in tx.candidates.of_job(job_id)],
+        items=[AutoTrainCandidate.model_validate(_shown(row)) for row in tx.candidates.of(job_id)],
         conclusion=(job.result or {}).get("conclusion"),
     )
 

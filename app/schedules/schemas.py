@@ -16,6 +16,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
+from app.jobs.requests.automatic import AutomaticTrainingRequest
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.requests.training import TrainingRequest
 from core.schedules import Cron
@@ -60,7 +61,18 @@ class ScheduledTrainRequest(TrainingRequest):
     )
 
 
-ScheduledJob = Annotated[ScheduledTrainRequest | DriftRequest, Field(discriminator="kind")]
+class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
+    """A search for the best model whose datasets are named: each run takes the newest of a name."""
+
+    dataset: DatasetName = Field(examples=["clicks"])
+    test_dataset: DatasetName | None = Field(
+        None, description="A dataset to evaluate and rank once, at the end, by name"
+    )
+
+
+ScheduledJob = Annotated[
+    ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest, Field(discriminator="kind")
+]
 
 
 class PromoteRequest(RequestModel):
@@ -120,6 +132,20 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "job": _TRAINING,
             "promote": {"alias": "champion"},
             "only_new_data": True,
+        },
+    },
+    "best": {
+        "summary": "Find the best model every week, and promote it through the gate",
+        "value": {
+            "name": "weekly web",
+            "cron": "0 1 * * 0",
+            "job": {
+                "kind": "auto-train",
+                "model_name": "web",
+                "dataset": "clicks",
+                "budget_seconds": 3600,
+            },
+            "promote": {"alias": "champion"},
         },
     },
     "drift": {

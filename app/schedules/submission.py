@@ -2,20 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from app.http.pointers import input_problems
 from app.http.schemas import Json
+from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.requests.fields import QueuedRequest
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.requests.training import TrainRequest
+from app.jobs.submission.automatic import automatic_training
 from app.jobs.submission.drift import drift
 from app.jobs.submission.training import training
-from app.schedules.schemas import PromoteRequest, ScheduledTrainRequest
+from app.schedules.schemas import PromoteRequest, ScheduledJob, ScheduledTrainRequest
 from core.errors import InputProblem, InvalidInput
-from core.schedules import dataset_names
+from core.schedules import TRAININGS, dataset_names
 from core.store import Transaction
+
+_Request = TypeVar("_Request", bound=QueuedRequest)
 
 _NAMED = {
     "/dataset_id": "/dataset",
@@ -24,7 +29,7 @@ _NAMED = {
 }
 
 
-def asked_job(request: ScheduledTrainRequest | DriftRequest) -> Json:
+def asked_job(request: ScheduledJob) -> Json:
     """Return the job of a schedule as it was asked for, without defaults."""
     asked: Json = request.model_dump(mode="json", exclude_unset=True)
     if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
@@ -51,7 +56,11 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
     try:
         if asked["kind"] == "drift":
             return drift(tx, DriftRequest.model_validate(asked)).to_json()
-        spec = training(tx, _train_request(tx, asked, project)).to_json()
+        body = _body(tx, asked, project)
+        if asked["kind"] == "auto-train":
+            spec = automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
+        else:
+            spec = training(tx, _validated(TrainRequest, body)).to_json()
         tx.projects.claim_name(asked["model_name"], project)
         return spec
     except InvalidInput as invalid:
@@ -67,7 +76,7 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     """
     if promote is None:
         return None
-    if asked["kind"] != "train":
+    if asked["kind"] not in TRAININGS:
         raise InvalidInput.at("/promote", "is for trainings; leave it out")
     name = asked["model_name"]
     if tx.aliases.find_gate(name, promote.alias) is None:
@@ -80,19 +89,21 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     return promote.alias
 
 
-def _train_request(tx: Transaction, asked: Json, project: str | None) -> TrainRequest:
-    """Return the training that a run would submit now."""
+def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
+    """Return the request that a run would submit now."""
     dataset_ids = _newest_ids(tx, dataset_names(asked), project)
-    body: dict[str, Any] = {
-        name: value for name, value in asked.items() if name not in ("dataset", "test_dataset")
-    }
+    body: Json = {name: value for name, value in asked.items() if name not in ("dataset", "test_dataset")}
     body["dataset_id"] = dataset_ids["train"]
     if "validation" in dataset_ids:
         body["validation"] = {"dataset_id": dataset_ids["validation"]}
     if "test" in dataset_ids:
         body["test_dataset_id"] = dataset_ids["test"]
+    return body
+
+
+def _validated(model: type[_Request], body: Json) -> _Request:
     try:
-        return TrainRequest.model_validate(body)
+        return model.model_validate(body)
     except ValidationError as invalid:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in invalid.errors()]
         raise InvalidInput(*input_problems(errors, body)) from invalid

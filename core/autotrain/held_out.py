@@ -10,6 +10,7 @@ import numpy.typing as npt
 from core.data import RankingDataset
 from core.data.splits import fold_numbers
 from core.errors import InvalidInput
+from core.evaluation.summary import summarise
 from core.metrics import Conventions, Ideal, ideal_labels, measure_all, parse_metric
 from core.types import Float64Array, Int64Array
 
@@ -32,58 +33,22 @@ class Fold:
     held_out: Int64Array
 
 
-class HeldOut:
-    """Repeated folds of a dataset, and the measure of held-out scores.
-
-    Of few queries, one assignment to folds decides much by chance, so that it is drawn several times: three
-    times for fewer than 100 queries, twice for fewer than 300.
+class QueryQuality:
+    """The values of a metric of the queries of a dataset, the larger the better whatever the metric.
 
     Args:
-        dataset: Training data, at least 2 queries.
+        dataset: The dataset.
         metric: Spelling of the metric.
         conventions: Conventions of the metric.
-        seed: Seed of the folds.
-
-    Raises:
-        InvalidInput: There are fewer than 2 queries with a value of the metric.
+        seed: Seed of the intervals.
     """
 
     def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
         self.dataset = dataset
-        n_queries = dataset.n_queries
-        if n_queries < 2:
-            raise InvalidInput.at("/dataset_id", "has one query; at least 2 are needed to hold some out")
-        self.n_folds = min(FOLDS, n_queries)
-        self.repetitions = 3 if n_queries < _FEW_QUERIES else 2 if n_queries < _SOME_QUERIES else 1
-        self._fold_of = [
-            fold_numbers(dataset, self.n_folds, seed + repetition) - 1
-            for repetition in range(self.repetitions)
-        ]
         self._metric = parse_metric(metric, conventions)
-        self._spelling = metric
+        self._spelling, self._conventions = metric, conventions
+        self._seed = seed
         self._sign = 1.0 if self._metric.higher_is_better else -1.0
-
-    @property
-    def first_folds(self) -> Int64Array:
-        """int64 (n_queries,) fold of each query in the first repetition, from 0."""
-        return self._fold_of[0]
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Return the direction of the metric."""
-        return self._metric.higher_is_better
-
-    def folds(self) -> Iterator[Fold]:
-        """Yield the folds of all repetitions, in order."""
-        for repetition, fold_of in enumerate(self._fold_of):
-            for fold in range(self.n_folds):
-                number = repetition * self.n_folds + fold
-                yield Fold(number, np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
-
-    @property
-    def total_folds(self) -> int:
-        """Return the number of folds of all repetitions."""
-        return self.repetitions * self.n_folds
 
     def rows(self, queries: Int64Array) -> Int64Array:
         """Return the ascending rows of the documents of some queries."""
@@ -91,9 +56,11 @@ class HeldOut:
         chosen[queries] = True
         return np.flatnonzero(np.repeat(chosen, np.diff(self.dataset.query_boundaries)))
 
-    def empty_scores(self) -> Float64Array:
-        """Return scores of no document yet: NaN, (repetitions, n_documents)."""
-        return np.full((self.repetitions, self.dataset.n_documents), np.nan)
+    def of_queries(self, queries: Int64Array) -> "QueryQuality":
+        """Return the quality of some queries, int64 ascending, alone."""
+        return QueryQuality(
+            self.dataset.select_queries(queries), self._spelling, self._conventions, self._seed
+        )
 
     def values(self, scores: Float64Array) -> Float64Array:
         """Return the value of each query, the larger the better: its mean over the repetitions.
@@ -114,6 +81,14 @@ class HeldOut:
         """Return a mean of `values` in the units of the metric."""
         mean = self._sign * mean
         return float(np.exp(mean)) if self._metric.geometric_mean else mean
+
+    def interval(self, values: Float64Array) -> tuple[float, float] | None:
+        """Return the 95% interval of the mean of `values` in the units of the metric; None for one query."""
+        summary = summarise(values, seed=self._seed)
+        if summary.lower is None or summary.upper is None:
+            return None
+        low, high = sorted((self.plain(summary.lower), self.plain(summary.upper)))
+        return low, high
 
     def deviation(self, scores: Float64Array) -> float:
         """Return the mean over held-out queries of the standard deviation of scores within a query."""
@@ -136,3 +111,54 @@ class HeldOut:
     @cached_property
     def _ideal(self) -> Ideal:
         return ideal_labels(self.dataset.labels, self.dataset.query_boundaries)
+
+
+class HeldOut(QueryQuality):
+    """Repeated folds of a dataset, and the quality of held-out scores.
+
+    Of few queries, one assignment to folds decides much by chance, so that it is drawn several times: three
+    times for fewer than 100 queries, twice for fewer than 300.
+
+    Args:
+        dataset: Training data, at least 2 queries.
+        metric: Spelling of the metric.
+        conventions: Conventions of the metric.
+        seed: Seed of the folds.
+
+    Raises:
+        InvalidInput: There are fewer than 2 queries.
+    """
+
+    def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
+        super().__init__(dataset, metric, conventions, seed)
+        n_queries = dataset.n_queries
+        if n_queries < 2:
+            raise InvalidInput.at("/dataset_id", "has one query; at least 2 are needed to hold some out")
+        self.n_folds = min(FOLDS, n_queries)
+        self.repetitions = 3 if n_queries < _FEW_QUERIES else 2 if n_queries < _SOME_QUERIES else 1
+        self._fold_of = [
+            fold_numbers(dataset, self.n_folds, seed + repetition) - 1
+            for repetition in range(self.repetitions)
+        ]
+
+    def folds(self) -> Iterator[Fold]:
+        """Yield the folds of all repetitions, in order."""
+        for repetition, fold_of in enumerate(self._fold_of):
+            for fold in range(self.n_folds):
+                number = repetition * self.n_folds + fold
+                yield Fold(number, np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
+
+    @property
+    def total_folds(self) -> int:
+        """Return the number of folds of all repetitions."""
+        return self.repetitions * self.n_folds
+
+    def empty_scores(self) -> Float64Array:
+        """Return scores of no document yet: NaN, (repetitions, n_documents)."""
+        return np.full((self.repetitions, self.dataset.n_documents), np.nan)
+
+
+def mean_of(values: Float64Array) -> float:
+    """Return the mean of the known values, -inf without any."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else -np.inf

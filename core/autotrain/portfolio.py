@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from core.scorers import Linear
 from core.training.automatic import DatasetSize, sizes_for
 from core.training.spec import TrainingSpec, training_spec
 
@@ -32,8 +33,13 @@ class Candidate:
 
     @property
     def is_network(self) -> bool:
-        """Return whether it needs the extra `neural`, and features without categories."""
+        """Return whether it is a linear scorer or a network, which read no categories."""
         return self.scorer is not None
+
+    @property
+    def needs_jax(self) -> bool:
+        """Return whether its training needs the extra `neural`."""
+        return self.scorer is not None and self.scorer["kind"] != Linear.kind
 
     def spec(self, size: DatasetSize, metric: str, contract: Any, seed: int) -> TrainingSpec:
         """Return the specification of its training, with as many iterations as may be worth their time.

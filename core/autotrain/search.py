@@ -1,78 +1,23 @@
-"""Try the candidates on held-out queries within a limit of time, and fit the best sum on all queries."""
+"""Try the candidates on held-out queries within a budget, and fit the best sum on all queries."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-import lightgbm
-import numpy as np
-
-from core.autotrain.held_out import Fold, HeldOut
+from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_rivals
 from core.autotrain.portfolio import Candidate, portfolio
 from core.autotrain.selection import Choice, Selection
+from core.autotrain.trials import AutoSpec, Trials, Tried
 from core.data import RankingDataset
-from core.data.labels import LabelRange
-from core.errors import ExtraMissing, InvalidInput
-from core.metrics import conventions
+from core.errors import InvalidInput
 from core.scorers import Member, Sum, write_sum
-from core.studies.pruning import is_worse_than_best
-from core.training import TrainedModel, TrainingSpec, train
-from core.training.automatic import DatasetSize
-from core.training.binning import SharedBins
-from core.training.boosting import bin_features
-from core.training.labels import check_labels
 from core.types import Float64Array
 
-Clock = Callable[[], float]
 OnProgress = Callable[[str, int, int], None]
-_SHARE_OF_TRIALS = 0.9  # of the limit; the rest is a reserve for wrong guesses of the final trainings' time
-
-
-class _TimeIsUp(Exception):
-    """A training was stopped since it would exceed the limit."""
-
-
-@dataclass(frozen=True)
-class AutoSpec:
-    """The specification of an automatic training.
-
-    Attributes:
-        metric: Spelling of the metric.
-        seconds: Limit of wall time.
-        contract: JSON of the conventions of the metric.
-        prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
-        seed: Seed of all random choices.
-    """
-
-    metric: str = "ndcg@10"
-    seconds: float = 300.0
-    contract: Any = None
-    prefer: str = "simple"
-    seed: int = 42
-
-
-@dataclass(eq=False)
-class Tried:
-    """A candidate with its held-out scores.
-
-    Attributes:
-        candidate: The candidate.
-        iterations: Iterations that are best over all folds.
-        scores: float64 (repetitions, n_documents) held-out scores, NaN where not tested.
-        values: float64 (n_queries,) values, the larger the better.
-        seconds: Wall time of its trainings.
-        folds: Folds held out.
-        status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
-    """
-
-    candidate: Candidate
-    iterations: int
-    scores: Float64Array = field(repr=False)
-    values: Float64Array = field(repr=False)
-    seconds: float
-    folds: int
-    status: str
+WAVE = 4  # candidates that may be tried at the same time; later ones are compared with those of earlier waves
+_SHARE_OF_TRIALS = 0.9  # of the budget; the rest is for wrong guesses of the time of the final trainings
+_MEMBERS_EXPECTED = 3
+TIME_IS_UP = "the budget of time was used up"
 
 
 @dataclass(frozen=True)
@@ -89,39 +34,139 @@ class NotTried:
 
 
 @dataclass(frozen=True, eq=False)
+class Selected:
+    """The candidates of the model, before they are fitted on all queries.
+
+    Attributes:
+        complete: The candidates that were held out for all folds, in order.
+        selection: Their selection.
+        scales: Mean deviation of each one's held-out scores within queries; they are divided by it.
+        choice: Weights of the scaled scores, and the value of each query by weights chosen without it.
+    """
+
+    complete: tuple[Tried, ...]
+    selection: Selection
+    scales: tuple[float, ...]
+    choice: Choice
+
+    @property
+    def members(self) -> list[tuple[Tried, float]]:
+        """Return the candidates of the model with their weights of scaled scores."""
+        return [(self.complete[place], float(self.choice.weights[place])) for place in self.choice.members]
+
+    def content(self, fitted: Sequence[bytes], feature_names: Sequence[str]) -> bytes:
+        """Return the file of the model.
+
+        Args:
+            fitted: The files of the members, fitted on all queries.
+            feature_names: The features of the training data.
+        """
+        if len(fitted) == 1:
+            return fitted[0]
+        members = [
+            Member(
+                self.complete[place].candidate.name,
+                content,
+                tuple(feature_names),
+                float(self.choice.weights[place] / self.scales[place]),
+            )
+            for place, content in zip(self.choice.members, fitted, strict=True)
+        ]
+        return write_sum(Sum.of(members))
+
+    @property
+    def name(self) -> str:
+        """Return the model in words: `the sum of a and b`."""
+        names = [tried.candidate.name for tried, _ in self.members]
+        return names[0] if len(names) == 1 else f"the sum of {', '.join(names[:-1])} and {names[-1]}"
+
+    def conclusion(self, trials: Trials, threads: int = 1) -> Conclusion:
+        """Compare the model with LightGBM's defaults and untrained rankings, on held-out queries."""
+        defaults = [
+            (tried.candidate.name, tried.values)
+            for tried in self.complete
+            if tried.candidate.name == DEFAULT_TREES and self.name != DEFAULT_TREES
+        ]
+        seed = trials.spec.seed
+        others = [*defaults, *untrained_rivals(trials.held_out, seed)]
+        values = self.choice.values
+        return conclude(
+            self.name,
+            trials.spec.metric,
+            values,
+            others,
+            trials.held_out,
+            "held-out",
+            seed=seed,
+            threads=threads,
+        )
+
+
+def select(trials: Trials, tried: Sequence[Tried]) -> Selected:
+    """Select a sum of the complete candidates by their held-out scores.
+
+    Raises:
+        InvalidInput: No candidate is complete.
+    """
+    complete = tuple(each for each in tried if each.status == "complete")
+    if not complete:
+        raise InvalidInput.at(
+            "/budget_seconds",
+            f"{trials.spec.budget_seconds:g} seconds are not enough for one candidate; allow more time",
+        )
+    held_out = trials.held_out
+    scales = tuple(held_out.deviation(each.scores) or 1.0 for each in complete)
+    scaled = [each.scores / scale for each, scale in zip(complete, scales, strict=True)]
+    selection = Selection(held_out, scaled, [each.candidate.parts for each in complete])
+    return Selected(complete, selection, scales, selection.choose(trials.spec.prefer))
+
+
+def reserve_seconds(trials: Trials, tried: Sequence[Tried]) -> float:
+    """Return the seconds that the final trainings of the best candidates so far may take."""
+    best = sorted((each for each in tried if each.folds), key=lambda each: -each.mean)[:_MEMBERS_EXPECTED]
+    n_folds = trials.held_out.n_folds
+    return sum(each.seconds / each.folds * n_folds / (n_folds - 1) for each in best)
+
+
+def trial_seconds(spec: AutoSpec) -> float:
+    """Return the seconds of a budget for trials and final trainings."""
+    return _SHARE_OF_TRIALS * spec.budget_seconds
+
+
+def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float64Array]:
+    """Return the values that a candidate is compared with: of complete candidates in earlier waves.
+
+    Within a wave the order of the trials does not matter, so that any number of workers finds the same.
+
+    Args:
+        number: Position of the candidate.
+        tried: Candidates with their positions.
+    """
+    first = number // WAVE * WAVE
+    return [each.values for place, each in tried if place < first and each.status == "complete"]
+
+
+@dataclass(frozen=True, eq=False)
 class AutoTrained:
     """The result of an automatic training.
 
     Attributes:
-        content: The model's file: trees, a network, or a sum of them.
-        members: Names of the candidates in the model, with their weights of scaled scores.
-        choice: Weights of all complete candidates, and the honest value of each query.
+        content: The model's file: trees, a linear scorer, a network, or a sum of them.
+        feature_names: Its features.
+        selected: Its members, and how they were selected.
         tried: Candidates that were tried, in order.
         not_tried: The others.
-        held_out: The folds.
-        seconds: Wall time by part.
+        conclusion: Its quality on held-out queries.
+        seconds: Running time by part.
     """
 
     content: bytes
     feature_names: tuple[str, ...]
-    members: tuple[tuple[str, float], ...]
-    choice: Choice
-    selection: Selection
-    scales: tuple[float, ...]
-    complete: tuple[Tried, ...]
+    selected: Selected
     tried: tuple[Tried, ...]
     not_tried: tuple[NotTried, ...]
-    held_out: HeldOut
+    conclusion: Conclusion
     seconds: dict[str, float]
-
-    def chosen_by(self, prefer: str) -> Choice:
-        """Return the choice among the complete candidates by another preference."""
-        return self.selection.choose(prefer)
-
-    @property
-    def estimate(self) -> float:
-        """Return the estimated mean of the metric on new queries."""
-        return self.held_out.plain(float(np.nanmean(self.choice.values)))
 
 
 def auto_train(
@@ -130,230 +175,77 @@ def auto_train(
     *,
     threads: int = 1,
     candidates: Sequence[Candidate] | None = None,
-    on_progress: OnProgress = lambda name, done, total: None,
-    clock: Clock = time.monotonic,
+    on_progress: OnProgress | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AutoTrained:
-    """Find the best ranking model that the data support, within a limit of time.
+    """Find the best ranking model that the data support, within a budget of time.
 
     Each candidate is trained without each fold of the queries; those that cannot be among the best are
-    stopped. A weighted sum of candidates is selected by the held-out scores, and its members are trained again
-    on all queries.
+    stopped. A weighted sum of candidates is selected by the held-out scores, and its members are trained
+    again on all queries.
 
     Args:
         spec: The specification.
         dataset: Judged training data.
         threads: Threads of each training.
         candidates: The candidates in order; those of the portfolio when left out.
-        on_progress: Called with the name of a candidate and the trainings done and planned; may raise to stop.
+        on_progress: Called with what is done next, and the candidates done and in all; may raise to stop.
         clock: Seconds on a clock that never goes back.
 
     Raises:
-        InvalidInput: No candidate fits the data, or none was complete within the limit.
+        InvalidInput: No candidate fits the data, or none was complete within the budget.
     """
-    search = _Search(spec, dataset, threads, on_progress, clock)
-    return search.run(portfolio() if candidates is None else candidates)
+    began = clock()
+    trials = Trials(spec, dataset, threads=threads, clock=clock)
+    listed = portfolio() if candidates is None else candidates
+    refused = {number: trials.refusal(candidate) for number, candidate in enumerate(listed)}
+    not_tried = {number: reason for number, reason in refused.items() if reason is not None}
+    wanted = [number for number in range(len(listed)) if number not in not_tried]
+    tried: dict[int, Tried] = {}
 
+    def time_left() -> float:
+        spent = clock() - began
+        return trial_seconds(spec) - spent - reserve_seconds(trials, list(tried.values()))
 
-class _Search:
-    def __init__(
-        self, spec: AutoSpec, dataset: RankingDataset, threads: int, on_progress: OnProgress, clock: Clock
-    ) -> None:
-        self._spec, self._dataset, self._threads = spec, dataset, threads
-        self._on_progress, self._clock = on_progress, clock
-        self._began = clock()
-        self._deadline = self._began + _SHARE_OF_TRIALS * spec.seconds
-        self._held_out = HeldOut(dataset, spec.metric, conventions(spec.contract), spec.seed)
-        self._folds = self._held_out.total_folds
-        self._bins: lightgbm.Dataset | None = None
-        self._tried: list[Tried] = []
-        self._not_tried: list[NotTried] = []
+    folds: int | None = None
 
-    def run(self, candidates: Sequence[Candidate]) -> AutoTrained:
-        for place, candidate in enumerate(candidates):
-            reason = self._refusal(candidate)
-            if reason is not None:
-                self._not_tried.append(NotTried(candidate, reason))
-                continue
-            self._on_progress(candidate.name, place, len(candidates))
-            self._tried.append(self._try(candidate))
-        complete = [each for each in self._tried if each.status == "complete"]
-        if not complete:
-            raise InvalidInput.at(
-                "/seconds",
-                f"{self._spec.seconds:g} seconds are not enough for one candidate; allow more time",
-            )
-        searched = self._clock()
-        scales = [self._held_out.deviation(each.scores) or 1.0 for each in complete]
-        scaled = [each.scores / scale for each, scale in zip(complete, scales, strict=True)]
-        selection = Selection(self._held_out, scaled, [each.candidate.parts for each in complete])
-        choice = selection.choose(self._spec.prefer)
-        selected = self._clock()
-        members = []
-        for place in choice.members:
-            each = complete[place]
-            self._on_progress(each.candidate.name, len(candidates), len(candidates))
-            content = self._fit(each.candidate, each.iterations).content
-            members.append(
-                Member(
-                    each.candidate.name,
-                    content,
-                    tuple(self._dataset.feature_names),
-                    float(choice.weights[place] / scales[place]),
-                )
-            )
-        content = members[0].content if len(members) == 1 else write_sum(Sum.of(members))
-        return AutoTrained(
-            content,
-            tuple(self._dataset.feature_names),
-            tuple((complete[p].candidate.name, float(choice.weights[p])) for p in choice.members),
-            choice,
-            selection,
-            tuple(scales),
-            tuple(complete),
-            tuple(self._tried),
-            tuple(self._not_tried),
-            self._held_out,
-            {
-                "trials": searched - self._began,
-                "selection": selected - searched,
-                "final trainings": self._clock() - selected,
-            },
+    def on_fold(_: int, planned: int) -> None:
+        nonlocal folds
+        folds = planned
+
+    def report(doing: str, done: int) -> None:
+        if on_progress is not None:
+            on_progress(doing, done, len(listed))
+
+    for number in wanted:
+        candidate = listed[number]
+        report(f"trying {candidate.name}", number)
+        if tried and time_left() <= 0.0:
+            not_tried[number] = TIME_IS_UP
+            continue
+        tried[number] = trials.try_candidate(
+            number,
+            candidate,
+            folds,
+            time_left=time_left,
+            rivals=rivals_before(number, list(tried.items())),
+            on_fold=on_fold,
+            is_first=not tried,
         )
-
-    def _refusal(self, candidate: Candidate) -> str | None:
-        """Return why a candidate is not tried, None where it is."""
-        if candidate.is_network and self._dataset.categories:
-            return "linear scorers and networks read numbers alone, and some features are categories"
-        spec = self._training(candidate)
-        try:
-            check_labels(
-                LabelRange.of(self._dataset.labels), spec.loss, spec.followed_metrics, spec.conventions
-            )
-            if candidate.is_network:
-                import core.training.networks  # noqa: F401
-        except (InvalidInput, ExtraMissing) as error:
-            return str(error)
-        if self._tried and self._clock() + self._reserve() >= self._deadline:
-            return "the limit of time was reached"
-        return None
-
-    def _training(self, candidate: Candidate) -> TrainingSpec:
-        size = self._dataset
-        return candidate.spec(
-            DatasetSize(size.n_queries, size.n_documents, size.n_features),
-            self._spec.metric,
-            self._spec.contract,
-            self._spec.seed,
-        )
-
-    def _try(self, candidate: Candidate) -> Tried:
-        began = self._clock()
-        spec = self._training(candidate)
-        measured: dict[int, Float64Array] = {}
-        done, status = 0, "complete"
-        for fold in self._held_out.folds():
-            if done >= self._folds:
-                break
-            try:
-                self._hold_out(candidate, spec, fold, measured)
-            except _TimeIsUp:
-                status = "out-of-time"
-                break
-            done += 1
-            elapsed = self._clock() - began
-            if not self._tried and done == 1:
-                self._folds = self._affordable(elapsed)
-            elif self._clock() + elapsed / done + self._reserve() >= self._deadline and done < self._folds:
-                status = "out-of-time"
-                break
-            if done < self._folds and self._is_worse(measured):
-                status = "stopped"
-                break
-        iterations, scores, values = self._best(measured) if done else (0, self._held_out.empty_scores(), None)
-        if values is None:
-            values = np.full(self._dataset.n_queries, np.nan)
-        return Tried(candidate, iterations, scores, values, self._clock() - began, done, status)
-
-    def _affordable(self, seconds: float) -> int:
-        """Return the folds that each candidate is held out for, by the time of the first of all."""
-        total = self._held_out.total_folds
-        several = 4  # candidates that should be complete at least
-        left = self._deadline - self._clock()
-        return int(np.clip(left / (several * seconds) + 1, 1, total))
-
-    def _hold_out(
-        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, measured: dict[int, Float64Array]
-    ) -> None:
-        """Train without a fold, and fill in its scores by iteration."""
-        rows = self._held_out.rows(fold.held_out)
-        repetition = fold.number // self._held_out.n_folds
-        last = 0
-
-        def on_scores(iteration: int, scores: Float64Array) -> None:
-            nonlocal last
-            if self._tried and self._clock() >= self._deadline:
-                raise _TimeIsUp
-            measured.setdefault(iteration, self._held_out.empty_scores())[repetition, rows] = scores
-            last = iteration
-
-        kept, held_out = self._dataset.select_queries(fold.kept), self._dataset.select_queries(fold.held_out)
-        bins = self._shared(candidate, spec)
-        if bins is None:
-            from core.training.networks import train_network
-
-            train_network(spec, kept, held_out, threads=self._threads, on_scores=on_scores)
-        else:
-            bins = replace(bins, training=self._held_out.rows(fold.kept), validation=rows)
-            train(spec, kept, held_out, threads=self._threads, bins=bins, on_scores=on_scores)
-        for iteration in measured:
-            if iteration > last > 0:  # trees that found no other split are as they were
-                measured[iteration][repetition, rows] = measured[last][repetition, rows]
-
-    def _shared(self, candidate: Candidate, spec: TrainingSpec) -> SharedBins | None:
-        if candidate.is_network:
-            return None
-        if self._bins is None:
-            self._bins = bin_features(spec, self._dataset, self._threads)
-        return SharedBins(self._bins)
-
-    def _best(self, measured: dict[int, Float64Array]) -> tuple[int, Float64Array, Float64Array]:
-        """Return the best iteration over all folds so far, with its scores and values."""
-        values = {iteration: self._held_out.values(scores) for iteration, scores in measured.items()}
-        best = max(sorted(values), key=lambda iteration: _mean(values[iteration]))
-        return best, measured[best], values[best]
-
-    def _is_worse(self, measured: dict[int, Float64Array]) -> bool:
-        """Return whether a candidate is shown to be worse than the best complete one."""
-        complete = [each for each in self._tried if each.status == "complete"]
-        if not complete:
-            return False
-        best = max(complete, key=lambda each: _mean(each.values))
-        return is_worse_than_best(best.values, self._best(measured)[2], higher_is_better=True)
-
-    def _reserve(self) -> float:
-        """Return the seconds that the final trainings of the best candidates may take."""
-        complete = [each for each in self._tried if each.status == "complete"]
-        best = sorted(complete, key=lambda each: -_mean(each.values))[:3]
-        n_folds = self._held_out.n_folds
-        return sum(each.seconds / max(each.folds, 1) * n_folds / (n_folds - 1) for each in best)
-
-    def _fit(self, candidate: Candidate, iterations: int) -> TrainedModel:
-        spec = self._training(candidate).with_iterations(iterations)
-        spec = replace(spec, metric_interval=spec.iterations)
-        bins = self._shared(candidate, spec)
-        if bins is None:
-            from core.training.networks import train_network
-
-            return train_network(spec, self._dataset, threads=self._threads)
-        return train(spec, self._dataset, threads=self._threads, bins=bins)
-
-
-def fit_again(spec: AutoSpec, dataset: RankingDataset, tried: Tried, threads: int = 1) -> bytes:
-    """Fit a candidate that was tried on other data, for as many iterations as were best."""
-    search = _Search(spec, dataset, threads, lambda *_: None, time.monotonic)
-    return search._fit(tried.candidate, tried.iterations).content
-
-
-def _mean(values: Float64Array) -> float:
-    found = values[~np.isnan(values)]
-    return float(found.mean()) if len(found) else -np.inf
+    searched = clock()
+    selected = select(trials, list(tried.values()))
+    conclusion = selected.conclusion(trials, threads)
+    chosen = clock()
+    fitted = []
+    for each, _ in selected.members:
+        report(f"fitting {each.candidate.name}", len(listed))
+        fitted.append(trials.fit(each.candidate, each.iterations).content)
+    return AutoTrained(
+        selected.content(fitted, dataset.feature_names),
+        tuple(dataset.feature_names),
+        selected,
+        tuple(tried.values()),
+        tuple(NotTried(listed[number], reason) for number, reason in sorted(not_tried.items())),
+        conclusion,
+        {"trials": searched - began, "selection": chosen - searched, "final trainings": clock() - chosen},
+    )

@@ -1,23 +1,26 @@
 """Choose a weighted sum of candidates by their held-out scores, and estimate its quality without bias.
 
-Greedy selection with replacement from a library of models is that of Caruana, Niculescu-Mizil, Crew and Ksikes
-(2004). Weights are the mean over several starts, which their section 2.3 shows to help on few data, half of
-the way to equal weights of the chosen candidates.
+Greedy selection with replacement from a library of models is that of Caruana, Niculescu-Mizil, Crew and
+Ksikes (2004). Weights are the mean over several starts, which their section 2.3 shows to help on few data,
+half of the way to equal weights of the chosen candidates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from core.autotrain.held_out import HeldOut
+from core.autotrain.held_out import HeldOut, mean_of
 from core.evaluation.paired import SIGNIFICANCE, t_test_p
 from core.types import Float64Array, Int64Array
 
+BoolArray = npt.NDArray[np.bool_]
 _STARTS = 3
 _ROUNDS = 10
 _EQUAL_SHARE = 0.5
 _LEAST_WEIGHT = 0.05
+_GROUPS = 5  # of queries, for the estimate
 # Means so close are no reason to prefer a model that is harder to read.
 TOLERANCE = 0.003
 
@@ -52,21 +55,31 @@ class Selection:
     """
 
     def __init__(self, held_out: HeldOut, scores: Sequence[Float64Array], parts: Sequence[int]) -> None:
-        self._held_out = held_out
-        self._scores = scores
-        self._parts = parts
         self.values = np.stack([held_out.values(each) for each in scores])
-        self._groups = self._query_groups()
+        self._parts = np.array(parts)
+        # Only queries that were held out are measured again and again.
+        self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
+        self._quality = held_out.of_queries(self._tested)
+        self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
+        self._means_of_sums: dict[tuple[int, ...], Float64Array] = {}
+        n_tested = len(self._tested)
+        self._groups = np.random.default_rng(0).permutation(n_tested) % min(_GROUPS, max(n_tested, 1))
+
+    def tied_with_best(self) -> list[bool]:
+        """Return of each candidate whether it cannot be told from the best one, by the paired t-test."""
+        best = int(self._alone_values().mean(axis=1).argmax())
+        return [
+            place == best or not _is_better(self.values[best], values)
+            for place, values in enumerate(self.values)
+        ]
 
     def single(self) -> Choice:
         """Return the best candidate alone, or a simpler one that cannot be told from it."""
-        chosen = self._simplest(~np.isnan(self.values).any(axis=0))
-        return Choice(self._alone(chosen), self._nested(lambda kept: self._alone(self._simplest(kept))))
+        return self._chosen(self._simplest)
 
     def sum(self) -> Choice:
         """Return the sum that greedy selection finds."""
-        everywhere = np.ones(self.values.shape[1], np.bool_)
-        return Choice(self._greedy(everywhere), self._nested(self._greedy))
+        return self._chosen(self._greedy)
 
     def choose(self, prefer: str) -> Choice:
         """Return the sum, or a single candidate where `simple` is preferred and the sum is not shown better.
@@ -80,88 +93,83 @@ class Selection:
         added = self.sum()
         if len(added.members) == 1:
             return single if prefer == "simple" else added
-        gains = added.values - single.values
-        gains = gains[~np.isnan(gains)]
-        mean = float(gains.mean()) if len(gains) else 0.0
         if prefer == "best":
-            return added if mean > 0.0 else single
-        is_shown = len(gains) > 1 and mean > 0.0 and t_test_p(mean, float(gains.std(ddof=1)), len(gains)) < (
-            2 * SIGNIFICANCE
-        )
-        return added if is_shown else single
+            return added if mean_of(added.values) > mean_of(single.values) else single
+        return added if _is_better(added.values, single.values) else single
 
-    def _nested(self, choose) -> Float64Array:
-        """Return the values of each group of queries by weights chosen on the other groups."""
-        values = np.full(self.values.shape[1], np.nan)
-        for group in np.unique(self._groups):
+    def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
+        """Choose weights on all queries, and measure each group by weights chosen on the other groups."""
+        everywhere = np.ones(len(self._tested), np.bool_)
+        found = np.empty(len(self._tested))
+        for group in range(self._groups.max(initial=-1) + 1):
             inside = self._groups == group
-            if inside.all():
-                return self._measured(choose(inside))
-            values[inside] = self._measured(choose(~inside))[inside]
+            others = everywhere if inside.all() else ~inside
+            found[inside] = self._measured(choose(others))[inside]
+        values = np.full(self.values.shape[1], np.nan)
+        values[self._tested] = found
+        return Choice(choose(everywhere), values)
+
+    def _alone_values(self) -> Float64Array:
+        values: Float64Array = self.values[:, self._tested]
         return values
 
-    def _query_groups(self) -> Int64Array:
-        return self._held_out.first_folds
-
     def _measured(self, weights: Float64Array) -> Float64Array:
-        members = np.flatnonzero(weights)
-        if len(members) == 1:
-            return self.values[members[0]]
-        total = sum(weights[place] * self._scores[place] for place in members)
-        return self._held_out.values(np.asarray(total))
+        if np.count_nonzero(weights) == 1:
+            alone: Float64Array = self._alone_values()[int(weights.argmax())]
+            return alone
+        total: Float64Array = np.tensordot(weights, self._scores, 1)
+        return self._quality.values(total)
 
-    def _alone(self, place: int) -> Float64Array:
-        weights = np.zeros(len(self._scores))
-        weights[place] = 1.0
+    def _measured_counts(self, counts: Int64Array) -> Float64Array:
+        """Return the values of a sum of candidates by how often each is in it."""
+        key = tuple(counts.tolist())
+        if key not in self._means_of_sums:
+            self._means_of_sums[key] = self._measured(counts / counts.sum())
+        return self._means_of_sums[key]
+
+    def _simplest(self, kept: BoolArray) -> Float64Array:
+        values = self._alone_values()[:, kept]
+        means = values.mean(axis=1)
+        close = means == means.max()
+        if values.shape[1] > 1:
+            differences = values[int(means.argmax())] - values
+            errors = differences.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
+            close = means >= means.max() - np.minimum(errors, TOLERANCE)
+        close &= self._parts == self._parts[close].min()
+        weights = np.zeros(len(means))
+        weights[np.where(close, means, -np.inf).argmax()] = 1.0
         return weights
 
-    def _means(self, kept: "np.ndarray") -> Float64Array:
-        shared = kept & ~np.isnan(self.values).any(axis=0)
-        if not shared.any():
-            return np.zeros(len(self._scores))
-        return self.values[:, shared].mean(axis=1)
-
-    def _simplest(self, kept: "np.ndarray") -> int:
-        means = self._means(kept)
-        best = int(means.argmax())
-        shared = kept & ~np.isnan(self.values).any(axis=0)
-        if shared.sum() < 2:
-            return best
-        differences = self.values[best, shared] - self.values[:, shared]
-        errors = differences.std(axis=1, ddof=1) / np.sqrt(shared.sum())
-        close = means >= means[best] - np.minimum(errors, TOLERANCE)
-        simplest = min(self._parts[place] for place in np.flatnonzero(close))
-        return int(max((p for p in np.flatnonzero(close) if self._parts[p] == simplest), key=means.__getitem__))
-
-    def _greedy(self, kept: "np.ndarray") -> Float64Array:
-        means = self._means(kept)
-        order = np.argsort(-means, kind="stable")
-        starts = order[: min(_STARTS, len(order))]
-        found = np.mean([self._from(int(start), kept) for start in starts], axis=0)
+    def _greedy(self, kept: BoolArray) -> Float64Array:
+        order = np.argsort(-self._alone_values()[:, kept].mean(axis=1), kind="stable")
+        found = sum((self._from(int(start), kept) for start in order[:_STARTS]), np.zeros(len(order)))
+        found /= found.sum()
         found[found < _LEAST_WEIGHT] = 0.0
         chosen = found > 0.0
-        found = found / found.sum()
-        return (1.0 - _EQUAL_SHARE) * found + _EQUAL_SHARE * chosen / chosen.sum()
+        shrunk: Float64Array = (
+            1.0 - _EQUAL_SHARE
+        ) * found / found.sum() + _EQUAL_SHARE * chosen / chosen.sum()
+        return shrunk
 
-    def _from(self, start: int, kept: "np.ndarray") -> Float64Array:
+    def _from(self, start: int, kept: BoolArray) -> Float64Array:
         """Return the weights of the best sum on the way from a candidate."""
-        counts = self._alone(start)
-        total = self._scores[start]
-        best, reached = counts / counts.sum(), self._mean(self.values[start], kept)
+        counts = np.zeros(len(self._scores), np.int64)
+        counts[start] = 1
+        best, reached = counts, float(self._measured_counts(counts)[kept].mean())
         for _ in range(_ROUNDS - 1):
-            tried = [
-                self._mean(self._held_out.values((total + each) / (counts.sum() + 1)), kept)
-                for each in self._scores
-            ]
-            place = int(np.argmax(tried))
-            counts[place] += 1.0
-            total = total + self._scores[place]
-            if tried[place] > reached:
-                best, reached = counts / counts.sum(), tried[place]
-        return best
+            added = counts + np.eye(len(counts), dtype=np.int64)
+            means = [float(self._measured_counts(each)[kept].mean()) for each in added]
+            counts = added[int(np.argmax(means))]
+            if max(means) > reached:
+                best, reached = counts, max(means)
+        weights: Float64Array = best / best.sum()
+        return weights
 
-    @staticmethod
-    def _mean(values: Float64Array, kept: "np.ndarray") -> float:
-        found = values[kept]
-        found = found[~np.isnan(found)]
-        return float(found.mean()) if len(found) else -np.inf
+
+def _is_better(values: Float64Array, others: Float64Array) -> bool:
+    """Return whether values are shown to be larger, by a one-sided paired t-test over the shared queries."""
+    gains = values - others
+    gains = gains[~np.isnan(gains)]
+    if len(gains) < 2 or gains.mean() <= 0.0:
+        return False
+    return t_test_p(float(gains.mean()), float(gains.std(ddof=1)), len(gains)) < 2 * SIGNIFICANCE

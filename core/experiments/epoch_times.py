@@ -65,7 +65,9 @@ def _pair_by_pair(timing: EpochTiming, dataset: RankingDataset) -> float:
     transform = InputTransform.fit(
         dataset.features, kind=scorer.inputs, log1p=scorer.log1p, missing_indicators=scorer.missing_indicators
     )
-    batches = Batches.of(dataset, make_loss("ranknet"), transform, scorer.batch_size(dataset.n_documents), _SEED)
+    batches = Batches.of(
+        dataset, make_loss("ranknet"), transform, scorer.batch_size(dataset.n_documents), _SEED
+    )
     descent = PairByPair(drawn_weights(transform.n_inputs, timing.hidden))
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[batches.documents]
     labels = dataset.labels[batches.documents]

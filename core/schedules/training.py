@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.train import TrainJob
 from core.stored import Json, Stored, write_entries
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
+
+TRAININGS = frozenset({TrainJob.kind, AutoTrainJob.kind})  # kinds whose jobs make the model of a run
 
 
 def dataset_names(requested: Stored) -> dict[str, str]:
@@ -31,7 +34,7 @@ def training_of_run(
     dataset_ids: Mapping[str, str],
     statistics: Stored | None,
     reference: Callable[[str], str],
-) -> TrainJob:
+) -> TrainJob | AutoTrainJob:
     """Return the training of a run: that of the schedule, with the current datasets and models.
 
     Args:
@@ -50,6 +53,8 @@ def training_of_run(
         spec["validation"] = {"dataset_id": dataset_ids["validation"]}
     if "test" in dataset_ids:
         spec["test_dataset_id"] = dataset_ids["test"]
+    if resolved["kind"] == AutoTrainJob.kind:
+        return AutoTrainJob.from_json(spec)
     if requested.get("init_model"):
         spec["init_model"] = reference(requested["init_model"])
     if requested.get("labels_from"):

@@ -41,8 +41,8 @@ class NetworkScorer:
     )
     batch_documents: int | None = parameter(
         None,
-        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When null,"
-        " a thirtieth of the training documents, from 32 to 4,096.",
+        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When"
+        " null, a thirtieth of the training documents, from 32 to 4,096.",
         minimum=1,
         maximum=2**24,
         aliases="batch_size",

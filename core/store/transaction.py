@@ -40,7 +40,6 @@ class Transaction:
         uploads: Data: resumable uploads.
         artifacts: Data: checksums of artifacts, and the artifacts that rows refer to.
         jobs: Jobs: jobs with their attempts and iterations.
-        candidates: Jobs: candidates of automatic trainings.
         workers: Jobs: workers.
         models: Models: models and versions.
         aliases: Models: movable names of models, and their promotion gates.
@@ -51,6 +50,7 @@ class Transaction:
         drift: Results: drift reports, and the artifacts with scoring requests that they read.
         studies: Plans: studies and their trials.
         experiments: Plans: experiments and their trainings.
+        candidates: Plans: candidates of automatic trainings.
         schedules: Plans: schedules and their runs.
         api_keys: Access: API keys and browser sessions.
         quotas: Access: limits of API keys.
@@ -78,7 +78,6 @@ class Transaction:
         self.artifacts = ArtifactRecords(session)
         # Jobs
         self.jobs = Jobs(session, self.counters)
-        self.candidates = Candidates(session)
         self.workers = Workers(session, self.events)
         # Models
         self.models = Models(session)
@@ -92,6 +91,7 @@ class Transaction:
         # Plans: each queues jobs
         self.studies = Studies(session, self.jobs, self.events)
         self.experiments = Experiments(session, self.jobs)
+        self.candidates = Candidates(session, self.jobs)
         self.schedules = Schedules(session)
         self.jobs.on_ending(self.events.job_ended)  # after the studies have recorded it
         # Access

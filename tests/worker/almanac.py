@@ -46,7 +46,8 @@ class Almanac:
             "hyperparameters": SMALL,
             "metrics": ["ndcg@5"],
         }
-        job |= changed.pop("job", {})
+        given = changed.pop("job", {})
+        job = given if "kind" in given else job | given
         request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
         asked = asked_job(request.job)
         with self.store.begin() as tx:

@@ -226,6 +226,33 @@ def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
         assert tx.models.get(str(run.model_id)).project == "search"
 
 
+def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> None:
+    """A run searches on the newest dataset; its model is promoted as that of a training is."""
+    training = almanac.add()
+    almanac.work(NIGHT)
+    almanac.work(NIGHT + DAY)
+    newest = almanac.add_data(2)
+    almanac.set_gate(newest)
+    best = {"kind": "auto-train", "model_name": "web", "dataset": "clicks", "budget_seconds": 60}
+    schedule_id = almanac.add("champion", job=best)
+    with almanac.store.begin() as tx:
+        tx.aliases.move("web", "champion", 1)
+        tx.schedules.delete(training)
+    almanac.sweep(NIGHT)
+    (job_id,) = almanac.waiting()
+    with almanac.store.begin() as tx:
+        job = tx.jobs.get(job_id)
+        assert (job.kind, job.spec["dataset_id"]) == ("auto-train", newest)
+        assert (job.spec["metric"], job.spec["budget_seconds"]) == ("ndcg@10", 60.0)
+        job.status, job.result = "succeeded", {"model_id": tx.models.resolve("web:2").id}
+    almanac.sweep(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "promoting"
+    with almanac.store.read() as tx:
+        promotion = tx.jobs.get(str(run.promotion_job_id))
+    assert (promotion.kind, promotion.spec["alias"]) == ("promote", "champion")
+
+
 @pytest.mark.parametrize("end", ["cancelled", "failed", "deleted"])
 def test_a_job_without_a_model_fails_its_run(
     almanac: Almanac, store: Store, end: str, claim_job: Callable[..., Any]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.boosting import BoostingJob
 from core.jobs.import_model import ImportModelJob
 from core.scorers import WeightedSum
@@ -15,11 +16,12 @@ from worker.job.run import JobRun
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
 _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
+_ModelJob = BoostingJob | AutoTrainJob | ImportModelJob
 # Fields of a specification that do not change the bytes of the model.
 _ASIDE = ("priority", "limits", "tags")
 
 
-def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
+def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
     """Return the lineage of the model that a job trains or imports.
 
     Args:
@@ -41,7 +43,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         "teacher": _teacher_of(tx, spec),
         "members": _members_of(tx, spec),
         "spec": {name: value for name, value in run.spec.items() if name not in _ASIDE},
-        "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
+        "seed": _seed_of(spec),
         "rankery": _version_of("rankery"),
         "libraries": {
             **{name: _version_of(name) for name in _libraries(spec)},
@@ -62,26 +64,34 @@ def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[
     return {name: spelling for name, spelling in pairs if name != spelling}
 
 
-def _libraries(spec: BoostingJob | ImportModelJob) -> tuple[str, ...]:
-    is_network = isinstance(spec, BoostingJob) and spec.training.scorer.is_network
-    return (*_LIBRARIES, *_NETWORK_LIBRARIES) if is_network else _LIBRARIES
+def _seed_of(spec: _ModelJob) -> int | None:
+    if isinstance(spec, BoostingJob):
+        return spec.training.seed
+    return spec.measures.seed if isinstance(spec, AutoTrainJob) else None
 
 
-def _base_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:
+def _libraries(spec: _ModelJob) -> tuple[str, ...]:
+    trains_networks = isinstance(spec, AutoTrainJob) or (
+        isinstance(spec, BoostingJob) and spec.training.scorer.is_network
+    )
+    return (*_LIBRARIES, *_NETWORK_LIBRARIES) if trains_networks else _LIBRARIES
+
+
+def _base_of(tx: Transaction, spec: _ModelJob) -> Values | None:
     if not isinstance(spec, BoostingJob) or spec.init_model is None:
         return None
     base = tx.models.resolve(spec.init_model)
     return _used(base) | {"trees": base.best_iteration}
 
 
-def _teacher_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:
+def _teacher_of(tx: Transaction, spec: _ModelJob) -> Values | None:
     if not isinstance(spec, BoostingJob) or spec.labels_from is None:
         return None
     teacher = tx.models.resolve(teacher_reference(spec.labels_from))
     return _used(teacher)
 
 
-def _members_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> list[Values] | None:
+def _members_of(tx: Transaction, spec: _ModelJob) -> list[Values] | None:
     if not isinstance(spec, BoostingJob) or not isinstance(spec.training.scorer, WeightedSum):
         return None
     rows = [tx.models.resolve(reference) for reference in spec.training.scorer.models]

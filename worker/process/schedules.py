@@ -12,8 +12,7 @@ from core.jobs import JobSpec, System
 from core.jobs.drift import DriftJob
 from core.jobs.promote import PromoteJob
 from core.jobs.status import QUEUED, REFUSED, RUNNING, SUCCEEDED
-from core.jobs.train import TrainJob
-from core.schedules import Cron, dataset_names, training_of_run
+from core.schedules import TRAININGS, Cron, dataset_names, training_of_run
 from core.store import Job, Model, Schedule, ScheduleRun, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
@@ -148,7 +147,7 @@ def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
 
 
 def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, str]) -> JobSpec:
-    if schedule.spec["kind"] == TrainJob.kind:
+    if schedule.spec["kind"] in TRAININGS:
         statistics = tx.datasets.get(dataset_ids["train"]).statistics
         return training_of_run(
             schedule.spec,
@@ -175,14 +174,14 @@ def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_j
     if job is None:
         _end(tx, schedule, run, RunStatus.FAILED, f"The job {job_id} was deleted.")
     elif job.status == RUNNING and run.status == RunStatus.QUEUED:
-        run.status = RunStatus.TRAINING if job.kind == TrainJob.kind else RunStatus.RUNNING
+        run.status = RunStatus.TRAINING if job.kind in TRAININGS else RunStatus.RUNNING
     elif job.status in (QUEUED, RUNNING):
         return []
     elif run.promotion_job_id is not None:
         _conclude_promotion(tx, schedule, run, job)
     elif job.status != SUCCEEDED:
         _end(tx, schedule, run, RunStatus.FAILED, _reason(job))
-    elif job.kind != TrainJob.kind:
+    elif job.kind not in TRAININGS:
         _end(tx, schedule, run, RunStatus.SUCCEEDED, (job.result or {}).get("sentence"))
     else:
         return _conclude_training(tx, schedule, run, job, most_active_jobs)

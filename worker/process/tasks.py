@@ -19,6 +19,7 @@ from worker.job.run import RETRY_LATER, JobRun
 from worker.process.heartbeat import Heartbeat
 from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
+from worker.runners.automatic_training import run_auto_train, run_candidates
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
 from worker.runners.drift import run_drift
@@ -40,6 +41,8 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
     {
         JobKind.TRAIN: run_training,
         JobKind.REPRODUCE: run_reproduction,
+        JobKind.AUTO_TRAIN: run_auto_train,
+        JobKind.TRY_CANDIDATES: run_candidates,
         JobKind.TRIAL: run_trial,
         JobKind.CONCLUDE: run_conclusion,
         JobKind.EVALUATE: run_evaluation,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import JSON, Double, ForeignKey
+from sqlalchemy import JSON, Double, ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.tables.base import ID, NAME, WORD, Base
@@ -23,6 +23,7 @@ class Candidate(Base):
         value: Mean of the metric over the held-out queries, or None.
         interval: `[lower, upper]` of the value, or None.
         folds: Folds held out.
+        planned_folds: Folds to hold out, 0 until the first candidate has shown its time.
         iterations: Best iterations over all folds, or None.
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
@@ -37,12 +38,13 @@ class Candidate(Base):
     name: Mapped[str] = mapped_column(NAME)
     training: Mapped[dict[str, Any]]
     status: Mapped[str] = mapped_column(WORD)
-    reason: Mapped[str | None]
+    reason: Mapped[str | None] = mapped_column(Text)
     worker_job_id: Mapped[str | None] = mapped_column(ID)
     worker_token: Mapped[int | None]
     value: Mapped[float | None] = mapped_column(Double)
     interval: Mapped[list[float] | None] = mapped_column(JSON(none_as_null=True))
     folds: Mapped[int] = mapped_column(default=0)
+    planned_folds: Mapped[int] = mapped_column(default=0)
     iterations: Mapped[int | None]
     seconds: Mapped[float] = mapped_column(Double, default=0.0)
     weight: Mapped[float] = mapped_column(Double, default=0.0)

@@ -121,7 +121,12 @@ class LinearDescent:
 
 @bare
 def _scores(
-    first: int, last: int, inputs: Float32Array, weights: Float64Array, bias: Float64Array, scores: Float64Array
+    first: int,
+    last: int,
+    inputs: Float32Array,
+    weights: Float64Array,
+    bias: Float64Array,
+    scores: Float64Array,
 ) -> None:
     for i in range(first, last):
         total = bias[0]

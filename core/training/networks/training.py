@@ -308,7 +308,9 @@ class _NetworkTraining:
         return Network(self._dataset.feature_names, self._transform, layers, activation)
 
 
-def _descent(scorer: NetworkScorer, drawn: Weights, seed: int, factors: Weights) -> "Differentiation | LinearDescent":
+def _descent(
+    scorer: NetworkScorer, drawn: Weights, seed: int, factors: Weights
+) -> "Differentiation | LinearDescent":
     if isinstance(scorer, Linear) and scorer.arithmetic == "float64":
         return LinearDescent(scorer, drawn, factors)
     from core.training.networks.differentiation import Differentiation  # the extra `neural`

@@ -62,6 +62,112 @@ class AliasHistory(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
 
+class AutoTrainBaseline(Answer):
+    """What the model of an automatic training is compared with."""
+
+    name: str
+    value: float
+    """Its mean of the metric"""
+
+    difference: float
+    """The model's mean less this one"""
+
+    p_value: float
+    """Fisher's randomisation test, two-sided, corrected for all baselines (Holm)"""
+
+    verdict: str
+    """Of the model against it, at 0.05: `better`, `worse` or `no evidence`"""
+
+
+class AutoTrainCandidate(Answer):
+    """A candidate of an automatic training."""
+
+    number: int
+    """Position in the portfolio"""
+
+    name: str
+    loss: dict[str, Any]
+    scorer: dict[str, Any]
+    """As of a training"""
+
+    hyperparameters: dict[str, Any] | None = None
+    """Of trees; null for others"""
+
+    status: Literal["queued", "running", "complete", "stopped", "out-of-time", "not-tried"]
+    """`stopped` where it was shown to be worse than the best before its last fold"""
+
+    reason: str | None = None
+    """Why it was stopped or not tried"""
+
+    value: float | None = None
+    """Mean of the metric over the queries held out; null before the first fold"""
+
+    interval: list[float] | None = None
+    """95% interval of the value"""
+
+    tied_with_best: bool | None = None
+    """Whether it cannot be told from the best candidate; null until all are tried"""
+
+    folds: int
+    """Folds held out"""
+
+    iterations: int | None = None
+    """Trees or epochs that are best over all folds"""
+
+    seconds: float
+    """Running time of its trainings"""
+
+    size_bytes: int | None = None
+    """Of members: size of the file"""
+
+    weight: float
+    """Weight of its scaled scores in the model; 0 without"""
+
+
+class AutoTrainMember(Answer):
+    """A candidate in the model."""
+
+    name: str
+    weight: float
+    """Weight of its scaled scores; weights add up to 1"""
+
+
+class AutoTrainConclusion(Answer):
+    """The conclusion of an automatic training."""
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    sentence: str
+    """All of it in words"""
+
+    value: float
+    """Mean of the metric"""
+
+    interval: list[float] | None = None
+    """95% interval of the mean"""
+
+    data: Literal["held-out", "test"]
+    """`held-out` queries of the training data, each measured by models and a choice without it; or those of the `test` data"""
+
+    members: list[AutoTrainMember]
+    baselines: list[AutoTrainBaseline]
+    seconds: dict[str, float]
+    """Running time by part"""
+
+
+class AutoTrainCandidates(Answer):
+    """The candidates of an automatic training, and its conclusion."""
+
+    metric: str
+    higher_is_better: bool
+    items: list[AutoTrainCandidate]
+    """In the order of the portfolio; empty before the job starts"""
+
+    conclusion: AutoTrainConclusion | None = None
+    """Null until the job has succeeded"""
+
+
 class Budget(Answer):
     """Budget of a study."""
 
@@ -1208,8 +1314,8 @@ class MainMetric(Answer):
     """The metric to show first: that of early stopping, else the first requested one."""
 
     name: str
-    data: Literal["test", "validation", "train"]
-    """`validation` for trainings that have such data, so that choosing among them leaves the test data unseen; else `test`, else `train`"""
+    data: Literal["test", "validation", "held-out", "train"]
+    """`validation` for trainings that have such data, so that choosing among them leaves the test data unseen; else `test`, else `held-out` queries of an automatic training, else `train`"""
 
     value: float
     """Latest mean over queries"""
@@ -2265,7 +2371,7 @@ class Job(Answer):
     """A job of a worker."""
 
     id: str
-    kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2353,7 +2459,7 @@ class JobWithAttempts(Answer):
     """A job with its attempts."""
 
     id: str
-    kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2588,7 +2694,7 @@ class RunningJob(Answer):
     """A job that a worker is running."""
 
     id: str
-    kind: Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""

@@ -802,7 +802,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -1016,6 +1016,57 @@ class LimitsRequest(TypedDict):
     """Memory that it takes in a worker"""
 
 
+class AutoTrainRequest(TypedDict):
+    """Find the best model that a dataset supports, and train it as a new version."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job and of the model that it makes"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["auto-train"]
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    metric: NotRequired[str]
+    """What candidates are selected by"""
+
+    contract: NotRequired[Contract]
+    """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+    label_map: NotRequired[dict[str, float]]
+    """Labels to replace, as text (`nan` is none), and what by"""
+
+    budget_seconds: NotRequired[float]
+    """Running time that the search plans for; `limits` ends the job"""
+
+    prefer: NotRequired[Literal["simple", "best"]]
+    """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+    dataset_id: str
+    """A ready dataset to learn from, with at least two queries"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Another ready dataset to evaluate and rank once, at the end"""
+
+
 class DriftRequest(TypedDict):
     """Compare the score samples of a model with its training data, and with the samples before."""
 
@@ -1065,8 +1116,8 @@ class LinearScorer(TypedDict):
     epochs: NotRequired[int]
     """Passes over the training queries at most."""
 
-    batch_documents: NotRequired[int]
-    """Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone."""
+    batch_documents: NotRequired[int | None]
+    """Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When null, a thirtieth of the training documents, from 32 to 4,096."""
 
     optimizer: NotRequired[Literal["adam", "sgd"]]
     """Adam, or plain stochastic gradient descent."""
@@ -1100,6 +1151,9 @@ class LinearScorer(TypedDict):
 
     missing_indicators: NotRequired[bool]
     """Add an input of 0 or 1 for each feature that is missing somewhere in the training data."""
+
+    arithmetic: NotRequired[Literal["float64", "float32"]]
+    """Arithmetic of the steps: float64 without JAX, or float32 by JAX, as in earlier releases."""
 
 
 class ListMleRequest(TypedDict):
@@ -1147,8 +1201,8 @@ class MlpScorer(TypedDict):
     epochs: NotRequired[int]
     """Passes over the training queries at most."""
 
-    batch_documents: NotRequired[int]
-    """Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone."""
+    batch_documents: NotRequired[int | None]
+    """Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When null, a thirtieth of the training documents, from 32 to 4,096."""
 
     optimizer: NotRequired[Literal["adam", "sgd"]]
     """Adam, or plain stochastic gradient descent."""
@@ -1858,6 +1912,57 @@ class RestoreRequest(TypedDict):
     """Ids of objects of any kind that are in the trash"""
 
 
+class ScheduledAutoTrainRequest(TypedDict):
+    """A search for the best model whose datasets are named: each run takes the newest of a name."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job and of the model that it makes"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["auto-train"]
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    metric: NotRequired[str]
+    """What candidates are selected by"""
+
+    contract: NotRequired[Contract]
+    """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+    label_map: NotRequired[dict[str, float]]
+    """Labels to replace, as text (`nan` is none), and what by"""
+
+    budget_seconds: NotRequired[float]
+    """Running time that the search plans for; `limits` ends the job"""
+
+    prefer: NotRequired[Literal["simple", "best"]]
+    """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+    dataset: str
+    """For people; need not be unique"""
+
+    test_dataset: NotRequired[str | None]
+    """A dataset to evaluate and rank once, at the end, by name"""
+
+
 ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
 
 
@@ -2336,7 +2441,7 @@ class ScheduleChange(TypedDict):
     name: NotRequired[str | None]
     cron: NotRequired[str | None]
     timezone: NotRequired[str | None]
-    job: NotRequired[ScheduledTrainRequest | DriftRequest | None]
+    job: NotRequired[ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest | None]
     promote: NotRequired[PromoteRequest | None]
     """Null to promote nothing any more"""
 
@@ -2357,7 +2462,7 @@ class ScheduleRequest(TypedDict):
     timezone: NotRequired[str]
     """Time zone of the expression, by its name in the IANA database"""
 
-    job: ScheduledTrainRequest | DriftRequest
+    job: ScheduledTrainRequest | ScheduledAutoTrainRequest | DriftRequest
     """A training with datasets by name, or a drift job"""
 
     promote: NotRequired[PromoteRequest | None]
@@ -2533,6 +2638,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""

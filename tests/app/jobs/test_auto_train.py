@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.store import Candidate, Store
+from core.store import Store
 from tests.app.conftest import TestClient
 
 
@@ -110,24 +110,14 @@ def test_candidates_are_shown_while_it_runs(
     trees = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_leaves": 7}}
     linear = {"loss": {"name": "ranknet"}, "scorer": {"kind": "linear"}}
     with store.begin() as tx:
-        tx.candidates._session.add_all(
-            [
-                Candidate(job_id=job_id, number=1, name="linear", training=linear, status="queued"),
-                Candidate(
-                    job_id=job_id,
-                    number=0,
-                    name="trees",
-                    training=trees,
-                    status="stopped",
-                    reason="shown to be worse",
-                    value=1.5,
-                    interval=[1.4, 1.7],
-                    folds=2,
-                ),
-            ]
-        )
+        measured = {"value": 1.5, "interval": [1.4, 1.7], "folds": 2, "planned_folds": 10}
+        candidates = [
+            {"name": "trees", "training": trees, "status": "stopped", "reason": "is worse", **measured},
+            {"name": "linear", "training": linear, "status": "queued"},
+        ]
+        tx.candidates.add(job_id, candidates)
     first, second = client.get(path).json()["items"]
-    assert (first["number"], first["interval"], first["folds"]) == (0, [1.4, 1.7], 2)
+    assert (first["number"], first["interval"], first["planned_folds"]) == (0, [1.4, 1.7], 10)
     assert (first["scorer"], first["hyperparameters"]) == ({"kind": "trees"}, {"num_leaves": 7})
     assert (second["name"], second["value"], second["weight"]) == ("linear", None, 0.0)
     assert (second["scorer"], second["hyperparameters"]) == ({"kind": "linear"}, None)

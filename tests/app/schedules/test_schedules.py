@@ -12,6 +12,8 @@ from tests.app.conftest import TestClient
 
 TRAINING = {"kind": "train", "model_name": "web", "dataset": "judged", "loss": {"name": "lambdarank"}}
 
+BEST = {"kind": "auto-train", "model_name": "web", "dataset": "judged"}
+
 
 @pytest.fixture(autouse=True)
 def dataset_id(ready_dataset: Callable[[], str]) -> str:
@@ -64,6 +66,11 @@ def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
         ({"job": {**TRAINING, "metrics": ["ndgc@5"]}}, "/job/metrics/0"),
         ({"job": {**TRAINING, "hyperparameters": {"num_leaves": 1}}}, "/job/hyperparameters/num_leaves"),
         ({"job": {**TRAINING, "early_stopping": {"metric": "map", "rounds": 3}}}, "/job/early_stopping"),
+        ({"job": {**BEST, "dataset": "unknown"}}, "/job/dataset"),
+        ({"job": {**BEST, "test_dataset": "judged"}}, "/job/test_dataset"),
+        ({"job": {**BEST, "metric": "ndgc@5"}}, "/job/metric"),
+        ({"job": {**BEST, "loss": {"name": "lambdarank"}}}, "/job/loss"),
+        ({"job": BEST, "promote": {"alias": "champion"}}, "/promote/alias"),
         ({"job": {"kind": "evaluate", "model": "web"}}, "/job/kind"),
         ({"promote": {"alias": "champion"}}, "/promote/alias"),
         ({"enabled": None}, "/enabled"),

@@ -21,7 +21,7 @@ def _noisy(held_out: HeldOut, dataset: RankingDataset, seed: int, noise: float) 
 
 
 def test_independent_errors_are_averaged() -> None:
-    """Of three scores with independent noise the sum is better than each, on queries that did not choose it."""
+    """Of three scores with independent noise the sum is better than each, on unseen queries."""
     dataset, held_out = _held_out(320)
     scores = [_noisy(held_out, dataset, seed, 2.0) for seed in range(3)]
     selection = Selection(held_out, scores, [2, 2, 2])
@@ -40,7 +40,7 @@ def test_the_simplest_of_equals_is_chosen() -> None:
 
 
 def test_the_estimate_is_not_that_of_the_luckiest() -> None:
-    """Of twenty candidates without signal, the estimate is that of a random order, not of the best of them."""
+    """Of twenty candidates without signal, the estimate is that of a random order."""
     dataset, held_out = _held_out(60)
     generator = np.random.default_rng(0)
     shape = (held_out.repetitions, dataset.n_documents)

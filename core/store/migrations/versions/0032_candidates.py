@@ -23,6 +23,7 @@ def upgrade() -> None:
         sa.Column("value", sa.Double(), nullable=True),
         sa.Column("interval", sa.JSON(), nullable=True),
         sa.Column("folds", sa.Integer(), nullable=False),
+        sa.Column("planned_folds", sa.Integer(), nullable=False),
         sa.Column("iterations", sa.Integer(), nullable=True),
         sa.Column("seconds", sa.Double(), nullable=False),
         sa.Column("weight", sa.Double(), nullable=False),

@@ -1,0 +1,136 @@
+"""Conclude an automatic training: its model beside what needs no search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.autotrain.held_out import QueryQuality, mean_of
+from core.evaluation.baselines import baselines
+from core.evaluation.paired import Verdict, format_p, holm, paired_differences, verdict
+from core.types import Float64Array
+
+DEFAULT_TREES = "LightGBM's default trees"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """What the model is compared with.
+
+    Attributes:
+        name: Its name.
+        value: Mean of the metric over the queries of the comparison.
+        difference: Mean of the model less this mean.
+        p_value: Of Fisher's randomisation test, after Holm's correction over the rivals.
+        verdict: On the model.
+    """
+
+    name: str
+    value: float
+    difference: float
+    p_value: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The quality of the model, on queries that neither fitted nor chose it.
+
+    Attributes:
+        sentence: All of it in words.
+        value: Mean of the metric.
+        interval: `[lower, upper]` of the mean, or None.
+        data: `held-out` queries of the training data, or those of the `test` data.
+        rivals: What it is compared with.
+    """
+
+    sentence: str
+    value: float
+    interval: tuple[float, float] | None
+    data: Literal["held-out", "test"]
+    rivals: tuple[Rival, ...]
+
+
+def conclude(
+    model: str,
+    metric: str,
+    values: Float64Array,
+    others: Sequence[tuple[str, Float64Array]],
+    quality: QueryQuality,
+    data: Literal["held-out", "test"],
+    *,
+    seed: int = 0,
+    threads: int = 1,
+) -> Conclusion:
+    """Compare a model with others, query by query.
+
+    Args:
+        model: Name of the model.
+        metric: Spelling of the metric.
+        values: (n_queries,) of the model as `HeldOut.values` returns them, NaN where unknown.
+        others: Names of the others with their values.
+        quality: The measure of the values.
+        data: Where the queries are from.
+        seed: Seed of the test.
+        threads: Threads to use.
+    """
+    value, interval = quality.plain(mean_of(values)), quality.interval(values)
+    others = [(name, each) for name, each in others if not np.isnan(each + values).all()]
+    found = [
+        paired_differences(each[:, None], values[:, None], seed=seed, threads=threads)[0]
+        for _, each in others
+    ]
+    adjusted = holm([each.randomisation_p for each in found if each is not None])
+    rivals = tuple(
+        Rival(
+            name,
+            quality.plain(each.mean_a),
+            quality.plain(each.mean_b) - quality.plain(each.mean_a),
+            p,
+            verdict(each.difference, p),
+        )
+        for (name, _), each, p in zip(others, found, adjusted, strict=True)
+        if each is not None
+    )
+    return Conclusion(_sentence(model, metric, value, interval, data, rivals), value, interval, data, rivals)
+
+
+def untrained_rivals(quality: QueryQuality, seed: int) -> list[tuple[str, Float64Array]]:
+    """Return the values of the best single feature and of a random order, by name.
+
+    The feature is chosen by these very queries, which favours it.
+    """
+    found = []
+    for baseline in baselines(quality.dataset, seed):
+        if baseline.name != "input order":
+            is_random = baseline.name == "random"
+            name = "random order" if is_random else f"{baseline.name} ({baseline.detail})"
+            found.append((name, quality.values(baseline.scores[np.newaxis])))
+    return found
+
+
+def _sentence(
+    model: str,
+    metric: str,
+    value: float,
+    interval: tuple[float, float] | None,
+    data: str,
+    rivals: Sequence[Rival],
+) -> str:
+    ends = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
+    measured = f"{model} has {metric} {value:.4f}{ends} on {data} queries"
+    parts = []
+    for wanted, words in (
+        ("better", "better than"),
+        ("worse", "worse than"),
+        ("no evidence", "not shown to differ from"),
+    ):
+        listed = ", ".join(
+            f"{each.name} ({each.value:.4f}, {format_p(each.p_value)})"
+            for each in rivals
+            if each.verdict == wanted
+        )
+        if listed:
+            parts.append(f"{words} {listed}")
+    return f"{measured}: {'; '.join(parts)}." if parts else f"{measured}."

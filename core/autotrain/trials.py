@@ -1,0 +1,323 @@
+"""Trials of candidates: train without each fold of the queries, and keep the scores of those held out."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import lightgbm
+import numpy as np
+
+from core.autotrain.held_out import Fold, HeldOut, mean_of
+from core.autotrain.portfolio import Candidate
+from core.data import RankingDataset
+from core.data.labels import LabelRange
+from core.errors import ExtraMissing, InvalidInput
+from core.metrics import conventions
+from core.studies.pruning import is_worse_than_best
+from core.training import TrainedModel, TrainingSpec, train
+from core.training.automatic import DatasetSize
+from core.training.binning import SharedBins
+from core.training.boosting import bin_features
+from core.training.labels import check_labels
+from core.training.memory import memory_need
+from core.types import Float64Array, Int64Array
+
+Status = Literal["complete", "stopped", "out-of-time"]
+_FIRST_SHARE = 0.25  # of the budget, for the first training of all
+_COMPLETE_AT_LEAST = 4  # candidates that the budget should reach
+
+
+@dataclass(frozen=True)
+class AutoSpec:
+    """The specification of an automatic training.
+
+    Attributes:
+        metric: Spelling of the metric to select by.
+        budget_seconds: Running time to plan for.
+        contract: JSON of the conventions of the metric.
+        prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
+        seed: Seed of all random choices.
+        memory_bytes: Memory that a training may need, or None.
+    """
+
+    metric: str = "ndcg@10"
+    budget_seconds: float = 300.0
+    contract: Any = None
+    prefer: str = "simple"
+    seed: int = 42
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """Scores of the held-out documents of one fold while the model without them was trained.
+
+    Attributes:
+        iterations: int64 (k,) ascending measured iterations.
+        scores: float64 (k, n_documents of the fold), rows ascending.
+        seconds: Running time of the training.
+        ended_early: Whether the training was ended for want of time.
+    """
+
+    iterations: Int64Array
+    scores: Float64Array
+    seconds: float
+    ended_early: bool = False
+
+
+class KeptScores(Protocol):
+    """Scores of folds that an earlier attempt has completed."""
+
+    def load(self, candidate: int, fold: int) -> FoldScores | None:
+        """Return the scores of a fold, or None."""
+
+    def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
+        """Keep the scores of a completed fold."""
+
+
+class NothingKept:
+    """Scores of a process that is never resumed."""
+
+    def load(self, candidate: int, fold: int) -> None:
+        """Return None."""
+
+    def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
+        """Keep nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A candidate with its held-out scores.
+
+    Attributes:
+        candidate: The candidate.
+        iterations: Iterations that are best over all folds, 0 without a fold.
+        scores: float64 (repetitions, n_documents) held-out scores then, NaN where not held out.
+        values: float64 (n_queries,) of the metric, the larger the better, NaN where unknown.
+        seconds: Running time of its trainings.
+        folds: Folds held out.
+        status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
+    """
+
+    candidate: Candidate
+    iterations: int
+    scores: Float64Array = field(repr=False)
+    values: Float64Array = field(repr=False)
+    seconds: float
+    folds: int
+    status: Status
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of the values, -inf without any."""
+        return mean_of(self.values)
+
+
+class _TimeIsUp(Exception):
+    """A training was ended since its time was up."""
+
+
+class Trials:
+    """Trials of candidates on one dataset, whose features are binned once.
+
+    Args:
+        spec: The specification.
+        dataset: Judged training data.
+        threads: Threads of each training.
+        clock: Seconds on a clock that never goes back.
+        check: Called after each tree or epoch; whatever it raises ends the trial.
+
+    Raises:
+        InvalidInput: There are fewer than 2 queries.
+    """
+
+    def __init__(
+        self,
+        spec: AutoSpec,
+        dataset: RankingDataset,
+        *,
+        threads: int,
+        clock: Callable[[], float],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.spec = spec
+        self.dataset = dataset
+        self.held_out = HeldOut(dataset, spec.metric, conventions(spec.contract), spec.seed)
+        self._threads, self._clock, self._check = threads, clock, check
+        self._bins: lightgbm.Dataset | None = None
+
+    def training(self, candidate: Candidate) -> TrainingSpec:
+        """Return the specification of a candidate's training."""
+        data = self.dataset
+        size = DatasetSize(data.n_queries, data.n_documents, max(data.n_features, 1))
+        return candidate.spec(size, self.spec.metric, self.spec.contract, self.spec.seed)
+
+    def refusal(self, candidate: Candidate) -> str | None:
+        """Return why a candidate does not fit the data or the machine, None where it does."""
+        if candidate.is_network and self.dataset.categories:
+            return "linear scorers and networks read numbers alone, and some features are categories"
+        if candidate.needs_jax and importlib.util.find_spec("jax") is None:
+            return str(ExtraMissing("training a network", "neural"))
+        spec = self.training(candidate)
+        try:
+            check_labels(
+                LabelRange.of(self.dataset.labels), spec.loss, spec.followed_metrics, spec.conventions
+            )
+        except InvalidInput as error:
+            return str(error)
+        most = self.spec.memory_bytes
+        if most is not None and (need := memory_need(spec, self.dataset, self.dataset)).total > most:
+            return f"its training takes about {need}, and {most / 2**20:,.0f} MiB are free"
+        return None
+
+    def try_candidate(
+        self,
+        number: int,
+        candidate: Candidate,
+        folds: int | None,
+        *,
+        time_left: Callable[[], float],
+        rivals: Sequence[Float64Array] = (),
+        on_fold: Callable[[int, int], None] | None = None,
+        kept: KeptScores | None = None,
+        is_first: bool = False,
+    ) -> Tried:
+        """Train a candidate without each fold, until it is shown to be worse or the time is up.
+
+        Args:
+            number: Position of the candidate.
+            candidate: The candidate.
+            folds: Folds to hold out; None for as many as the budget allows by the time of the first one.
+            time_left: Returns the seconds that are left for trials.
+            rivals: Values of the complete candidates that it is compared with, (n_queries,) each.
+            on_fold: Called after each fold with the folds done and those to hold out.
+            kept: Scores of completed folds.
+            is_first: Whether nothing else is complete, so that it goes on when the time is up.
+        """
+        spec, kept = self.training(candidate), kept or NothingKept()
+        done: list[tuple[Fold, FoldScores]] = []
+        best = max(rivals, key=mean_of, default=None)
+        for fold in self.held_out.folds():
+            scores = kept.load(number, fold.number)
+            if scores is None:
+                usual = max((each.seconds for _, each in done), default=0.0)
+                if not is_first and time_left() <= usual:
+                    return self._tried(candidate, done, "out-of-time")
+                most = time_left() if not is_first else np.inf if done else self._first_seconds
+                scores = self._trained(candidate, spec, fold, most)
+                kept.keep(number, fold.number, scores)
+            if scores.ended_early and not is_first:
+                return self._tried(candidate, done, "out-of-time")
+            done.append((fold, scores))
+            folds = folds or self._affordable(scores.seconds, time_left())
+            if on_fold is not None:
+                on_fold(len(done), folds)
+            if len(done) >= folds:
+                break
+            if best is not None and self._is_worse(best, done):
+                return self._tried(candidate, done, "stopped")
+        return self._tried(candidate, done, "complete")
+
+    def fit(self, candidate: Candidate, iterations: int) -> TrainedModel:
+        """Train a candidate on all queries, for as many iterations as were best."""
+        spec = self.training(candidate).with_iterations(iterations)
+        spec = replace(spec, metric_interval=iterations)
+        if candidate.is_network:
+            from core.training.networks import train_network
+
+            return train_network(spec, self.dataset, threads=self._threads, check=self._check)
+        bins = SharedBins(self._binned(spec))
+        return train(
+            spec,
+            self.dataset,
+            threads=self._threads,
+            bins=bins,
+            on_iteration=lambda *_: self._check(),
+        )
+
+    @property
+    def _first_seconds(self) -> float:
+        return _FIRST_SHARE * self.spec.budget_seconds
+
+    def _affordable(self, seconds: float, left: float) -> int:
+        """Return the folds to hold out, so that several candidates can be complete within the budget."""
+        most = left / (_COMPLETE_AT_LEAST * max(seconds, 1e-3)) + 1
+        return int(np.clip(most, 1, self.held_out.total_folds))
+
+    def _trained(
+        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, most_seconds: float
+    ) -> FoldScores:
+        began = self._clock()
+        measured: dict[int, Float64Array] = {}
+        ended_early = False
+
+        def check() -> None:
+            self._check()
+            if self._clock() - began >= most_seconds and measured:
+                raise _TimeIsUp
+
+        def on_scores(iteration: int, scores: Float64Array) -> None:
+            measured[iteration] = scores.copy()
+
+        kept, held_out = self.dataset.select_queries(fold.kept), self.dataset.select_queries(fold.held_out)
+        try:
+            if candidate.is_network:
+                from core.training.networks import train_network
+
+                train_network(spec, kept, held_out, threads=self._threads, on_scores=on_scores, check=check)
+            else:
+                rows = self.held_out.rows
+                bins = SharedBins(self._binned(spec), rows(fold.kept), rows(fold.held_out))
+                train(
+                    spec,
+                    kept,
+                    held_out,
+                    threads=self._threads,
+                    bins=bins,
+                    on_scores=on_scores,
+                    on_iteration=lambda *_: check(),
+                )
+        except _TimeIsUp:
+            ended_early = True
+        iterations = sorted(measured)
+        return FoldScores(
+            np.array(iterations, np.int64),
+            np.stack([measured[iteration] for iteration in iterations]),
+            self._clock() - began,
+            ended_early,
+        )
+
+    def _tried(self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status) -> Tried:
+        scores = self.held_out.empty_scores()
+        seconds = sum(each.seconds for _, each in done)
+        if not done:
+            values = np.full(self.dataset.n_queries, np.nan)
+            return Tried(candidate, 0, scores, values, seconds, 0, "out-of-time")
+        iterations, scores, values = self._best(done)
+        return Tried(candidate, iterations, scores, values, seconds, len(done), status)
+
+    def _best(self, done: list[tuple[Fold, FoldScores]]) -> tuple[int, Float64Array, Float64Array]:
+        """Return the best iteration over the folds so far, with its scores and values."""
+        # Trees that found no further split stay as they are; a training that ended early has no later state.
+        last = min((int(each.iterations[-1]) for _, each in done if each.ended_early), default=None)
+        iterations = sorted(
+            {int(i) for _, each in done for i in each.iterations if last is None or i <= last}
+        )
+        found = []
+        for iteration in iterations:
+            scores = self.held_out.empty_scores()
+            for fold, each in done:
+                place = max(int(np.searchsorted(each.iterations, iteration, side="right")) - 1, 0)
+                repetition = fold.number // self.held_out.n_folds
+                scores[repetition, self.held_out.rows(fold.held_out)] = each.scores[place]
+            found.append((iteration, scores, self.held_out.values(scores)))
+        return max(found, key=lambda each: mean_of(each[2]))
+
+    def _is_worse(self, best: Float64Array, done: list[tuple[Fold, FoldScores]]) -> bool:
+        return is_worse_than_best(best, self._best(done)[2], higher_is_better=True)
+
+    def _binned(self, spec: TrainingSpec) -> lightgbm.Dataset:
+        if self._bins is None:
+            self._bins = bin_features(spec, self.dataset, self._threads)
+        return self._bins

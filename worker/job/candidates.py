@@ -1,0 +1,286 @@
+"""Try the candidates of an automatic training, beside other workers and after earlier attempts."""
+
+import io
+import time
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from core.autotrain import AutoSpec, Candidate, Trials, Tried, portfolio
+from core.autotrain.held_out import mean_of
+from core.autotrain.search import TIME_IS_UP, WAVE, reserve_seconds, rivals_before, trial_seconds
+from core.autotrain.trials import FoldScores, Status
+from core.errors import NotFound
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
+from core.jobs.train import TrainJob
+from core.losses import loss_values
+from core.parameters import values_of
+from core.scorers import scorer_values
+from core.store import Candidate as CandidateRow
+from core.store import Transaction
+from core.store.artifacts.keys import candidate_key
+from core.store.clock import utc_now
+from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
+from worker.job.run import JobRun
+from worker.job.training_data import TrainingData, prepare
+
+_WAIT_SECONDS = 0.2  # between two looks for a candidate of the next wave
+_BESIDE = WAVE - 1
+_UNUSABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
+Json = dict[str, Any]
+
+
+def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, TrainingData]:
+    """Load the datasets of an automatic training: as they are, and with the features of the training data.
+
+    Raises:
+        InvalidInput: The metric does not fit the labels.
+        FeaturesAbsent: The test data lacks most features, and the job does not allow that.
+        DatasetError: A dataset has no features.
+    """
+    measures = job.to_json()
+    names = ("model_name", "dataset_id", "test_dataset_id", "contract", "label_map", "seed", "limits")
+    # Any labels will do for a squared error; each candidate checks those of its own loss.
+    training = {name: measures.get(name) for name in names} | {
+        "loss": {"name": "mse"},
+        "metrics": [job.metric],
+        "allow_absent_features": job.allow_absent_features,
+    }
+    return prepare(run, TrainJob.from_json(training))
+
+
+class CandidateTrials:
+    """The candidates of an automatic training, as one of its jobs tries them.
+
+    Args:
+        run: The job that tries them: the automatic training, or one beside it.
+        auto_train_id: The automatic training.
+        job: Its specification.
+        data: Its datasets, with the features of the training data.
+    """
+
+    def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
+        self._run, self._id, self._job = run, auto_train_id, job
+        memory_bytes = run.bounds.memory_bytes
+        free = None if memory_bytes is None else int(memory_bytes - (run.bounds.taken_bytes() or 0))
+        spec = AutoSpec(
+            job.metric,
+            job.budget_seconds,
+            job.measures.contract.to_json(),
+            job.prefer,
+            job.measures.seed,
+            free,
+        )
+        self.trials = Trials(
+            spec,
+            data.training.dataset,
+            threads=run.threads,
+            clock=time.monotonic,
+            check=run.lease.check,
+        )
+        self.portfolio = portfolio()
+        self._claim = Claim(run.id, run.lease.token)
+        self._tried: dict[int, Tried] = {}
+
+    def plan(self) -> None:
+        """Add the rows of the candidates, unless an earlier attempt has."""
+        rows = [self._planned(candidate) for candidate in self.portfolio]
+        with self._run.store.begin() as tx:
+            self._run.lease.renew_within(tx)
+            if not tx.candidates.of(self._id):
+                tx.candidates.add(self._id, rows)
+
+    def try_all(self) -> list[Tried]:
+        """Try candidates until all have ended, and return those that were tried, in order."""
+        while True:
+            self.try_available()
+            with self._run.store.read() as tx:
+                if tx.candidates.is_settled(self._id):
+                    return [tried for _, tried in sorted(self._ended(tx).items())]
+            self._run.lease.check()
+            time.sleep(_WAIT_SECONDS)
+
+    def try_available(self) -> None:
+        """Try candidates until no other can be taken now."""
+        while (number := self._taken()) is not None:
+            self._try(number)
+
+    def _taken(self) -> int | None:
+        with self._run.store.begin() as tx:
+            row = tx.candidates.take(self._id, self._claim, WAVE)
+            if row is not None and self._run.id == self._id:
+                self._share(tx)
+            return None if row is None else row.number
+
+    def _share(self, tx: Transaction) -> None:
+        """Queue jobs that try the other candidates of the wave, once the folds are planned."""
+        rows = tx.candidates.of(self._id)
+        queued = [row for row in rows if row.status == QUEUED][:_BESIDE]
+        if _planned_folds(rows) is None or len(tx.candidates.beside(self._id)) >= len(queued):
+            return
+        spec = TryCandidatesJob(
+            auto_train_id=self._id, model_name=self._job.model_name, priority=self._job.priority
+        )
+        for _ in range(len(queued) - len(tx.candidates.beside(self._id))):
+            tx.enqueue(spec, self._run.key_id)
+
+    def _try(self, number: int) -> None:
+        candidate = self.portfolio[number]
+        self._run.reporter.phase(f"trying {candidate.name}")
+        with self._run.store.read() as tx:
+            rows = tx.candidates.of(self._id)
+            ended = self._ended(tx)
+            spent = _spent_seconds(tx, self._id)
+        read_at = time.monotonic()
+        is_first = all(row.status == NOT_TRIED for row in rows[:number])
+        left = trial_seconds(self.trials.spec) - reserve_seconds(self.trials, list(ended.values())) - spent
+
+        def time_left() -> float:
+            return left - (time.monotonic() - read_at)
+
+        if not is_first and time_left() <= 0.0:
+            self._record(number, status=NOT_TRIED, reason=TIME_IS_UP)
+            return
+
+        def on_fold(done: int, folds: int) -> None:
+            self._record(number, folds=done, planned_folds=folds)
+            self._report(candidate, done, folds, rows, number)
+
+        tried = self.trials.try_candidate(
+            number,
+            candidate,
+            _planned_folds(rows),
+            time_left=time_left,
+            rivals=rivals_before(number, list(ended.items())),
+            on_fold=on_fold,
+            kept=_Kept(self._run, self._id),
+            is_first=is_first,
+        )
+        self._keep(number, tried)
+
+    def _keep(self, number: int, tried: Tried) -> None:
+        self._tried[number] = tried
+        with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
+            np.savez(file, scores=tried.scores)
+        reasons = {"stopped": "shown to be worse than the best so far", "out-of-time": TIME_IS_UP}
+        held_out = self.trials.held_out
+        interval = held_out.interval(tried.values) if tried.folds else None
+        self._record(
+            number,
+            status=tried.status,
+            reason=reasons.get(tried.status),
+            folds=tried.folds,
+            iterations=tried.iterations,
+            seconds=round(tried.seconds, 3),
+            value=held_out.plain(mean_of(tried.values)) if tried.folds else None,
+            interval=None if interval is None else list(interval),
+        )
+
+    def _record(self, number: int, **columns: Any) -> None:
+        with self._run.store.begin() as tx:
+            tx.candidates.record(self._id, number, self._claim, **columns)
+
+    def _report(
+        self, candidate: Candidate, done: int, folds: int, rows: Sequence[CandidateRow], number: int
+    ) -> None:
+        counts = {row.number: row.folds for row in rows if row.status not in (QUEUED, NOT_TRIED)}
+        total = sum(
+            counts.get(row.number, folds) if row.status not in (QUEUED, "running") else folds
+            for row in rows
+            if row.status != NOT_TRIED
+        )
+        self._run.reporter.report(
+            progress={
+                "phase": f"trying {candidate.name}",
+                "iteration": sum(counts.values()) - counts.get(number, 0) + done,
+                "total": total,
+                "eta_seconds": None,
+            }
+        )
+
+    def _ended(self, tx: Transaction) -> dict[int, Tried]:
+        """Return the candidates that were held out, by number."""
+        for row in tx.candidates.of(self._id):
+            if row.status in ("complete", "stopped", "out-of-time") and row.number not in self._tried:
+                self._tried[row.number] = self._read(row)
+        return dict(self._tried)
+
+    def _read(self, row: CandidateRow) -> Tried:
+        content = self._run.store.artifacts.read_bytes(candidate_key(self._id, f"{row.number}.npz"))
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            scores = arrays["scores"]
+        return Tried(
+            self.portfolio[row.number],
+            row.iterations or 0,
+            scores,
+            self.trials.held_out.values(scores),
+            row.seconds,
+            row.folds,
+            cast("Status", row.status),
+        )
+
+    def _planned(self, candidate: Candidate) -> Json:
+        spec, reason = self.trials.training(candidate), self.trials.refusal(candidate)
+        is_network = spec.scorer.is_network
+        return {
+            "name": candidate.name,
+            "training": {
+                "loss": loss_values(spec.loss),
+                "scorer": scorer_values(spec.scorer) if is_network else {"kind": "trees"},
+                "hyperparameters": None if is_network else values_of(spec.hyperparameters),
+            },
+            "status": QUEUED if reason is None else NOT_TRIED,
+            "reason": reason,
+        }
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Scores of folds as artifacts, for the next attempt."""
+
+    run: JobRun
+    auto_train_id: str
+
+    def load(self, candidate: int, fold: int) -> FoldScores | None:
+        """Return the scores of a fold, or None."""
+        try:
+            content = self.run.store.artifacts.read_bytes(self._key(candidate, fold))
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                return FoldScores(
+                    arrays["iterations"],
+                    arrays["scores"],
+                    float(arrays["seconds"]),
+                    bool(arrays["ended_early"]),
+                )
+        except _UNUSABLE:
+            return None
+
+    def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
+        """Keep the scores of a completed fold."""
+        with self.run.store.artifacts.writing(self._key(candidate, fold)) as file:
+            np.savez(
+                file,
+                iterations=scores.iterations,
+                scores=scores.scores,
+                seconds=scores.seconds,
+                ended_early=scores.ended_early,
+            )
+
+    def _key(self, candidate: int, fold: int) -> str:
+        return candidate_key(self.auto_train_id, f"{candidate}-{fold}.npz")
+
+
+def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:
+    return next((row.planned_folds for row in rows if row.planned_folds), None)
+
+
+def _spent_seconds(tx: Transaction, job_id: str) -> float:
+    """Return the running time of a job over all attempts."""
+    now = utc_now()
+    return sum(
+        max(0.0, ((attempt.ended_at or now) - attempt.started_at).total_seconds())
+        for attempt in tx.jobs.attempts(job_id)
+    )

@@ -1,0 +1,216 @@
+"""Run automatic trainings, and the jobs that try candidates beside them."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from core.autotrain import Tried
+from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_rivals
+from core.autotrain.held_out import QueryQuality
+from core.autotrain.search import Selected, select
+from core.data import RankingDataset
+from core.errors import NotFound
+from core.jobs import JobStatus, System, parse
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
+from core.jobs.folders import candidates_folder
+from core.scorers import ScoringModel, Sum, read_model
+from core.scorers.explainability import explainability_of
+from core.store import new_id
+from core.store.artifacts.keys import candidate_key, model_key
+from worker.job.candidates import CandidateTrials, load_training
+from worker.job.lineage import lineage_of, names_in_file
+from worker.job.reporter import Values
+from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
+from worker.job.run import JobRun
+from worker.job.systems import Ranked, scores_of
+from worker.job.training_data import TrainingData
+
+
+def run_candidates(run: JobRun, job: TryCandidatesJob) -> None:
+    """Try candidates of an automatic training until no other can be taken."""
+    with run.store.read() as tx:
+        parent = tx.jobs.get(job.auto_train_id)
+    if parent.status in (JobStatus.QUEUED, JobStatus.RUNNING):
+        automatic = parse(parent.kind, parent.spec)
+        if not isinstance(automatic, AutoTrainJob):
+            raise TypeError(f"{parent.id} is no automatic training")
+        _, data = load_training(run, automatic)
+        CandidateTrials(run, parent.id, automatic, data).try_available()
+    with run.succeeding({"auto_train_id": job.auto_train_id}):
+        pass
+
+
+def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
+    """Try the candidates, fit the best model or sum on all queries, store it and say how good it is.
+
+    Raises:
+        InvalidInput: The metric does not fit the labels, or no candidate was complete within the budget.
+        FeaturesAbsent: The test data lacks most features, and the job does not allow that.
+        DatasetError: A dataset has no features.
+    """
+    run.artifacts.delete_on_end(candidates_folder(run.id))
+    loaded, data = load_training(run, job)
+    run.reporter.report(findings=loaded.findings(run.threads))
+    candidates = CandidateTrials(run, run.id, job, data)
+    candidates.plan()
+    began = time.monotonic()
+    tried = candidates.try_all()
+    searched = time.monotonic()
+    run.reporter.phase("selecting")
+    selected = select(candidates.trials, tried)
+    conclusion = selected.conclusion(candidates.trials, run.threads)
+    chosen = time.monotonic()
+    fitted = [_fitted(run, candidates, each) for each, _ in selected.members]
+    seconds = {
+        "trials": searched - began,
+        "selection": chosen - searched,
+        "final trainings": time.monotonic() - chosen,
+    }
+    _store(run, job, _Found(candidates, data, selected, fitted, conclusion, seconds))
+
+
+@dataclass(frozen=True)
+class _Found:
+    candidates: CandidateTrials
+    data: TrainingData
+    selected: Selected
+    fitted: Sequence[bytes]
+    conclusion: Conclusion
+    seconds: dict[str, float]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(self.data.training.dataset.feature_names)
+
+
+def _fitted(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
+    """Return the file of a member, fitted on all queries by this attempt or an earlier one."""
+    run.reporter.phase(f"fitting {tried.candidate.name}")
+    key = candidate_key(run.id, f"{candidates.portfolio.index(tried.candidate)}.model")
+    try:
+        return run.store.artifacts.read_bytes(key)
+    except NotFound:
+        content = candidates.trials.fit(tried.candidate, tried.iterations).content
+        with run.store.artifacts.writing(key) as file:
+            file.write(content)
+        return content
+
+
+def _store(run: JobRun, job: AutoTrainJob, found: _Found) -> None:
+    run.reporter.phase("storing")
+    content = found.selected.content(found.fitted, found.feature_names)
+    model, model_id = read_model(content), new_id("mdl_")
+    with run.artifacts.writing(model_key(model_id)) as file:
+        file.write(content)
+    tested = _test(run, job, found, model) if found.data.test is not None else None
+    conclusion = tested.conclusion if tested else found.conclusion
+    metrics = {"held-out": {job.metric: found.conclusion.value}}
+    run.reporter.report(metrics=metrics | ({"test": tested.evaluation.means} if tested else {}))
+    result: Values = {
+        "model_id": model_id,
+        "conclusion": asdict(conclusion)
+        | {
+            "held_out": asdict(found.conclusion),
+            "members": [
+                {"name": tried.candidate.name, "weight": weight} for tried, weight in found.selected.members
+            ],
+            "seconds": {part: round(seconds, 3) for part, seconds in found.seconds.items()},
+        },
+    } | (tested.ids if tested else {})
+    members = found.selected.members
+    ties = dict(
+        zip(
+            (each.candidate.name for each in found.selected.complete),
+            found.selected.selection.tied_with_best(),
+            strict=True,
+        )
+    )
+    weights = {tried.candidate.name: weight for tried, weight in members}
+    sizes = {tried.candidate.name: len(file) for (tried, _), file in zip(members, found.fitted, strict=True)}
+    with run.succeeding(result) as tx:
+        row = tx.models.add(
+            model_id,
+            name=job.model_name,
+            job_id=run.id,
+            dataset_id=job.dataset_id,
+            feature_names=found.feature_names,
+            loss=None,
+            hyperparameters={},
+            scorer=_scorer(found.selected, model),
+            best_iteration=max(tried.iterations for tried, _ in members),
+            sha256=hashlib.sha256(content).hexdigest(),
+            size_bytes=len(content),
+            metrics=tested.evaluation.means if tested else None,
+            findings=tested.evaluation.columns["findings"] if tested else None,
+            lineage=lineage_of(tx, run, job)
+            | {"names_in_file": names_in_file(found.feature_names, model.feature_names)},
+            explanation=asdict(explainability_of(model)),
+            tags=dict(job.tags) or None,
+            validation=None,
+        )
+        for candidate in tx.candidates.of(run.id):
+            name = candidate.name
+            tx.candidates.change(
+                run.id,
+                candidate.number,
+                weight=weights.get(name, 0.0),
+                size_bytes=sizes.get(name),
+                tied_with_best=ties.get(name),
+            )
+        if tested:
+            system = System(row.reference, model_id)
+            tested.evaluation.add(tx, run.id, system, tested.dataset_id)
+            tested.ranking.add(tx, run.id, system, tested.dataset_id)
+
+
+def _scorer(selected: Selected, model: ScoringModel) -> Values | None:
+    """Return the stored description of a scorer, None for trees."""
+    if isinstance(model, Sum):
+        return {
+            "kind": model.kind,
+            "models": [member.reference for member in model.members],
+            "weights": [member.weight for member in model.members],
+        }
+    ((tried, _),) = selected.members
+    return None if tried.candidate.scorer is None else dict(tried.candidate.scorer)
+
+
+@dataclass(frozen=True)
+class _Tested:
+    dataset_id: str
+    conclusion: Conclusion
+    evaluation: StoredEvaluation
+    ranking: StoredRanking
+
+    @property
+    def ids(self) -> dict[str, str]:
+        return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
+
+
+def _test(run: JobRun, job: AutoTrainJob, found: _Found, model: ScoringModel) -> _Tested | None:
+    """Evaluate the model on the test data, beside LightGBM's defaults, which are fitted for that alone."""
+    if found.data.test is None or job.test_dataset_id is None:
+        return None
+    test: RankingDataset = found.data.test.dataset
+    quality = QueryQuality(test, job.metric, job.measures.contract, job.measures.seed)
+    scores = scores_of(model, "the model", test, run.threads)
+    others = untrained_rivals(quality, job.measures.seed)
+    for each in found.selected.complete:
+        if each.candidate.name == DEFAULT_TREES and found.selected.name != DEFAULT_TREES:
+            default = read_model(_fitted(run, found.candidates, each))
+            scored = scores_of(default, DEFAULT_TREES, test, run.threads)
+            others.insert(0, (DEFAULT_TREES, quality.values(scored[None])))
+    conclusion = conclude(
+        found.selected.name,
+        job.metric,
+        quality.values(scores[None]),
+        others,
+        quality,
+        "test",
+        seed=job.measures.seed,
+        threads=run.threads,
+    )
+    ranked = Ranked(test, test, scores)
+    evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
+    return _Tested(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))
