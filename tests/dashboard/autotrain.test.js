@@ -42,6 +42,8 @@ test("a candidate that is being tried comes after those that are measured, and t
   assert.deepEqual(numbers(labels.leftOut(board(items))), [1, 4, 5]);
   assert.equal(labels.leftOutLabel(labels.leftOut(board(items))), "1 stopped, 1 out of time, 1 not tried");
   assert.equal(labels.countLabel(board(items)), "1 candidate measured, 2 to go");
+  assert.equal(labels.reasonLabel({ status: "not-tried", reason: "no time" }), "not tried: no time");
+  assert.equal(labels.reasonLabel({ status: "stopped", reason: null }), "stopped");
 });
 
 test("a sum has its row among the candidates that were measured on the same queries", () => {
@@ -73,6 +75,7 @@ test("lines are drawn for baselines of the same queries, but for random order", 
   const lines = labels.baselineLines(CONCLUSION);
   assert.deepEqual(lines.map(labels.lineLabel), ["LightGBM's default trees 0.4100"]);
   assert.deepEqual(labels.baselineLines({ ...CONCLUSION, data: "test" }), []);
+  assert.deepEqual(labels.baselineLines({ data: "test", baselines: [], held_out: CONCLUSION }), lines);
   assert.deepEqual(labels.baselineLines(null), []);
 });
 

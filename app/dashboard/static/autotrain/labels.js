@@ -12,6 +12,19 @@ import { counted, metric, short } from "../page/format.js";
 /** @type {Record<string, string>} */
 const LEFT_OUT = { stopped: "stopped", "out-of-time": "out of time", "not-tried": "not tried" };
 
+/**
+ * Return what was concluded on the queries that the candidates were measured on, also where the sentence is about test
+ * data.
+ *
+ * @param {Conclusion | null} conclusion
+ * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
+ */
+function heldOutOf(conclusion) {
+  return conclusion?.data === "test"
+    ? (/** @type {Conclusion | undefined} */ (conclusion.held_out) ?? null)
+    : conclusion;
+}
+
 /** Number of the row of the model, where it is a sum of candidates. */
 export const SUM = -1;
 
@@ -36,8 +49,10 @@ export function ranked({ items, higher_is_better: higher, conclusion }) {
  * @returns {Candidate[]} one or none
  */
 function sumRow(items, conclusion) {
-  if (conclusion?.data !== "held-out" || conclusion.members.length < 2) return [];
-  const { value, interval, members } = conclusion;
+  const heldOut = heldOutOf(conclusion);
+  const members = conclusion?.members ?? [];
+  if (!heldOut || members.length < 2) return [];
+  const { value, interval } = heldOut;
   const inside = items.filter(({ weight }) => weight > 0);
   const bytes = inside.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
   return [
@@ -66,9 +81,9 @@ export function leftOutLabel(candidates) {
     .join(", ");
 }
 
-/** "not tried". @param {Candidate} candidate */
-export function statusLabel({ status }) {
-  return LEFT_OUT[status] ?? status;
+/** "not tried: the budget was used up". @param {Candidate} candidate without a place in the order */
+export function reasonLabel({ status, reason }) {
+  return [LEFT_OUT[status], reason].filter(Boolean).join(": ");
 }
 
 /** "4 candidates measured, 2 to go". @param {Leaderboard} leaderboard */
@@ -101,15 +116,14 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
 }
 
 /**
- * Return the baselines that are drawn as lines beside the candidates. They were measured on the same queries only where
- * there is no test data. Random order is far from all others, and would take the room of the differences.
+ * Return the baselines that are drawn as lines beside the candidates, measured on the same queries. Random order is far
+ * from all others, and would take the room of the differences.
  *
  * @param {Conclusion | null} conclusion
  * @returns {{name: string, value: number}[]}
  */
 export function baselineLines(conclusion) {
-  if (conclusion?.data !== "held-out") return [];
-  return conclusion.baselines.filter(({ name }) => name !== "random order");
+  return (heldOutOf(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
 }
 
 /** "LightGBM's defaults 0.4310". @param {{name: string, value: number}} line */

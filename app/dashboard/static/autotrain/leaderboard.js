@@ -10,10 +10,10 @@ import {
   leftOutLabel,
   lineLabel,
   ranked,
+  reasonLabel,
   settingsLabel,
   SUM,
   standing,
-  statusLabel,
 } from "./labels.js";
 import { linearScale, whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
@@ -197,7 +197,7 @@ function leftOutPart() {
   const rows = h("tbody");
   /** @param {string} words @param {boolean} [number] */
   const head = (words, number) => h("th", { scope: "col", class: number && "number" }, words);
-  const heads = [head("Candidate"), head("Status"), head("Folds", true), head("Value so far", true), head("Reason")];
+  const heads = [head("Candidate"), head("Reason"), head("Value so far", true), head("Folds", true)];
   const node = h(
     "details",
     { class: "more", hidden: true },
@@ -221,14 +221,13 @@ function leftOutPart() {
 
 /** @param {Candidate} candidate */
 function leftOutRow(candidate) {
-  const { name, folds, value, reason } = candidate;
+  const { name, folds, value } = candidate;
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, h("span", { class: "name", title: settingsLabel(candidate) }, name)),
-    h("td", {}, statusLabel(candidate)),
-    h("td", { class: "number" }, count(folds)),
+    h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
     h("td", { class: "number" }, metric(value)),
-    h("td", {}, h("span", { class: "wrap" }, reason)),
+    h("td", { class: "number" }, folds || "–"),
   );
 }

@@ -115,6 +115,7 @@ function lineagePanel(model) {
   const head = h("h2", {}, "Lineage");
   const checksum = fact("sha-256 of its text", h("code", { class: "digest" }, sha256));
   const imported = source === "imported";
+  const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
     return h(
       "section",
@@ -126,16 +127,7 @@ function lineagePanel(model) {
   return h(
     "section",
     { class: "panel lineage" },
-    h(
-      "div",
-      { class: "panel-head" },
-      head,
-      h(
-        "p",
-        { class: "hint" },
-        imported ? "It was imported: of what it was made is not known here." : "All that decides its bytes.",
-      ),
-    ),
+    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, lineageHint(imported, automatic))),
     h(
       "dl",
       { class: "facts wide" },
@@ -160,8 +152,16 @@ function lineagePanel(model) {
       h("summary", {}, "What was asked for, as JSON"),
       h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
     ),
-    !imported && reproduction(model),
+    !imported && !automatic && reproduction(model),
   );
+}
+
+/** @param {boolean} imported @param {boolean} automatic */
+function lineageHint(imported, automatic) {
+  if (imported) return "It was imported: of what it was made is not known here.";
+  return automatic
+    ? "All that decides its bytes, except for how many candidates there was time to try."
+    : "All that decides its bytes.";
 }
 
 /** @param {string} name @param {Child | Child[]} value */

@@ -35,8 +35,9 @@ async function prepare() {
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   await offerDatasets(earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset"));
   if (!earlier) return;
-  fillControls(form, await requestOf(earlier));
-  simple.checked = earlier.spec.prefer !== "best";
+  const { budget_seconds: seconds = null, metric = null, prefer } = earlier.spec;
+  fillControls(form, { ...(await requestOf(earlier)), budget_seconds: seconds, metric });
+  simple.checked = prefer !== "best";
 }
 
 /** @param {string | null} asked the dataset to train on */
