@@ -1,6 +1,7 @@
 """A scikit-learn estimator that finds the best model by automatic training."""
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from rankery.sklearn.estimator import Groups, RankingEstimator, plain
 
 if TYPE_CHECKING:
     from core.autotrain import AutoSpec, AutoTrained
+    from core.autotrain.held_out import QueryQuality
     from core.scorers import ScoringModel
     from core.types import Float64Array
     from rankery.client.schemas.requests import Contract
@@ -44,12 +46,15 @@ class RankeryAutoRanker(RankingEstimator):
     Attributes:
         leaderboard_: A dictionary a candidate, in the order in which they were tried: `name`; `status`,
             which is `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried;
-            `value`, its mean of the metric on held-out queries; `folds`, `iterations` and `seconds`; `weight`
-            in the model, 0 without. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+            `value`, its mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`,
+            whether it cannot be told from the best one; `folds`, `iterations` and `seconds`; `weight` in the
+            model, 0 without. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
-        sentence_: The conclusion.
-        estimate_: Estimated mean of the metric on new queries; no query was measured by a model or a
-            choice that had seen it.
+        sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random
+            order.
+        estimate_: Estimated mean of the metric on new queries: each query is measured by models and a choice
+            that have not seen it.
+        interval_: Its 95% interval, None where it is unknown.
         content_: The model's file as the service stores it: LightGBM's text, or safetensors.
         n_features_in_: Features seen in `fit`.
         feature_names_in_: Their names, where `X` had names.
@@ -105,11 +110,14 @@ class RankeryAutoRanker(RankingEstimator):
         """
         require_server_package()
         from core.autotrain import auto_train
+        from core.autotrain.held_out import QueryQuality
+        from core.metrics import conventions
 
         with invalid_arguments():
             spec = self._spec()
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
-            self._keep(auto_train(spec, data, threads=self._threads()))
+            found = auto_train(spec, data, threads=self._threads())
+        self._keep(found, QueryQuality(data, spec.metric, conventions(self.contract), spec.seed))
         return self
 
     def _spec(self) -> "AutoSpec":
@@ -128,13 +136,13 @@ class RankeryAutoRanker(RankingEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _keep(self, found: "AutoTrained") -> None:
+    def _keep(self, found: "AutoTrained", quality: "QueryQuality") -> None:
         self.__dict__.pop("_model", None)  # that of the previous fit
         self.content_ = found.content
-        self.members_ = dict(found.members)
-        self.estimate_ = found.estimate
-        self.leaderboard_ = _leaderboard(found)
-        self.sentence_ = _sentence(found, self.metric)
+        self.members_ = {tried.candidate.name: weight for tried, weight in found.selected.members}
+        self.sentence_ = found.conclusion.sentence
+        self.estimate_, self.interval_ = found.conclusion.value, found.conclusion.interval
+        self.leaderboard_ = _leaderboard(found, self.members_, quality)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -150,14 +158,19 @@ class RankeryAutoRanker(RankingEstimator):
         return self._model.score(features, self._threads())
 
 
-def _leaderboard(found: "AutoTrained") -> list[dict[str, Any]]:
-    weights = dict(found.members)
-    tried = [
+def _leaderboard(
+    found: "AutoTrained", weights: "Mapping[str, float]", quality: "QueryQuality"
+) -> list[dict[str, Any]]:
+    names = [each.candidate.name for each in found.selected.complete]
+    tied = dict(zip(names, found.selected.selection.tied_with_best(), strict=True))
+    rows = [
         {
             "name": each.candidate.name,
             "status": each.status,
             "reason": None,
-            "value": found.held_out.plain(float(np.nanmean(each.values))) if each.folds else None,
+            "value": quality.plain(each.mean) if each.folds else None,
+            "interval": quality.interval(each.values) if each.folds else None,
+            "tied_with_best": tied.get(each.candidate.name),
             "folds": each.folds,
             "iterations": each.iterations,
             "seconds": each.seconds,
@@ -165,12 +178,14 @@ def _leaderboard(found: "AutoTrained") -> list[dict[str, Any]]:
         }
         for each in found.tried
     ]
-    not_tried = [
+    return rows + [
         {
             "name": each.candidate.name,
             "status": "not-tried",
             "reason": each.reason,
             "value": None,
+            "interval": None,
+            "tied_with_best": None,
             "folds": 0,
             "iterations": 0,
             "seconds": 0.0,
@@ -178,10 +193,3 @@ def _leaderboard(found: "AutoTrained") -> list[dict[str, Any]]:
         }
         for each in found.not_tried
     ]
-    return tried + not_tried
-
-
-def _sentence(found: "AutoTrained", metric: str) -> str:
-    names = [name for name, _ in found.members]
-    model = names[0] if len(names) == 1 else f"the sum of {', '.join(names[:-1])} and {names[-1]}"
-    return f"{model[:1].upper()}{model[1:]} has {metric} {found.estimate:.4f} on held-out queries."
