@@ -1,4 +1,4 @@
-"""Automatic trainings put on record as workers would have, each in one transaction, so that none takes them."""
+"""Automatic trainings put on record as workers would have, each in one transaction: none takes them."""
 
 from typing import Any
 

@@ -90,7 +90,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
 
 
 def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
-    """The sentence, where to go on, each value on one scale with the baselines, and why others were left out."""
+    """The sentence, where to go on, all values on one scale with the baselines, and why some were left out."""
     page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")
@@ -140,9 +140,10 @@ def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> 
 
 
 def test_searches_are_listed_by_their_kind(visit: Visit, on_record: OnRecord) -> None:
-    """As any other job."""
-    job_id = on_record("searching", searches.searching)
+    """As any other job, and open in the list as on their page."""
+    job_id = on_record("searched", searches.searched)
     page = visit.open("/jobs?kind=auto-train")
     row = page.locator(f'[data-job="{job_id}"]')
     expect(row.locator('[data-column="kind"]')).to_have_text("Automatic training")
-    expect(row.locator('[data-column="progress"]')).to_contain_text("trying linear by ranknet")
+    row.get_by_role("button", name=re.compile("^Details of")).click()
+    expect(row.locator(".sentence")).to_contain_text("better than LightGBM's default trees")
