@@ -1,7 +1,24 @@
 """Automatic training: try a portfolio of candidates, and fit the best model or sum of models."""
 
+from typing import TYPE_CHECKING
+
 from core.autotrain.portfolio import Candidate, portfolio
-from core.autotrain.search import AutoTrained, NotTried, auto_train
-from core.autotrain.trials import AutoSpec, Trials, Tried
+from rankery.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from core.autotrain.search import AutoTrained, NotTried, auto_train
+    from core.autotrain.trials import AutoSpec, Trials, Tried
 
 __all__ = ["AutoSpec", "AutoTrained", "Candidate", "NotTried", "Trials", "Tried", "auto_train", "portfolio"]
+# The API, which only specifies trainings, need not import LightGBM and its dependencies.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AutoSpec": "core.autotrain.trials",
+        "AutoTrained": "core.autotrain.search",
+        "NotTried": "core.autotrain.search",
+        "Trials": "core.autotrain.trials",
+        "Tried": "core.autotrain.trials",
+        "auto_train": "core.autotrain.search",
+    },
+)

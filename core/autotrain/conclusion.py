@@ -42,14 +42,14 @@ class Conclusion:
         value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
         data: `held-out` queries of the training data, or those of the `test` data.
-        rivals: What it is compared with.
+        baselines: What it is compared with.
     """
 
     sentence: str
     value: float
     interval: tuple[float, float] | None
     data: Literal["held-out", "test"]
-    rivals: tuple[Rival, ...]
+    baselines: tuple[Rival, ...]
 
 
 def conclude(

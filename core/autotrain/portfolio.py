@@ -1,11 +1,12 @@
 """The candidates of an automatic training, in the order of value per second."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from core.errors import InputProblem, InvalidInput
 from core.scorers import Linear
 from core.training.automatic import DatasetSize, sizes_for
 from core.training.spec import TrainingSpec, training_spec
@@ -68,7 +69,25 @@ class Candidate:
         return training_spec(values | {"metric_interval": interval})
 
 
-def portfolio() -> Sequence[Candidate]:
-    """Return all candidates; `make bench-portfolio` measures their order."""
+def portfolio(names: Collection[str] | None = None) -> list[Candidate]:
+    """Return the candidates in order; `make bench-portfolio` measures it.
+
+    Args:
+        names: Names of those to return, or None for all.
+
+    Raises:
+        InvalidInput: A name is unknown.
+    """
     listed = json.loads(files("core.autotrain").joinpath("portfolio.json").read_text())
-    return [Candidate(**each) for each in listed]
+    candidates = [Candidate(**each) for each in listed]
+    if names is None:
+        return candidates
+    known = [candidate.name for candidate in candidates]
+    problems = [
+        InputProblem(f"/candidates/{place}", f"unknown; known: {', '.join(known)}")
+        for place, name in enumerate(names)
+        if name not in known
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    return [candidate for candidate in candidates if candidate.name in names]

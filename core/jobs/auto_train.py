@@ -21,6 +21,7 @@ class AutoTrainJob(SubmittedJob):
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
         prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
+        candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.
     """
@@ -35,6 +36,7 @@ class AutoTrainJob(SubmittedJob):
     measures: Measures = entry(read=measures_of_one, write=json_of_one, flat=True)
     budget_seconds: float = 300.0
     prefer: Preference = "simple"
+    candidates: tuple[str, ...] | None = None
     test_dataset_id: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 

@@ -14,6 +14,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, REFUSED
 from rankery.cli.findings import doubts, findings_below
 from rankery.cli.labels import Project, Text, add_label, describe_object
+from rankery.cli.leaderboard import leaderboard
 from rankery.cli.options import Limit, OfJobStatus, OfKind, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -122,6 +123,19 @@ def show_history(
     session.show(history, shown, *told)
 
 
+@jobs.command("candidates")
+@on_service
+def show_candidates(session: ServiceConnection, job: _Job) -> None:
+    """Show what an automatic training has tried so far, the best first, and its conclusion.
+
+    Example: `rankery jobs candidates job_01k9x2z4q7c8v5n3b6r1`
+    """
+    found = session.client.job(job)
+    candidates = found.leaderboard()
+    told = [] if found.conclusion is None else [plain(found.conclusion.sentence)]
+    session.show(candidates, leaderboard(candidates, found.spec["metric"]), *told)
+
+
 @jobs.command("describe")
 @on_service
 def describe_job(
@@ -172,7 +186,8 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     yield "ranks", plain(ranks(job)) or None
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
     for name, value in (job.result or {}).items():
-        yield name.replace("_", " "), value
+        shown = job.conclusion.sentence if name == "conclusion" and job.conclusion else value
+        yield name.replace("_", " "), shown
     for data, metrics in (job.metrics or {}).items():
         yield f"{data} metrics", ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
     yield "priority", job.priority

@@ -19,6 +19,14 @@ from rankery.cli.references import refuse_idle_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
+from rankery.cli.train_best import (
+    BestOption,
+    BudgetOption,
+    CandidatesOption,
+    PreferOption,
+    refuse_options,
+    train_best,
+)
 from rankery.cli.training_options import (
     EpochsOption,
     HiddenOption,
@@ -175,6 +183,10 @@ def train(
     ] = RepeatBy.BOOTSTRAP,
     ranks: RanksOption = None,
     threads_per_rank: ThreadsPerRankOption = None,
+    best: BestOption = False,
+    budget: BudgetOption = None,
+    prefer: PreferOption = None,
+    candidate: CandidatesOption = None,
     from_json: Annotated[
         Path | None,
         file_option(
@@ -202,32 +214,48 @@ def train(
     Example: `rankery train train.txt --scorer mlp --hidden 128,64 --epochs 50 --set scorer.dropout=0.1`
 
     Example: `rankery train train.txt --ranks 2-8 --threads-per-rank 4`
+
+    With --best a portfolio of trainings is tried, and the best model or sum of models is trained.
+
+    Example: `rankery train train.txt --best --budget 10m --metric ndcg@10`
     """
-    options = (
-        data,
-        loss,
-        loss_option,
-        scorer,
-        hidden,
-        epochs,
-        set,
-        auto,
-        use_feature,
-        leave_out_feature,
-        init_model,
-        validation,
-        folds,
-        fold_column,
-        test,
-        columns,
-        name,
-        metric,
-        preset,
-        early_stopping,
-        seed,
-        ranks,
-        threads_per_rank,
-    )
+    of_one = {
+        "--loss": loss,
+        "--loss-option": loss_option,
+        "--scorer": scorer,
+        "--hidden": hidden,
+        "--epochs": epochs,
+        "--set": set,
+        "--auto": auto,
+        "--use-feature": use_feature,
+        "--leave-out-feature": leave_out_feature,
+        "--init-model": init_model,
+        "--validation": validation,
+        "--folds": folds,
+        "--fold-column": fold_column,
+        "--early-stopping": early_stopping,
+        "--ranks": ranks,
+        "--threads-per-rank": threads_per_rank,
+    }
+    if best:
+        refuse_options(of_one | {"--grid": grid, "--repeats": repeats, "--from-json": from_json}, best=True)
+        train_best(
+            session,
+            data,
+            test=test,
+            columns=columns_of(columns),
+            name=name,
+            metrics=metric,
+            contract=preset,
+            budget=budget,
+            prefer=prefer,
+            candidates=candidate,
+            seed=seed,
+            watch=watch,
+        )
+        return
+    refuse_options({"--budget": budget, "--prefer": prefer, "--candidate": candidate}, best=False)
+    options = (data, test, columns, name, metric, preset, seed, *of_one.values())
     if from_json is not None:
         if any(option is not None for option in options):
             raise WrongUsage("--from-json holds the whole job: only --grid, --repeats and --watch go with it")

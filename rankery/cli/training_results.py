@@ -13,14 +13,17 @@ from rankery.cli.endings import FAILED
 from rankery.cli.evaluate import evaluation_tables
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
+from rankery.cli.leaderboard import leaderboard
 from rankery.cli.printing import number, plain, say, table, titled
 from rankery.errors import RankeryApiError
 
 if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
     from rankery.client.schemas.answers import Finding
+    from rankery.client.views.candidate import CandidateView
 
 _GONE = 404
+_AUTOMATIC = "auto-train"
 _BY_EPOCHS = frozenset({"linear", "mlp"})
 _DATA = ("train", "validation", "test")
 
@@ -33,12 +36,14 @@ class Trained:
         job: The training.
         model: What it made; None where it failed or goes on.
         evaluation: Of the model on the test data; None without such.
+        candidates: Of an automatic training, the best first.
         is_best: Whether no other training of its grid is better by the validation data.
     """
 
     job: "Job"
     model: "Model | None" = None
     evaluation: "Evaluation | None" = None
+    candidates: "Sequence[CandidateView]" = ()
     is_best: bool | None = None
 
     @property
@@ -73,8 +78,9 @@ class Trained:
 
     def document(self) -> dict[str, Any]:
         """Return the objects of the training to print as JSON, by name."""
-        best = {} if self.is_best is None else {"best": self.is_best}
-        return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
+        document: dict[str, Any] = {"job": self.job, "model": self.model, "evaluation": self.evaluation}
+        document |= {"candidates": self.candidates} if self.candidates else {}
+        return document | ({} if self.is_best is None else {"best": self.is_best})
 
 
 def iterations_of(job: "Job") -> str:
@@ -95,7 +101,7 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
 def show_training(session: ServiceConnection, job: "Job") -> None:
     """Print what is wrong with the data of a training, how good its model is, and the next commands."""
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
-    trained = Trained(job, job.model(), evaluation)
+    trained = Trained(job, job.model(), evaluation, job.leaderboard() if job.kind == _AUTOMATIC else ())
     examined = _datasets(session, [job])
     document = trained.document() | {"datasets": [_examined(dataset) for dataset in examined]}
     session.show(document, *_pictures(session, trained, examined))
@@ -157,11 +163,18 @@ def _pictures(
         if job.started_at is None or job.finished_at is None
         else (f" in {(job.finished_at - job.started_at).total_seconds():.0f} s")
     )
-    iterations = "" if model is None else plain(model.best_iteration)
-    yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {trained.iterations}{seconds}"
+    if job.conclusion is not None:
+        yield f"[bold]{plain(trained.reference)}[/bold]: {plain(job.conclusion.sentence)}"
+        yield leaderboard(trained.candidates, job.spec["metric"])
+    else:
+        iterations = "" if model is None else plain(model.best_iteration)
+        yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {trained.iterations}{seconds}"
     if (job.result or {}).get("cross_validation"):
         yield _folds((job.result or {})["cross_validation"], trained.iterations)
-    yield from [_latest(job)] if evaluation is None else evaluation_tables(evaluation)
+    if evaluation is not None:
+        yield from evaluation_tables(evaluation)
+    elif job.conclusion is None:
+        yield _latest(job)
     yield from _next(session, trained, examined)
 
 
@@ -186,15 +199,15 @@ def _next(
         f"rank {reference} documents.csv",
         f"compare {reference} OTHER --dataset {test}",
         f"models promote {reference}",
-        f"export {reference} --format {_export_of(job, name)}",
+        f"export {reference} --format {_export_of(trained.model, name)}",
     ):
         yield f"  {plain(session.command(words))}"
 
 
-def _export_of(job: "Job", name: str) -> str:
+def _export_of(model: "Model | None", name: str) -> str:
     """Return the format in which a model is stored, and a file of it."""
-    is_network = iterations_of(job) == "epochs"
-    return f"safetensors -o {name}.safetensors" if is_network else f"lightgbm -o {name}.model.txt"
+    are_trees = model is None or model.scorer is None or model.scorer["kind"] == "trees"
+    return f"lightgbm -o {name}.model.txt" if are_trees else f"safetensors -o {name}.safetensors"
 
 
 def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":

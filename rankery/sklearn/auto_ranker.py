@@ -1,7 +1,7 @@
 """A scikit-learn estimator that finds the best model by automatic training."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -39,16 +39,17 @@ class RankeryAutoRanker(RankingEstimator):
         budget_seconds: Wall time that `fit` plans for, in seconds.
         prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
             that cannot be told from the best; `best` takes what measured best.
+        candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for
             another one in each `fit`.
         n_jobs: Threads; all available processors when None or below 1.
 
     Attributes:
-        leaderboard_: A dictionary a candidate, in the order in which they were tried: `name`; `status`,
-            which is `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried;
-            `value`, its mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`,
-            whether it cannot be told from the best one; `folds`, `iterations` and `seconds`; `weight` in the
-            model, 0 without. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+        leaderboard_: A dictionary a candidate, the best first: `name`; `status`, which is `complete`,
+            `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its mean of the
+            metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether it cannot be told
+            from the best one; `folds`, `iterations` and `seconds`; `weight` in the model, 0 without.
+            `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random
             order.
@@ -74,6 +75,7 @@ class RankeryAutoRanker(RankingEstimator):
         contract: "Contract" = "default",
         budget_seconds: float = 300.0,
         prefer: Literal["simple", "best"] = "simple",
+        candidates: "Sequence[str] | None" = None,
         random_state: Any = 42,
         n_jobs: int | None = None,
     ) -> None:
@@ -81,6 +83,7 @@ class RankeryAutoRanker(RankingEstimator):
         self.contract = contract
         self.budget_seconds = budget_seconds
         self.prefer = prefer
+        self.candidates = candidates
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -109,14 +112,15 @@ class RankeryAutoRanker(RankingEstimator):
             PackageMissing: rankery-server is not installed.
         """
         require_server_package()
-        from core.autotrain import auto_train
+        from core.autotrain import auto_train, portfolio
         from core.autotrain.held_out import QueryQuality
         from core.metrics import conventions
 
         with invalid_arguments():
             spec = self._spec()
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
-            found = auto_train(spec, data, threads=self._threads())
+            candidates = portfolio(self.candidates)
+            found = auto_train(spec, data, threads=self._threads(), candidates=candidates)
         self._keep(found, QueryQuality(data, spec.metric, conventions(self.contract), spec.seed))
         return self
 
@@ -163,6 +167,7 @@ def _leaderboard(
 ) -> list[dict[str, Any]]:
     names = [each.candidate.name for each in found.selected.complete]
     tied = dict(zip(names, found.selected.selection.tied_with_best(), strict=True))
+    best_first = sorted(found.tried, key=lambda each: (each.status != "complete", -each.mean))
     rows = [
         {
             "name": each.candidate.name,
@@ -176,7 +181,7 @@ def _leaderboard(
             "seconds": each.seconds,
             "weight": weights.get(each.candidate.name, 0.0),
         }
-        for each in found.tried
+        for each in best_first
     ]
     return rows + [
         {

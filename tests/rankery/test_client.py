@@ -221,3 +221,79 @@ def test_a_refused_key_says_what_to_do() -> None:
         client = Client("http://rankery.test", transport=transport, api_key=api_key)
         with client, pytest.raises(KeyRefused, match=sentence):
             client.job("job_1")
+
+
+def _candidate(number: int, name: str, status: str, value: float | None, **more: Any) -> dict[str, Any]:
+    return {
+        "number": number,
+        "name": name,
+        "loss": {"name": "lambdarank"},
+        "scorer": {"kind": "trees"},
+        "status": status,
+        "value": value,
+        "folds": 0 if value is None else 2,
+        "planned_folds": 10,
+        "seconds": 1.5,
+        "weight": 0.0,
+    } | more
+
+
+def test_the_best_model_is_asked_for_by_its_data_and_name() -> None:
+    """Everything else is left to the service's defaults, unless it is given."""
+    sent: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return httpx.Response(202, json=job_document(kind="auto-train"))
+
+    with client_of(answer) as client:
+        job = client.train_best("web", "ds_1")
+        client.train_best("web", "ds_1", test="ds_2", budget_seconds=600, prefer="best", project="shop")
+    least = {"kind": "auto-train", "model_name": "web", "dataset_id": "ds_1"}
+    more = {"test_dataset_id": "ds_2", "budget_seconds": 600, "prefer": "best", "project": "shop"}
+    assert sent == [least, least | more]
+    assert job.conclusion is None
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
+    """Then those that ended early, whose values are of fewer queries, then the others in their order."""
+    sign = 1 if higher_is_better else -1
+    items = [
+        _candidate(0, "net", "not-tried", None, reason="the budget of time was used up"),
+        _candidate(1, "trees", "complete", sign * 0.4, tied_with_best=True),
+        _candidate(2, "stumps", "stopped", sign * 0.9),
+        _candidate(3, "linear", "complete", sign * 0.5, interval=[0.45, 0.55], weight=1.0),
+        _candidate(4, "deep trees", "queued", None),
+    ]
+    shown = {"metric": "ndcg@10", "higher_is_better": higher_is_better, "items": items, "conclusion": None}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_job = not request.url.path.endswith("/candidates")
+        return httpx.Response(200, json=job_document(kind="auto-train") if is_job else shown)
+
+    with client_of(answer) as client:
+        rows = client.job("job_1").leaderboard()
+    assert [row.name for row in rows] == ["linear", "trees", "stumps", "net", "deep trees"]
+    assert [row.words for row in rows[1:4:2]] == [
+        "complete, tied with the best",
+        "not-tried: the budget of time was used up",
+    ]
+
+
+def test_a_job_has_its_conclusion() -> None:
+    """Of an automatic training that has succeeded, from its result."""
+    conclusion = {
+        "sentence": "Trees have ndcg@10 0.45 on held-out queries.",
+        "value": 0.45,
+        "interval": [0.43, 0.47],
+        "data": "held-out",
+        "members": [{"name": "trees", "weight": 1.0}],
+        "baselines": [],
+        "seconds": {"trials": 240.1},
+    }
+    ended = statuses("succeeded", kind="auto-train", result={"model_id": "mdl_1", "conclusion": conclusion})
+    with client_of(ended) as client:
+        found = client.job("job_1").conclusion
+    assert found is not None
+    assert (found.sentence, found.members[0].weight) == (conclusion["sentence"], 1.0)

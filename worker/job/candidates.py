@@ -81,7 +81,7 @@ class CandidateTrials:
             clock=time.monotonic,
             check=run.lease.check,
         )
-        self.portfolio = portfolio()
+        self.portfolio = portfolio(job.candidates)
         self._claim = Claim(run.id, run.lease.token)
         self._tried: dict[int, Tried] = {}
 

@@ -1,6 +1,6 @@
 """Requests to find the best model."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -9,6 +9,8 @@ from app.http.labels import Tags
 from app.http.schemas import Id, ModelName
 from app.jobs.contract_schemas import Contract
 from app.jobs.requests.fields import AllowAbsentFeatures, MetricName, QueuedRequest, Seed
+
+CandidateName = Annotated[str, Field(max_length=100)]
 
 
 class AutomaticTrainingRequest(QueuedRequest):
@@ -35,6 +37,13 @@ class AutomaticTrainingRequest(QueuedRequest):
         "simple",
         description="`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of"
         " those that are not shown to be worse than the best; `best`: whatever measured best",
+    )
+    candidates: list[CandidateName] | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="Names of the candidates to try, as the leaderboard of a job lists them; all when null",
+        examples=[["trees by lambdarank", "linear by ranknet"]],
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False

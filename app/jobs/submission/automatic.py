@@ -1,5 +1,7 @@
 """Requests to find the best model."""
 
+from collections.abc import Iterable
+
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
@@ -9,6 +11,7 @@ from app.jobs.submission.checks import (
     require_ready,
     unknown_metric,
 )
+from core.autotrain.portfolio import portfolio
 from core.errors import InputProblem, InvalidInput
 from core.jobs.auto_train import AutoTrainJob
 from core.store import Dataset, Transaction
@@ -25,6 +28,7 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
     problems = [
         *unknown_metric("/metric", request.metric),
         *label_map_problems(request.label_map),
+        *_candidate_problems(request),
     ]
     contract = contract_of(request.contract, problems)
     if request.test_dataset_id == request.dataset_id:
@@ -41,6 +45,14 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
         except InvalidInput as invalid:
             raise InvalidInput(*(_of_one_metric(problem) for problem in invalid.problems)) from invalid
     return AutoTrainJob.from_json(request.model_dump(mode="json") | {"contract": contract.to_json()})
+
+
+def _candidate_problems(request: AutoTrainRequest) -> Iterable[InputProblem]:
+    try:
+        portfolio(request.candidates)
+    except InvalidInput as invalid:
+        return invalid.problems
+    return ()
 
 
 def _check_queries(dataset: Dataset) -> None:

@@ -20,9 +20,11 @@ from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
 from rankery.client.reading import Document, read
 from rankery.client.references import HasId, address_of
+from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
 from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.views.candidate import CandidateView, ranked
 from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
@@ -146,6 +148,19 @@ class AsyncJob(JobView, AsyncDeletable):
             after: Leave out iterations up to this one.
         """
         return read(History, await self._transport.get(f"{self._path}/history", after=after))
+
+    async def leaderboard(self) -> Listing[CandidateView]:
+        """Return the candidates of an automatic training, also while it runs.
+
+        Returns:
+            A row a candidate, the best first: `name`, `status`, `value` with its `interval`, `seconds`,
+            `weight` in the model and others.
+
+        Raises:
+            RankeryApiError: The job is no automatic training.
+        """
+        found = await self._transport.get(f"{self._path}/candidates")
+        return Listing(ranked(read(answers.AutoTrainCandidates, found)))
 
     async def model(self) -> "AsyncModel":
         """Return the model that the job made.

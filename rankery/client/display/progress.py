@@ -131,7 +131,8 @@ def _news(job: Job) -> str:
     if job.status == "running" and total and counts_share(job):
         news = [steps(job)]
     else:
-        news = [] if job.status == "running" and total else [_stage(job)]
+        is_plain = job.status == "running" and total and job.kind != "auto-train"
+        news = [] if is_plain else [_stage(job)]  # the phases of an automatic training name its candidates
     if total is not None and total > 1 and not counts_share(job):
         news.append(f"{done:,} of {total:,}")
     metric, value = _followed(job)

@@ -111,6 +111,9 @@ class AutoTrainCandidate(Answer):
     folds: int
     """Folds held out"""
 
+    planned_folds: int
+    """Folds to hold out; 0 before the first candidate has shown its time"""
+
     iterations: int | None = None
     """Trees or epochs that are best over all folds"""
 

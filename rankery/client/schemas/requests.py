@@ -1054,6 +1054,9 @@ class AutoTrainRequest(TypedDict):
     prefer: NotRequired[Literal["simple", "best"]]
     """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
 
+    candidates: NotRequired[list[str] | None]
+    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
+
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
@@ -1949,6 +1952,9 @@ class ScheduledAutoTrainRequest(TypedDict):
 
     prefer: NotRequired[Literal["simple", "best"]]
     """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
+
+    candidates: NotRequired[list[str] | None]
+    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""

@@ -49,7 +49,7 @@ class JobCalls(Calls):
         """Submit a job with the fields of the HTTP API.
 
         Args:
-            job: `{"kind": "train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
+            job: `{"kind": "train" | "auto-train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
 
         Raises:
             RankeryApiError: The service refused it.

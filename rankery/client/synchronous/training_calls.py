@@ -153,6 +153,82 @@ class TrainingCalls(JobCalls, DatasetReferences):
         )
         return self.submit(spec)
 
+    def train_best(
+        self,
+        model_name: str,
+        dataset: DatasetSource,
+        *,
+        budget_seconds: float | None = None,
+        metric: str | None = None,
+        test: DatasetSource | None = None,
+        prefer: Literal["simple", "best"] | None = None,
+        candidates: Sequence[str] | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        tags: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+        limits: LimitsRequest | None = None,
+        columns: Columns | None = None,
+        **labels: Unpack[TrainingLabels],
+    ) -> Job:
+        """Find the best model that a dataset supports, and train it as a new version.
+
+        A portfolio of trees, linear scorers and networks is cross-validated. One of them or a weighted sum is
+        trained on all queries.
+
+        Args:
+            model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
+            dataset: What to learn from, as in `train`.
+            budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
+            metric: What candidates are selected by; `ndcg@10` when left out.
+            test: Other data that the model is measured on once, at the end, in the same ways.
+            prefer: `simple`: one candidate unless a sum is shown to be better; `best`: what measured best.
+            candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
+            contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+            label_map: Labels to replace, as text, and what by.
+            tags: Tags of the model.
+            seed: Decides every random choice.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            priority: `low`, `normal` or `high`.
+            limits: `{"seconds", "memory_bytes"}` after which it fails.
+            columns: Which columns of files and frames are what, as in `upload_dataset`.
+            **labels: `name`, `notes` and `project` of the job.
+
+        Returns:
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` says how good the
+            model is, and `model` returns it.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            job = client.train_best("web", dataset, budget_seconds=600)
+            print(job.wait().conclusion.sentence)
+            ```
+        """
+        spec = {
+            "kind": "auto-train",
+            "model_name": model_name,
+            "dataset_id": self._dataset_id(dataset, columns, f"{model_name} train"),
+            "test_dataset_id": self._held_out(test, columns, f"{model_name} test"),
+            "budget_seconds": budget_seconds,
+            "metric": metric,
+            "prefer": prefer,
+            "candidates": candidates and list(candidates),
+            "contract": contract,
+            "label_map": label_map,
+            "tags": tags,
+            "seed": seed,
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+            "limits": limits,
+            **labels,
+        }
+        return self.submit(given(spec))
+
     def grid(
         self,
         model_name: str,

@@ -36,6 +36,12 @@ class JobView(Shown, answers.Job):
         """Its phase with the progress, such as "training 120 of 500" or "binning 37%"."""
         return steps(self)
 
+    @property
+    def conclusion(self) -> answers.AutoTrainConclusion | None:
+        """Conclusion of an automatic training, such as its `sentence`; None for others and before its end."""
+        found = (self.result or {}).get("conclusion")
+        return None if found is None else answers.AutoTrainConclusion.model_validate(found)
+
     def made(self, name: str) -> str:
         """Return the id of its result.
 
@@ -83,6 +89,7 @@ class JobView(Shown, answers.Job):
         return Card(
             f"{self.kind} job {self.id}",
             facts,
+            self.conclusion.sentence if self.conclusion else "",
             tables=[*self._metrics(), *found, *self._ranks(), *self._phases()],
         )
 

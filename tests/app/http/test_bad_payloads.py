@@ -128,6 +128,11 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
     "the best model by an unknown metric": (AUTO_TRAIN | {"metric": "ndgc@5"}, ["/metric"]),
     "the best model in no time": (AUTO_TRAIN | {"budget_seconds": 9}, ["/budget_seconds"]),
     "the best model in two days": (AUTO_TRAIN | {"budget_seconds": 172_800}, ["/budget_seconds"]),
+    "the best model of unknown candidates": (
+        AUTO_TRAIN | {"candidates": ["linear by ranknet", "forest"]},
+        ["/candidates/1"],
+    ),
+    "the best model of no candidates": (AUTO_TRAIN | {"candidates": []}, ["/candidates"]),
     "the best model by another preference": (AUTO_TRAIN | {"prefer": "fast"}, ["/prefer"]),
     "the best model, mistaken in several places": (
         AUTO_TRAIN | {"metric": "x", "label_map": {"1": -1}, "test_dataset_id": "ds_1"},

@@ -54,8 +54,8 @@ def test_the_conclusion_names_what_it_is_compared_with() -> None:
     """LightGBM's defaults, the best single feature and a random order, each with a value and a p-value."""
     listed = [each for each in portfolio() if each.name in ("linear by lambdarank", DEFAULT_TREES)]
     found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=listed)
-    names = [rival.name for rival in found.conclusion.rivals]
+    names = [rival.name for rival in found.conclusion.baselines]
     assert [name.partition(" (")[0] for name in names[-2:]] == ["random order", "best single feature"]
     assert (DEFAULT_TREES in names) == (found.selected.name != DEFAULT_TREES)
     assert "ndcg@10" in found.conclusion.sentence
-    assert all(f"{rival.value:.4f}" in found.conclusion.sentence for rival in found.conclusion.rivals)
+    assert all(f"{rival.value:.4f}" in found.conclusion.sentence for rival in found.conclusion.baselines)

@@ -204,6 +204,41 @@ def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) 
     assert sorted((spec["seed"], spec["bootstrap"]) for spec in specs) == [(5, True), (6, True)]
 
 
+def test_the_best_model_is_found(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
+    """Its leaderboard and the sentence are printed, as JSON and as a table."""
+    candidates = ("--candidate", "linear by lambdarank", "--candidate", "stumps by lambdarank")
+    asked = ("--best", "--budget", "2h", "--metric", "ndcg@5", *candidates, "--name", "best")
+    done = rankery(stack, "train", folder / "train.txt", "--test", folder / "test.txt", *asked, "--json")
+    assert done.code == 0, done.errors
+    job, rows = done.document["job"], done.document["candidates"]
+    assert (job["spec"]["budget_seconds"], job["spec"]["metric"]) == (7_200.0, "ndcg@5")
+    assert {row["name"] for row in rows} == {"linear by lambdarank", "stumps by lambdarank"}
+    assert done.document["model"]["name"] == "best"
+    sentence = job["result"]["conclusion"]["sentence"]
+    shown = rankery(stack, "jobs", "candidates", job["id"])
+    assert sentence in shown.output
+    assert rows[0]["name"] in shown.output
+    assert sentence in rankery(stack, "jobs", "show", job["id"]).output
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--best", "--loss", "mse"), "--best chooses what is trained: leave --loss out"),
+        (("--best", "--no-auto", "--grid", "seed=1,2"), "leave --auto, --grid out"),
+        (("--budget", "10m"), "--budget: add --best, or leave it out"),
+        (("--best", "--budget", "soon"), "--budget is a time such as 90s, 10m or 2h, not 'soon'"),
+        (("--best", "--metric", "map", "--metric", "mrr"), "--best selects by one metric"),
+        (("--best", "--test", "0.2"), "--best measures on held-out queries anyway; --test takes other data"),
+    ],
+)
+def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], sentence: str) -> None:
+    """Before anything is uploaded; the exit code is that of wrong usage."""
+    done = run("train", "no-such-file.txt", *options, "--url", "http://127.0.0.1:1")
+    assert done.code == 2
+    assert sentence in done.errors
+
+
 def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """On the command line and by the client; for networks and folds they are refused before an upload."""
     data = trained["job"]["spec"]["dataset_id"]

@@ -1,0 +1,28 @@
+"""The leaderboard of an automatic training."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+
+from rankery.cli.printing import plain, table, titled
+
+if TYPE_CHECKING:
+    from rankery.client.views.candidate import CandidateView
+
+
+def leaderboard(candidates: "Sequence[CandidateView]", metric: str) -> RenderableType:
+    """Show the candidates of an automatic training, a line each.
+
+    Args:
+        candidates: The best first.
+        metric: Spelling of the metric of their values.
+    """
+    rows = [candidate.summary() for candidate in candidates]
+    names = list(rows[0]) if rows else ["candidate"]
+    headings = {name: metric if name == "#value" else name.removeprefix("#") for name in names}
+    right = [headings[name] for name in names if name.startswith("#")]
+    shown = table(*headings.values(), right=right, wrap=("status",))
+    for row in rows:
+        shown.add_row(*(plain(row[name]) for name in names))
+    return titled("candidates, measured on queries that they were trained without", shown)

@@ -1,0 +1,154 @@
+"""`rankery train --best`: from a file to the best model that it supports."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
+from rankery.cli.printing import say
+from rankery.cli.references import refuse_idle_columns
+from rankery.cli.texts import NotUnderstood
+from rankery.cli.training_results import show_submitted, show_training
+from rankery.cli.trainings import Sources, model_name_of
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
+_SHARE = re.compile(r"\d*\.?\d+")
+
+
+class Preference(StrEnum):
+    """What to take of the candidates."""
+
+    SIMPLE = "simple"
+    BEST = "best"
+
+
+_PANEL = "The best model"
+BestOption = Annotated[
+    bool,
+    typer.Option(
+        "--best",
+        help="Try a portfolio of trees, linear scorers and networks with several losses, and train the best"
+        " one or a sum; --metric selects it. No option of a single training goes with it.",
+        rich_help_panel=_PANEL,
+    ),
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Running time that --best plans for: 90s, 10m or 2h.",
+        rich_help_panel=_PANEL,
+        show_default="5m",
+    ),
+]
+PreferOption = Annotated[
+    Preference | None,
+    typer.Option(
+        help="What --best takes: one candidate unless a sum is shown to be better, or what measured best.",
+        rich_help_panel=_PANEL,
+        show_default="simple",
+    ),
+]
+CandidatesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--candidate",
+        metavar="NAME",
+        help="A candidate that --best tries, such as 'linear by ranknet'; may be repeated.",
+        rich_help_panel=_PANEL,
+        show_default="all",
+    ),
+]
+
+
+def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
+    """Refuse options that go with `--best` alone, or never with it.
+
+    Args:
+        given: Values of options by name; None where one was left out.
+        best: Whether `--best` was given.
+
+    Raises:
+        WrongUsage: With the way out.
+    """
+    idle = [name for name, value in given.items() if value is not None]
+    if not idle:
+        return
+    listed = ", ".join(idle)
+    if best:
+        raise WrongUsage(f"--best chooses what is trained: leave {listed} out, or leave --best out")
+    raise WrongUsage(f"{listed}: add --best, or leave it out")
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration.
+
+    Raises:
+        NotUnderstood: It is none.
+
+    Example:
+        >>> [seconds_of(text) for text in ("90", "90s", "10m", "1.5h")]
+        [90.0, 90.0, 600.0, 5400.0]
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise NotUnderstood(f"--budget is a time such as 90s, 10m or 2h, not {text!r}")
+    return float(found[1]) * _UNITS[found[2] or "s"]
+
+
+def train_best(
+    session: ServiceConnection,
+    data: str | None,
+    *,
+    test: str | None,
+    columns: dict[str, Any] | None,
+    name: str | None,
+    metrics: Sequence[str] | None,
+    contract: Any,
+    budget: str | None,
+    prefer: Preference | None,
+    candidates: Sequence[str] | None,
+    seed: int | None,
+    watch: bool,
+) -> None:
+    """Upload the data, submit an automatic training, wait for it and print its results.
+
+    Raises:
+        WrongUsage: There are no data, or several metrics.
+        NotUnderstood: The budget is no time, or the test data are a share of the queries.
+    """
+    if data is None:
+        raise WrongUsage("give DATA, a judged file or a dataset")
+    if metrics and len(metrics) > 1:
+        raise WrongUsage("--best selects by one metric; give --metric once")
+    if test is not None and _SHARE.fullmatch(test):
+        raise NotUnderstood(
+            "--best measures on held-out queries anyway; --test takes other data: a judged file or a dataset"
+        )
+    budget_seconds = None if budget is None else seconds_of(budget)
+    refuse_idle_columns(columns, data, None, test)
+    if watch and Path(data).is_file():
+        session.allow_own_service()
+    found = Sources(data, None, test, columns).fields(session)
+    job = session.client.train_best(
+        name or model_name_of(data),
+        found["dataset_id"],
+        test=found.get("test_dataset_id"),
+        budget_seconds=budget_seconds,
+        metric=metrics[0] if metrics else None,
+        contract=contract,
+        prefer=None if prefer is None else prefer.value,
+        candidates=candidates,
+        seed=seed,
+    )
+    say(f"submitted {job.id}, planned for {job.spec['budget_seconds']:.0f} s, for {job.title}")
+    if watch:
+        show_training(session, session.wait(job))
+    else:
+        show_submitted(session, [job])

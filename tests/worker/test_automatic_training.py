@@ -1,0 +1,131 @@
+"""Jobs that find the best model of a dataset."""
+
+from typing import Any
+
+import pytest
+
+from core.data import synthetic_dataset
+from core.scorers import read_model
+from core.store import Job
+from core.store.artifacts.keys import model_key
+from core.store.repositories.candidates import QUEUED
+from tests.worker.interruption import shut_down_when
+from tests.worker.workshop import Workshop
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import run_jobs
+
+# From 300 queries on there is one repetition of five folds.
+_TRAINING = synthetic_dataset(300, seed=1, documents_per_query=4, n_features=4, noise=0.5)
+_TEST = synthetic_dataset(30, seed=2, documents_per_query=4, n_features=4, noise=0.5)
+_CANDIDATES = [
+    "linear by lambdarank",
+    "linear by ranknet",
+    "LightGBM's default trees",
+    "stumps by lambdarank",
+]
+# Ample, so that the clock decides nothing.
+_SPEC: dict[str, Any] = {
+    "model_name": "web",
+    "metric": "ndcg@5",
+    "budget_seconds": 3_000,
+    "prefer": "best",
+    "candidates": _CANDIDATES,
+}
+
+
+def _submit(workshop: Workshop, **changed: Any) -> Job:
+    dataset_id = workshop.add(_TRAINING, "training")
+    spec = {"kind": "auto-train", "dataset_id": dataset_id, **_SPEC, **changed}
+    with workshop.store.begin() as tx:
+        return tx.jobs.add("auto-train", spec)
+
+
+def _content(workshop: Workshop, job: Job) -> bytes:
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
+
+
+def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
+    """The model scores; each candidate has its value; the conclusion is that of the test data."""
+    test_id = workshop.add(_TEST, "test")
+    job = workshop.carry_out(_submit(workshop, test_dataset_id=test_id).id)
+    model = read_model(_content(workshop, job))
+    assert job.result is not None
+    with workshop.store.read() as tx:
+        rows = tx.candidates.of(job.id)
+        stored = tx.models.get(job.result["model_id"])
+        evaluation = tx.evaluations.get(job.result["evaluation_id"])
+    assert {row.name for row in rows} == set(_CANDIDATES)
+    assert {row.status for row in rows} <= {"complete", "stopped"}
+    assert sum(row.weight for row in rows) == pytest.approx(1.0)
+    assert all((row.size_bytes is not None) == (row.weight > 0.0) for row in rows)
+    assert any(row.tied_with_best for row in rows)
+    conclusion = job.result["conclusion"]
+    assert conclusion["data"] == "test"
+    assert conclusion["value"] == pytest.approx(evaluation.summaries["ndcg@5"]["mean"])
+    assert conclusion["held_out"]["data"] == "held-out"
+    assert conclusion["sentence"].count("ndcg@5") == 1
+    assert stored.size_bytes == len(_content(workshop, job))
+    assert len(model.score(_TEST.features)) == _TEST.n_documents
+    assert not list(workshop.store.artifacts.sizes(f"candidates/{job.id}"))
+
+
+@pytest.mark.parametrize("trainings", [1, 12])
+def test_a_job_that_was_handed_back_makes_the_same_bytes(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, trainings: int
+) -> None:
+    """The worker stops after some trainings; the next attempt goes on from their scores."""
+    whole = _content(workshop, workshop.carry_out(_submit(workshop).id))
+    job = _submit(workshop)
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == trainings)
+        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
+    with workshop.store.read() as tx:
+        assert tx.jobs.get(job.id).status == "queued"
+        assert sum(row.folds for row in tx.candidates.of(job.id)) == trainings
+    assert _content(workshop, workshop.carry_out(job.id)) == whole
+
+
+def test_another_worker_tries_candidates_of_a_wave(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The jobs beside take what the automatic training has left, and the bytes are the same."""
+    whole = _content(workshop, workshop.carry_out(_submit(workshop).id))
+    job = _submit(workshop)
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
+        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
+    with workshop.store.read() as tx:
+        beside = tx.candidates.beside(job.id)
+        assert beside
+        assert [row for row in tx.candidates.of(job.id) if row.status == QUEUED]
+    run_jobs(workshop.store, workshop.settings, StopFlag(), "w2", ["try-candidates"])
+    with workshop.store.read() as tx:
+        assert tx.candidates.is_settled(job.id)
+        assert {tx.jobs.get(each).status for each in beside} == {"succeeded"}
+    assert _content(workshop, workshop.carry_out(job.id)) == whole
+
+
+def test_the_end_of_the_job_ends_those_beside_it(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancelled automatic training cancels its queued helpers, and leaves no scores behind."""
+    job = _submit(workshop)
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
+        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
+    with workshop.store.begin() as tx:
+        beside = tx.candidates.beside(job.id)
+        tx.jobs.request_cancel(job.id)
+    with workshop.store.read() as tx:
+        assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}
+        assert {row.reason for row in tx.candidates.of(job.id) if row.status == "not-tried"} == {
+            "the automatic training ended"
+        }
+
+
+def test_labels_that_no_metric_can_use_are_refused(workshop: Workshop) -> None:
+    """The problem points at the metric, before anything is trained."""
+    job = workshop.carry_out(_submit(workshop, metric="ndcg@0").id)
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert "metric" in str(job.problem)
