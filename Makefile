@@ -173,6 +173,10 @@ bench-distributed: develop ## 2 and 3 ranks beside one process: time, memory, by
 bench-auto: develop ## NDCG@10 of automatic hyperparameters beside the defaults and a random search, on FILES="A B …" and synthetic data
 	$(BIN)/python -m benchmarks.automatic $(FILES)
 
+.PHONY: bench-portfolio
+bench-portfolio: develop ## automatic trainings beside their own candidates and LightGBM's defaults, on FILES="A B …" and drawn data
+	$(BIN)/python -m benchmarks.portfolio $(FILES)
+
 .PHONY: bench-studies
 bench-studies: develop ## overhead of a trial at 1,000 trials, verdicts of studies of noise, and a worker killed ten times during a study
 	$(BIN)/python -m benchmarks.studies

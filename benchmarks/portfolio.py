@@ -1,13 +1,14 @@
 """Automatic trainings beside their own candidates and LightGBM's defaults, on queries that chose nothing.
 
-Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [FILE …]
+Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [FILE …]
 
-Files are parted into five folds of queries, each tested by models of the other four; drawn families have test
-queries of their own. Regret is the test value of the best candidate, chosen afterwards by the test queries
+Files are parted into five folds of queries, each tested by models of the other four; drawn families have
+separate test queries. Regret is the test value of the best candidate, chosen afterwards by the test queries
 themselves, less that of the automatic training: it is optimistic for the candidate.
 """
 
 import argparse
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from core.autotrain import AutoSpec, AutoTrained, auto_train
-from core.autotrain.search import fit_again
+from core.autotrain import AutoSpec, AutoTrained, Trials, Tried, auto_train
 from core.data import RankingDataset, read_dataset, sparse_dataset, synthetic_dataset
 from core.data.splits import fold_queries
 from core.evaluation import measure
@@ -28,8 +28,8 @@ from core.types import Float64Array
 from core.warm_up import warm_up
 
 FOLDS = 5
+CLOSE = 0.003
 TEST_QUERIES = 500
-DEFAULT_TREES = "LightGBM's default trees"
 Family = Callable[[int, int], RankingDataset]
 
 
@@ -76,7 +76,7 @@ FAMILIES: Mapping[str, Family] = {
     "products of embeddings": _embedding,
     "sparse": lambda queries, seed: sparse_dataset(queries, seed, 7, 60, 30, 0.5, relevant_per_query=4),
 }
-SIZES = (40, 200, 1_000)
+SIZES = (20, 200, 2_000)
 
 
 def parts_of_file(path: Path) -> Iterator[Parts]:
@@ -99,28 +99,34 @@ class Measured:
     values: dict[str, Float64Array]
     estimates: dict[str, float]
     seconds: float
+    seconds_by_candidate: dict[str, float]
 
 
 def measured(parts: Parts, spec: AutoSpec) -> Measured:
     """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
     found: AutoTrained = auto_train(spec, parts.training)
+    trials = Trials(spec, parts.training, threads=1, clock=time.monotonic)
+    selected = found.selected
 
-    def values(content: bytes) -> Float64Array:
-        scores = read_model(content).score(parts.test.features)
-        return measure(scores, parts.test, [spec.metric], DEFAULT)[spec.metric]
+    def scores(each: Tried) -> Float64Array:
+        content = trials.fit(each.candidate, each.iterations).content
+        return read_model(content).score(parts.test.features)
 
-    tested = {each.candidate.name: values(fit_again(spec, parts.training, each)) for each in found.complete}
+    def values(total: Float64Array) -> Float64Array:
+        return measure(total, parts.test, [spec.metric], DEFAULT)[spec.metric]
+
+    scored = [scores(each) for each in selected.complete]
+    tested = {
+        each.candidate.name: values(total) for each, total in zip(selected.complete, scored, strict=True)
+    }
     estimates = {}
     for prefer in ("simple", "best"):
-        chosen = found.chosen_by(prefer)
-        total = np.zeros(parts.test.n_documents)
-        for place in chosen.members:
-            each = found.complete[place]
-            model = read_model(fit_again(spec, parts.training, each))
-            total += chosen.weights[place] / found.scales[place] * model.score(parts.test.features)
-        tested[f"auto, {prefer}"] = measure(total, parts.test, [spec.metric], DEFAULT)[spec.metric]
-        estimates[prefer] = found.held_out.plain(float(np.nanmean(chosen.values)))
-    return Measured(tested, estimates, sum(found.seconds.values()))
+        chosen = selected.selection.choose(prefer)
+        weights = chosen.weights / np.array(selected.scales)
+        tested[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(scored), 1))
+        estimates[prefer] = trials.held_out.plain(float(np.nanmean(chosen.values)))
+    seconds = {each.candidate.name: each.seconds for each in found.tried}
+    return Measured(tested, estimates, sum(found.seconds.values()), seconds)
 
 
 def table(name: str, runs: Sequence[Measured]) -> Table:
@@ -140,6 +146,27 @@ def table(name: str, runs: Sequence[Measured]) -> Table:
     return made
 
 
+def order(runs: Sequence[Measured]) -> Table:
+    """Return the candidates by how often one was within .003 of the best, per second."""
+    made = Table(title=f"Value per second over {len(runs)} trainings")
+    for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
+        made.add_column(heading, justify="right")
+    names = sorted({name for run in runs for name in run.seconds_by_candidate if name in run.values})
+    rows = []
+    for name in names:
+        tested = [run for run in runs if name in run.values]
+        regrets = [
+            max(float(np.nanmean(run.values[other])) for other in names if other in run.values)
+            - float(np.nanmean(run.values[name]))
+            for run in tested
+        ]
+        seconds = float(np.mean([run.seconds_by_candidate[name] for run in tested]))
+        rows.append((name, float(np.mean(np.array(regrets) <= CLOSE)), float(np.mean(regrets)), seconds))
+    for name, close, regret, seconds in sorted(rows, key=lambda row: -row[1] / max(row[3], 1e-9)):
+        made.add_row(name, f"{close:.0%}", f"{regret:.4f}", f"{seconds:.1f}")
+    return made
+
+
 def _p(pooled: Mapping[str, Float64Array], best: str, way: str) -> str:
     if way == best:
         return ""
@@ -154,19 +181,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--metric", default="ndcg@5")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()
     warm_up()
-    spec = AutoSpec(metric=arguments.metric, seconds=arguments.seconds)
+    spec = AutoSpec(metric=arguments.metric, budget_seconds=arguments.seconds)
     console = Console()
+    everything: list[Measured] = []
     for path in arguments.files:
-        console.print(table(path.name, [measured(parts, spec) for parts in parts_of_file(path)]))
+        runs = [measured(parts, spec) for parts in parts_of_file(path)]
+        everything += runs
+        console.print(table(path.name, runs))
     for name, family in FAMILIES.items() if not arguments.files else ():
-        for queries in SIZES:
+        for queries in arguments.sizes:
             runs = [
                 measured(parts, replace(spec, seed=draw))
                 for draw, parts in enumerate(drawn_parts(family, queries, arguments.draws))
             ]
+            everything += runs
             console.print(table(f"{name}, {queries:,} queries", runs))
+    console.print(order(everything))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ DEFAULT_TREES = "LightGBM's default trees"
 
 @dataclass(frozen=True)
 class Rival:
-    """What the model is compared with.
+    """A ranking that the model is compared with.
 
     Attributes:
         name: Its name.

@@ -66,7 +66,7 @@ class Selection:
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
-        """Return of each candidate whether it cannot be told from the best one, by the paired t-test."""
+        """Return of each candidate whether the best one is not shown to be better, by the paired t-test."""
         best = int(self._alone_values().mean(axis=1).argmax())
         return [
             place == best or not _is_better(self.values[best], values)
@@ -74,7 +74,7 @@ class Selection:
         ]
 
     def single(self) -> Choice:
-        """Return the best candidate alone, or a simpler one that cannot be told from it."""
+        """Return the best candidate alone, or a simpler one whose mean is within the error of its own."""
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:

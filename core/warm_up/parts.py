@@ -66,6 +66,7 @@ PARTS = (
     Part("data", "others"),
     Part("evaluation", "bootstrap"),
     Part("training", "draws"),
+    Part("training", "linear_steps"),
     Part("inspection", "shuffles"),
 )
 
@@ -73,7 +74,7 @@ PARTS = (
 _NOT_IN_DEMO = (
     *("data.letor", "data.others", "diagnostics.losses", "doctor.comparison", "evaluation.bootstrap"),
     *("export.parity", "inspection.shuffles", "losses.long_queries", "losses.others", "metrics.others"),
-    *("scorers.requests", "scoring.leaves", "training.draws"),
+    *("scorers.requests", "scoring.leaves", "training.draws", "training.linear_steps"),
 )
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
 

@@ -43,7 +43,7 @@ def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, Trainin
     """
     measures = job.to_json()
     names = ("model_name", "dataset_id", "test_dataset_id", "contract", "label_map", "seed", "limits")
-    # Any labels will do for a squared error; each candidate checks those of its own loss.
+    # Any labels will do for a squared error; each candidate checks those of its loss.
     training = {name: measures.get(name) for name in names} | {
         "loss": {"name": "mse"},
         "metrics": [job.metric],

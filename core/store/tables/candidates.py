@@ -28,7 +28,7 @@ class Candidate(Base):
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
-        tied_with_best: Whether it cannot be told from the best single candidate; None until all are tried.
+        tied_with_best: Whether the best candidate is not shown to be better; None until all are tried.
     """
 
     __tablename__ = "candidates"
