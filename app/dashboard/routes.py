@@ -27,7 +27,7 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "jobs": "how-to/troubleshooting/",
         "job": "how-to/troubleshooting/",
         "compare_jobs": "how-to/tuning/",
-        "train": "how-to/tuning/",
+        "train": "how-to/best-model/",
         "train_one_loss": "how-to/tuning/",
         "datasets": "how-to/own-data/",
         "dataset": "concepts/doctor/",

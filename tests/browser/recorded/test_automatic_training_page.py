@@ -90,7 +90,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
 
 
 def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
-    """The sentence, where to go on, all values on one scale with the baselines, and why some were left out."""
+    """The sentence, where to go on, all values on one scale with the baselines, and why some are left out."""
     page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")

@@ -18,6 +18,7 @@ import {
 import { linearScale, whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
+import { helpLink } from "../page/content.js";
 import { h, replace, setText, svg } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
@@ -53,7 +54,15 @@ export function leaderboard(first) {
     "div",
     { class: "leaderboard" },
     concluded,
-    h("section", { "aria-label": "Candidates" }, h("h3", {}, "Candidates"), words, key, table.node, others.node),
+    h(
+      "section",
+      { "aria-label": "Candidates" },
+      h("h3", {}, "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
+      words,
+      key,
+      table.node,
+      others.node,
+    ),
   );
   let shown = "";
 
