@@ -204,7 +204,7 @@ def download_model(
     Example: `rankery models download web@champion web.txt`
     """
     found = session.client.model(model)
-    stored, suffix = ("safetensors", "safetensors") if found.kind in _NETWORKS else ("lightgbm", "txt")
+    stored, suffix = ("lightgbm", "txt") if found.kind == "trees" else ("safetensors", "safetensors")
     target = session.client.export(found, stored, file or Path(f"{found.name}-{found.version}.{suffix}"))
     say(f"wrote {found.name}:{found.version} to {target}")
     session.show({"model": found.id, "path": str(target), "format": stored})
