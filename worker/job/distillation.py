@@ -108,5 +108,5 @@ def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
     own = lineage.get("spec", {})
     stored = job.to_json()
     is_held_out = all(own.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get("test")
-    learns = own.get("dataset_id") == job.tested_on and not is_held_out
+    learns = teacher.dataset_id == job.tested_on and not is_held_out
     return learns or any(_has_seen(tx, member, job) for member in members.values())
