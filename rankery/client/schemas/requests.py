@@ -802,7 +802,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -1014,6 +1014,60 @@ class LimitsRequest(TypedDict):
 
     memory_bytes: NotRequired[int | None]
     """Memory that it takes in a worker"""
+
+
+class AutoTrainRequest(TypedDict):
+    """Find the best model that a dataset supports, and train it as a new version."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job and of the model that it makes"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["auto-train"]
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    metric: NotRequired[str]
+    """What candidates are selected by"""
+
+    contract: NotRequired[Contract]
+    """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+    label_map: NotRequired[dict[str, float]]
+    """Labels to replace, as text (`nan` is none), and what by"""
+
+    budget_seconds: NotRequired[float]
+    """Running time that the search plans for; `limits` ends the job"""
+
+    prefer: NotRequired[Literal["simple", "best"]]
+    """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
+
+    candidates: NotRequired[list[str] | None]
+    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+    dataset_id: str
+    """A ready dataset to learn from, with at least two queries"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Another ready dataset to evaluate and rank once, at the end"""
 
 
 class DistilRequest(TypedDict):
@@ -1902,6 +1956,60 @@ class RestoreRequest(TypedDict):
     """Ids of objects of any kind that are in the trash"""
 
 
+class ScheduledAutoTrainRequest(TypedDict):
+    """A search for the best model whose datasets are named: each run takes the newest of a name."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job and of the model that it makes"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["auto-train"]
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    metric: NotRequired[str]
+    """What candidates are selected by"""
+
+    contract: NotRequired[Contract]
+    """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+    label_map: NotRequired[dict[str, float]]
+    """Labels to replace, as text (`nan` is none), and what by"""
+
+    budget_seconds: NotRequired[float]
+    """Running time that the search plans for; `limits` ends the job"""
+
+    prefer: NotRequired[Literal["simple", "best"]]
+    """`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of those that are not shown to be worse than the best; `best`: whatever measured best"""
+
+    candidates: NotRequired[list[str] | None]
+    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+    dataset: str
+    """For people; need not be unique"""
+
+    test_dataset: NotRequired[str | None]
+    """A dataset to evaluate and rank once, at the end, by name"""
+
+
 ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
 
 
@@ -2374,49 +2482,6 @@ class ScheduledTrainRequest(TypedDict):
     """A dataset to evaluate and rank at the end, by name"""
 
 
-class ScheduleChange(TypedDict):
-    """Changes of a schedule; what is left out stays."""
-
-    name: NotRequired[str | None]
-    cron: NotRequired[str | None]
-    timezone: NotRequired[str | None]
-    job: NotRequired[ScheduledTrainRequest | DriftRequest | None]
-    promote: NotRequired[PromoteRequest | None]
-    """Null to promote nothing any more"""
-
-    only_new_data: NotRequired[bool | None]
-    enabled: NotRequired[bool | None]
-    """False to pause, true to go on"""
-
-
-class ScheduleRequest(TypedDict):
-    """A job to queue again and again."""
-
-    name: str
-    """For people; need not be unique"""
-
-    cron: str
-    """Minute, hour, day of the month, month and day of the week: `0 3 * * 1-5` is every weekday at 03:00"""
-
-    timezone: NotRequired[str]
-    """Time zone of the expression, by its name in the IANA database"""
-
-    job: ScheduledTrainRequest | DriftRequest
-    """A training with datasets by name, or a drift job"""
-
-    promote: NotRequired[PromoteRequest | None]
-    """Only for trainings; nothing when null"""
-
-    only_new_data: NotRequired[bool]
-    """Skip runs whose newest datasets are those of the last run with a result"""
-
-    enabled: NotRequired[bool]
-    """Whether it is due at all"""
-
-    project: NotRequired[str | None]
-    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
-
-
 class StudyBaseRequest(TypedDict):
     """The training that trials vary; with these values it is trial 0, the default."""
 
@@ -2441,8 +2506,8 @@ class StudyBaseRequest(TypedDict):
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
 
-class StudyRequest(TypedDict):
-    """Tune a training: many trials, one conclusion on held-out queries."""
+class ScheduledStudyRequest(TypedDict):
+    """A study whose datasets are named: each run takes the newest ready dataset of a name."""
 
     name: str
     """For people; need not be unique"""
@@ -2450,14 +2515,8 @@ class StudyRequest(TypedDict):
     model_name: str
     """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
 
-    dataset_id: str
-    """A ready dataset to learn from"""
-
     test: NotRequired[HoldOut]
     """Queries that no trial sees; winner and default are compared on them once"""
-
-    test_dataset_id: NotRequired[str | None]
-    """Instead of it, another ready dataset"""
 
     base: StudyBaseRequest
     search_space: dict[str, FloatParameter | IntParameter | ChoiceParameter]
@@ -2485,6 +2544,102 @@ class StudyRequest(TypedDict):
 
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["study"]
+    dataset: str
+    """For people; need not be unique"""
+
+    test_dataset: NotRequired[str | None]
+    """Instead of `test`, another dataset by name"""
+
+
+class ScheduleChange(TypedDict):
+    """Changes of a schedule; what is left out stays."""
+
+    name: NotRequired[str | None]
+    cron: NotRequired[str | None]
+    timezone: NotRequired[str | None]
+    job: NotRequired[ScheduledTrainRequest | ScheduledAutoTrainRequest | ScheduledStudyRequest | DriftRequest | None]
+    promote: NotRequired[PromoteRequest | None]
+    """Null to promote nothing any more"""
+
+    only_new_data: NotRequired[bool | None]
+    enabled: NotRequired[bool | None]
+    """False to pause, true to go on"""
+
+
+class ScheduleRequest(TypedDict):
+    """A job to queue again and again."""
+
+    name: str
+    """For people; need not be unique"""
+
+    cron: str
+    """Minute, hour, day of the month, month and day of the week: `0 3 * * 1-5` is every weekday at 03:00"""
+
+    timezone: NotRequired[str]
+    """Time zone of the expression, by its name in the IANA database"""
+
+    job: ScheduledTrainRequest | ScheduledAutoTrainRequest | ScheduledStudyRequest | DriftRequest
+    """A training, an automatic training or a study with datasets by name, or a drift job"""
+
+    promote: NotRequired[PromoteRequest | None]
+    """Only for trainings; nothing when null. A study has an `alias`"""
+
+    only_new_data: NotRequired[bool]
+    """Skip runs whose newest datasets are those of the last run with a result"""
+
+    enabled: NotRequired[bool]
+    """Whether it is due at all"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+
+class StudyRequest(TypedDict):
+    """Tune a training: many trials, one conclusion on held-out queries."""
+
+    name: str
+    """For people; need not be unique"""
+
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    test: NotRequired[HoldOut]
+    """Queries that no trial sees; winner and default are compared on them once"""
+
+    base: StudyBaseRequest
+    search_space: dict[str, FloatParameter | IntParameter | ChoiceParameter]
+    """Parameters by JSON pointer into the base: `/hyperparameters/…`, `/scorer/…`, `/loss/…` or `/loss`"""
+
+    objective: NotRequired[ObjectiveRequest]
+    sampler: NotRequired[Literal["tpe", "random", "grid", "qmc"]]
+    """`tpe` learns from the trials so far; `grid` tries every combination once"""
+
+    pruner: NotRequired[Literal["wilcoxon", "median", "none"]]
+    """`wilcoxon` stops a trial after a fold if its queries are significantly worse than those of the best trial; `median` within the first fold if it is below the median of earlier trials"""
+
+    budget: NotRequired[BudgetRequest]
+    parallel_trials: NotRequired[int]
+    """Trials that are queued or run at a time"""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Of its jobs"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    alias: NotRequired[str | None]
+    """Alias of the model to point at the winner if it is shown to be better than the default"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    dataset_id: str
+    """A ready dataset to learn from"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Instead of `test`, another ready dataset"""
 
 
 class TrainRequest(TypedDict):
@@ -2577,6 +2732,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""
