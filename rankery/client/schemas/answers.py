@@ -106,7 +106,7 @@ class AutoTrainCandidate(Answer):
     """95% interval of the value"""
 
     tied_with_best: bool | None = None
-    """Whether it cannot be told from the best candidate; null until all are tried"""
+    """Whether the best candidate is not shown to be better; null until all are tried"""
 
     folds: int
     """Folds held out"""
