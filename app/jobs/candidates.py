@@ -26,7 +26,7 @@ class AutoTrainMember(ResponseModel):
 
 
 class AutoTrainBaseline(ResponseModel):
-    """What the model of an automatic training is compared with."""
+    """A ranking that the model of an automatic training is compared with."""
 
     name: str = Field(examples=["LightGBM's default trees"])
     value: float = Field(description="Its mean of the metric", examples=[0.4310])
@@ -82,7 +82,7 @@ class AutoTrainCandidate(ResponseModel):
     )
     interval: list[float] | None = Field(description="95% interval of the value", examples=[[0.38, 0.44]])
     tied_with_best: bool | None = Field(
-        description="Whether it cannot be told from the best candidate; null until all are tried"
+        description="Whether it is not shown to be worse than the best candidate; null until all are tried"
     )
     folds: int = Field(description="Folds held out", examples=[7])
     planned_folds: int = Field(

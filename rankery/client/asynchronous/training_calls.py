@@ -194,8 +194,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
-            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` says how good the
-            model is, and `model` returns it.
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` has the
+            quality of the model, and `model` returns it.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.
