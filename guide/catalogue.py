@@ -85,7 +85,7 @@ def formats(scorers: str = "trees") -> str:
 
 
 def _network_formats() -> str:
-    kinds = {kind: FORMATS[kind] for kind in ("linear", "mlp")}
+    kinds = {kind: FORMATS[kind] for kind in ("linear", "mlp", "sum")}
     rows: dict[tuple[str, str, str, str], list[str]] = {}
     for kind, targets in kinds.items():
         for name, target in targets.items():

@@ -97,6 +97,7 @@ RULES = (
             "/datasets",
             "/datasets/{below:path}",
             "/train",
+            "/train/one-loss",
             "/models",
             "/models/{ref}",
             "/evaluations",

@@ -21,7 +21,7 @@ _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
 # In this order: what comes first is refined by what follows.
 _SHEETS = (
     *("tokens", "layout", "controls", "forms", "text", "tables", "figures"),
-    *("jobs", "datasets", "models", "rankings", "studies", "phones"),
+    *("jobs", "datasets", "models", "rankings", "studies", "autotrain", "phones"),
 )
 
 

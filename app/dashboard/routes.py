@@ -27,7 +27,8 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "jobs": "how-to/troubleshooting/",
         "job": "how-to/troubleshooting/",
         "compare_jobs": "how-to/tuning/",
-        "train": "how-to/tuning/",
+        "train": "how-to/best-model/",
+        "train_one_loss": "how-to/tuning/",
         "datasets": "how-to/own-data/",
         "dataset": "concepts/doctor/",
         "query": "concepts/labels/",
@@ -103,8 +104,14 @@ def query_page(request: Request, dataset_id: str, query_id: str) -> Response:
 
 @router.get("/train")
 def train_page(request: Request) -> Response:
-    """Offer the form that submits a training job."""
+    """Offer the form that submits an automatic training."""
     return page(request, "train", "New training")
+
+
+@router.get("/train/one-loss")
+def train_one_loss_page(request: Request) -> Response:
+    """Offer the form that submits trainings with one loss."""
+    return page(request, "train_one_loss", "Train with one loss")
 
 
 @router.get("/models")

@@ -82,7 +82,7 @@ class AutoTrainCandidate(ResponseModel):
     )
     interval: list[float] | None = Field(description="95% interval of the value", examples=[[0.38, 0.44]])
     tied_with_best: bool | None = Field(
-        description="Whether it is not shown to be worse than the best candidate; null until all are tried"
+        description="Whether the best candidate is not shown to be better; null until all are tried"
     )
     folds: int = Field(description="Folds held out", examples=[7])
     planned_folds: int = Field(

@@ -65,7 +65,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[
     Literal["trees", "linear", "mlp", "sum"],
-    Query(description="`kind` of the models; sums are exported in no format"),
+    Query(description="`kind` of the models"),
 ]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
@@ -112,7 +112,7 @@ async def get_export_parity(
     """Compare an export with its model in the engine's arithmetic.
 
     The export is read back and evaluated over up to 10,000 documents, and over the neighbours of every
-    threshold, or edge cases of linear scorers and networks.
+    threshold, edge cases of linear scorers and networks, or both of sums.
     """
     return await _parity(services, expensive, ref, asked)
 

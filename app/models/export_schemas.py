@@ -127,11 +127,11 @@ class DataParity(ResponseModel):
     queries: int = Field(description="Queries", examples=[82])
     documents: int = Field(description="Documents that were scored", examples=[9937])
     leaves: int = Field(
-        description="Leaves looked up: documents times trees; 0 of networks", examples=[4_968_500]
+        description="Leaves looked up: documents times trees; 0 of networks and sums", examples=[4_968_500]
     )
     differing_leaves: int = Field(description="Leaves that are not LightGBM's", examples=[0])
     differing_documents: int = Field(
-        description="Documents with such a leaf; of networks, with a difference beyond rounding",
+        description="Documents with such a leaf; of networks and sums, with a difference beyond rounding",
         examples=[0],
     )
     largest_score_difference: float = Field(
@@ -188,7 +188,7 @@ class SlackResidue(ResponseModel):
 
 
 class EdgeParity(ResponseModel):
-    """Parity of an export of a linear scorer or a network over made-up documents.
+    """Parity of an export of a linear scorer, a network or a sum over made-up documents.
 
     They have missing features, zeros, extreme and infinite values that the engine supports.
     """
@@ -217,7 +217,7 @@ class EngineParity(ResponseModel):
     neighbours: NeighbourParity = Field(description="Over the neighbours of every threshold")
     slack_residue: SlackResidue | None = Field(description="Of Solr")
     edge_cases: EdgeParity | None = Field(
-        None, description="Over made-up documents, of linear scorers and networks; null of trees"
+        None, description="Over made-up documents, of linear scorers, networks and sums; null of trees"
     )
 
 
@@ -232,11 +232,11 @@ class ExportParity(ResponseModel):
     format: str = Field(examples=["solr"])
     options: dict[str, Any] = Field(description="As given", examples=[{"score_shift": True}])
     scorer: str = Field(
-        "trees", description="Kind of the model: `trees`, `linear` or `mlp`", examples=["trees"]
+        "trees", description="Kind of the model: `trees`, `linear`, `mlp` or `sum`", examples=["trees"]
     )
     exact: bool = Field(
         description="Of trees: no decision differs, neither over data nor over neighbours. Of linear scorers"
-        " and networks: rounding explains all differences of scores, over data and edge cases",
+        " and networks: rounding explains all differences of scores, over data and edge cases. Of sums: both",
         examples=[True],
     )
     trees: int = Field(description="Trees of the export; 0 of networks", examples=[500])

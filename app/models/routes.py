@@ -22,7 +22,9 @@ from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
+from app.jobs.submission import submit
 from app.lifecycle.references import UseReferences
+from app.models.distillation import DistilRequest, distillation
 from app.models.reproduction import reproduction
 from app.models.schemas import (
     LatestVersion,
@@ -78,7 +80,17 @@ _TAG_EXAMPLES: Any = {
         },
     }
 }
-
+_DISTIL_EXAMPLES: Any = {
+    "defaults": {"summary": "On the data of the model", "value": {}},
+    "log": {
+        "summary": "On queries of a log, measured on judged ones",
+        "value": {
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "test_dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+            "leaves": 31,
+        },
+    },
+}
 
 _Listing = Annotated[
     ListQuery,
@@ -253,6 +265,33 @@ def reproduce_model(
         resolved = reproduction(tx, model)
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = tx.enqueue(resolved, caller.key_id, Labels(project=model.project))
+        created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
+    services.submitted(job)
+    return created
+
+
+@jobs_router.post(
+    "/{ref}/distil",
+    summary="Train a forest on a model's scores",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def distil_model(
+    ref: Reference,
+    body: Annotated[DistilRequest, Body(openapi_examples=_DISTIL_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Queue a training whose labels are the scores of a model, such as a sum or a network.
+
+    Its forest is exported to every search engine. A finding of the job, `distilled`, has the value of both
+    models on the test queries, and the difference with its interval.
+    """
+    with idempotency.begin(services.store) as tx:
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        job = submit(tx, distillation(tx, tx.models.resolve(ref), body), caller.key_id)
         created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
     services.submitted(job)
     return created

@@ -10,8 +10,9 @@ from core.scorers import TreeModel
 from core.store import Model
 
 _NO_TREES = (
-    "it has no trees; an inspect job measures the importance of its features on a dataset (POST /v1/jobs with"
-    ' "kind": "inspect"), and "explain": true of a ranking shows what each feature adds to a score'
+    "only a model of trees alone has this view; an inspect job measures the importance of its features on a"
+    ' dataset (POST /v1/jobs with "kind": "inspect"), and "explain": true of a ranking what each feature'
+    " adds to a score"
 )
 
 

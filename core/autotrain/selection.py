@@ -74,7 +74,7 @@ class Selection:
         ]
 
     def single(self) -> Choice:
-        """Return the best candidate alone, or a simpler one whose mean is within the error of its own."""
+        """Return the best candidate alone, or a simpler one that is as good within the error."""
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:

@@ -1,4 +1,4 @@
-"""C: one file for a forest or a network that depends only on the C library."""
+"""C: one file for a forest, a network or a sum that depends only on the C library."""
 
 import re
 import string
@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import ModelError
 from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
-from core.export.target import S
+from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
+from core.export.target import S, Source
 from core.export.text import EXACT, decimal, replay, within
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
@@ -88,7 +90,7 @@ static int goes_left(double value, const struct node *split)
     return value <= split->number;
 }}
 
-double {prefix}_score(const double *features)
+{function}(const double *features)
 {{
     double total = 0.0;
     for (size_t tree = 0; tree < sizeof roots / sizeof roots[0]; tree++) {{
@@ -187,7 +189,7 @@ static void normalise(double *units, const struct layer *layer)
         units[j] = (units[j] - mean) * factor * layer->norm_scales[j] + layer->norm_shifts[j];
 }}
 
-double {prefix}_score(const double *features)
+{function}(const double *features)
 {{
     double first[WIDEST], second[WIDEST], *units = first, *next = second;
     for (int feature = 0; feature < N_FEATURES; feature++) {{
@@ -214,6 +216,29 @@ double {prefix}_score(const double *features)
     return units[0];
 }}
 """
+# The names in a member's code that another member's code could have, too.
+_OWN = re.compile(
+    r"\b(struct (?:node|layer)|nodes|roots|zero|goes_left|NOTHING|(?:ZERO|NAN)_(?:LEFT|RIGHT)"
+    r"|layers|N_[A-Z]+|WIDEST|scaled|activated|normalise|means|deviations|knots|targets|indicators"
+    r"|(?:weights|bias|norm_scales|norm_shifts)_\d+|score|columns|weighted)\b"
+)
+_WEIGHTED = """
+static const int columns[] = {{
+    {columns}
+}};
+
+static double weighted(const double *features)
+{{
+    double chosen[{n_columns}];
+    for (int i = 0; i < {n_columns}; i++)
+        chosen[i] = {value};
+    return {weight!r} * score(chosen);
+}}
+
+"""
+_OF_MEMBER = re.compile(r"^/\* Member \d+ of the sum\. \*/$", re.MULTILINE)
+_COLUMNS = re.compile(r"^static const int columns\[\] = \{\n    ([\d, ]+)\n\};", re.MULTILINE)
+_WEIGHT = re.compile(r"^    return (\S+) \* score\(chosen\);", re.MULTILINE)
 
 
 class _C(SourceCode[S]):
@@ -270,8 +295,11 @@ class CTrees(_C[TreeSource], TreeCode):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the file."""
-        code = _TREES.format(prefix=prefix_of(source.name), zero=ZERO, **self.tables(source.nodes))
-        return f"{self.head(source)}{code}".encode()
+        return f"{self.head(source)}{self.code(source, _function(source))}".encode()
+
+    def code(self, source: TreeSource, function: str) -> str:
+        """Write all that is behind the names of features; the last function scores a document."""
+        return _TREES.format(function=function, zero=ZERO, **self.tables(source.nodes))
 
 
 class CNetwork(_C[NetworkSource], NetworkCode):
@@ -290,6 +318,10 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 
     def write(self, source: NetworkSource) -> bytes:
         """Write the file."""
+        return f"{self.head(source)}{self.code(source, _function(source))}".encode()
+
+    def code(self, source: NetworkSource, function: str) -> str:
+        """Write all that is behind the names of features; the last function scores a document."""
         network, inputs = source.network, source.network.inputs
         enums = "".join(
             f"enum {{ {name} = {size} }};\n"
@@ -304,13 +336,13 @@ class CNetwork(_C[NetworkSource], NetworkCode):
             widest=max(inputs.n_inputs, *(len(layer.bias) for layer in network.layers)),
         )
         body = _BODY.format(
-            prefix=prefix_of(source.name),
+            function=function,
             activation=_ACTIVATIONS[network.activation],
             epsilon=EPSILON,
             value=self.log1p if inputs.log1p else "value",
             indicators=_INDICATORS if len(inputs.indicators) else "",
         )
-        return f"{self.head(source)}{layers}{enums}{_SCALED[inputs.kind]}{body}".encode()
+        return f"{layers}{enums}{_SCALED[inputs.kind]}{body}"
 
     def arrays(self, text: str) -> Arrays:
         """Read the tables."""
@@ -320,10 +352,63 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         }
 
 
+class CSum(_C[SumSource], MembersTarget):
+    """A sum: the code of its members, each under names that end with its number, such as `nodes_of_1`."""
+
+    summary = "C99 source without dependencies, in float64"
+    missing = (
+        "NAN is missing, and to linear scorers and networks whatever is not finite. Members that were trained"
+        " on floats round features to float first; everything else is computed in double."
+    )
+    agreement = within("1e-9")
+    limits = CTrees.limits
+    of_trees = CTrees()
+    of_networks = CNetwork()
+
+    def write(self, source: SumSource) -> bytes:
+        """Write the file."""
+        members = [self._member(place, part) for place, part in enumerate(source.parts, start=1)]
+        terms = " + ".join(f"weighted_of_{place}(features)" for place in range(1, len(members) + 1))
+        total = f"{_function(source)}(const double *features)\n{{\n    return {terms};\n}}\n"
+        return f"{self.head(source)}{''.join(members)}{total}".encode()
+
+    def _member(self, place: int, part: Part) -> str:
+        source, function = part.source, "static double score"
+        if isinstance(source, TreeSource):
+            code = self.of_trees.code(source, function)
+        else:
+            code = self.of_networks.code(source, function)
+        kind = "(double)(float)" if part.member.precision == "float32" else ""
+        weighted = _WEIGHTED.format(
+            columns=", ".join(map(str, part.columns.tolist())),
+            n_columns=len(part.columns),
+            value=f"{kind}features[columns[i]]",
+            weight=part.member.weight,
+        )
+        return f"/* Member {place} of the sum. */\n" + _OWN.sub(rf"\1_of_{place}", code + weighted)
+
+    def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
+        """Read the code of each member, with the names that a separate file has."""
+        _, *codes = _OF_MEMBER.split(content.decode())
+        return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
+
+
+def _member_of(code: str) -> WrittenMember:
+    columns, weight = _COLUMNS.search(code), _WEIGHT.search(code)
+    if columns is None or weight is None:
+        raise ModelError("the members of the export are not those of the sum")
+    return WrittenMember(code.encode(), float(weight[1]), tuple(map(int, columns[1].split(","))))
+
+
 def prefix_of(name: str) -> str:
     """Return a model's name as a valid prefix of function names."""
     prefix = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
     return prefix if prefix[:1].isalpha() else f"model_{prefix}"
+
+
+def _function(source: Source) -> str:
+    """Return the declaration of the function that scores a document, up to its arguments."""
+    return f"double {prefix_of(source.name)}_score"
 
 
 def literal(text: str) -> str:

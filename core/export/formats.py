@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from core.errors import InvalidInput, ModelError
-from core.export.c import CNetwork, CTrees
+from core.errors import InvalidInput
+from core.export.c import CNetwork, CSum, CTrees
 from core.export.elastic import Elastic
-from core.export.networks.target import NetworkSource, NetworkTarget, export_network
-from core.export.onnx import OnnxNetwork, OnnxTrees
+from core.export.networks.export import export_network
+from core.export.networks.target import NetworkSource, NetworkTarget
+from core.export.onnx import OnnxNetwork, OnnxSum, OnnxTrees
 from core.export.options import ExportOptions
 from core.export.plugins import (
     ElasticsearchLinear,
@@ -16,14 +17,16 @@ from core.export.plugins import (
     OpensearchLinear,
     OpensearchXgboost,
 )
-from core.export.python import PythonNetwork, PythonTrees
+from core.export.python import PythonNetwork, PythonSum, PythonTrees
 from core.export.ranklib import RankLib
 from core.export.solr import SolrLinear, SolrNetwork, SolrTrees
-from core.export.stored import LightGbm, Safetensors
+from core.export.stored import LightGbm, Safetensors, SafetensorsSum
+from core.export.sums.export import export_sum
+from core.export.sums.target import SumSource
 from core.export.target import Export, Target
 from core.export.tree_target import TreeSource, TreeTarget, export_trees
-from core.export.vespa import VespaLinear, VespaNetwork, VespaTrees
-from core.scorers import Network, TreeModel, read_model
+from core.export.vespa import VespaLinear, VespaNetwork, VespaSum, VespaTrees
+from core.scorers import Network, Sum, TreeModel, read_model
 
 T = TypeVar("T", bound=Target[Any])
 
@@ -52,10 +55,11 @@ FORMATS: Mapping[str, Mapping[str, Target[Any]]] = MappingProxyType(
             VespaLinear(), SolrLinear(), ElasticsearchLinear(), OpensearchLinear(), *_NETWORKS
         ),
         "mlp": _by_name(VespaNetwork(), SolrNetwork(), *_NETWORKS),
+        "sum": _by_name(VespaSum(), OnnxSum(), CSum(), PythonSum(), SafetensorsSum()),
     }
 )
 FORMAT_NAMES = tuple(dict.fromkeys(name for formats in FORMATS.values() for name in formats))
-_MODELS = {"trees": "a forest", "linear": "a linear scorer", "mlp": "a network"}
+_MODELS = {"trees": "a forest", "linear": "a linear scorer", "mlp": "a network", "sum": "a sum of models"}
 
 
 def export_model(
@@ -68,7 +72,7 @@ def export_model(
     """Convert a model.
 
     Args:
-        model_text: The stored file: LightGBM's text, or that of a linear scorer or a network.
+        model_text: The stored file: LightGBM's text, or that of a linear scorer, a network or a sum.
         format: Name of a format in `FORMATS` for the model's kind.
         feature_names: Names of the model's features; None for the names in the file.
         name: Name of the model.
@@ -84,15 +88,13 @@ def export_model(
         )
     content = model_text.encode() if isinstance(model_text, str) else model_text
     model, options = read_model(content), options or ExportOptions()
-    if model.kind not in FORMATS:
-        raise ModelError(
-            f"a model of the kind {model.kind} is not exported; export the models that it adds up"
-        )
     formats = FORMATS[model.kind]
     if format not in formats:
+        taken = ", ".join(formats)
+        way_out = "; or distil it to a forest" if isinstance(model, Sum) and format in TREE_FORMATS else ""
         raise InvalidInput.at(
             "/format",
-            f"{format} does not take {_MODELS[model.kind]}, which is exported as {', '.join(formats)}",
+            f"{format} does not take {_MODELS[model.kind]}, which is exported as {taken}{way_out}",
         )
     options.check(formats[format].options, format)
     names = options.names_of(feature_names or model.feature_names)
@@ -106,4 +108,6 @@ def export_model(
         return export_trees(TREE_FORMATS[format], TreeSource(text=model.text, **common))
     if isinstance(model, Network):
         return export_network(formats[format], NetworkSource(network=model, **common))
+    if isinstance(model, Sum):
+        return export_sum(formats[format], SumSource(added=model, **common))
     raise TypeError(type(model))

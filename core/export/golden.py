@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.networks.cases import edge_cases, synthetic, with_missing
+from core.export.networks.cases import with_missing
+from core.export.networks.export import E, ScoredExport
 from core.export.networks.parity import allowed
-from core.export.networks.target import NetworkExport
-from core.export.parity import scores_of
 from core.export.target import Export
-from core.export.thresholds import floor32
-from core.export.tree_target import TreeExport, unplain
+from core.export.tree_target import TreeExport, scores_of, unplain
 from core.scoring import Forest
 from core.types import Float32Array, Float64Array
 
@@ -25,15 +23,15 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
     """Write golden vectors as lines of JSON.
 
     Each has the `features` of a document by the engine's names, null where missing; `score`, which the engine
-    must give it; and the model's own score of it, as `lightgbm` of a forest, as `rankery` of a network.
+    must give it; and the model's own score of it, as `lightgbm` of a forest, as `rankery` otherwise.
 
     Args:
         export: The export.
         dataset: Judged documents in the model's order of features; without one, rows are synthetic.
     """
-    if isinstance(export, NetworkExport):
-        kinds, engine_scores, name = _network_rows(export, dataset), export.engines[0].score, "rankery"
-        own_scores: Score = export.source.network.score
+    if isinstance(export, ScoredExport):
+        kinds, engine_scores, name = _scored_rows(export, dataset), export.engines[0].score, "rankery"
+        own_scores: Score = export.source.model.score
     elif isinstance(export, TreeExport):
         kinds, engine_scores, name = _tree_rows(export, dataset), _tree_engine(export), "lightgbm"
         own_scores = Forest(export.source.text).score
@@ -50,10 +48,10 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
         yield json.dumps({"id": identifier, "features": features, "score": score, name: own}) + "\n"
 
 
-def _network_rows(export: NetworkExport, dataset: RankingDataset | None) -> dict[str, Float32Array]:
+def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dict[str, Float32Array]:
     random, engine = np.random.default_rng(0), export.engines[0]
     if dataset is None:
-        name, base = "synthetic", synthetic(export.source, _AT_EDGES, random)
+        name, base = "synthetic", export.synthetic(_AT_EDGES, random)
     else:
         chosen = np.linspace(0, dataset.n_documents - 1, _AT_EDGES).astype(np.int64)
         name, base = "data", dataset.features[chosen]
@@ -61,7 +59,7 @@ def _network_rows(export: NetworkExport, dataset: RankingDataset | None) -> dict
     kinds = {name: base[:_OF_DATA]}
     if not export.source.options.never_missing:
         kinds["missing"] = with_missing(base[:_WITH_MISSING], random)
-    edges = edge_cases(export.source, engine, base, random)
+    edges = export.edge_cases(engine, base, random)
     kinds["edge"] = np.where(np.isinf(edges), base, edges)
     return {kind: allowed(export, engine, rows) for kind, rows in kinds.items()}
 
@@ -84,25 +82,8 @@ def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, 
         missing = random.random((_WITH_MISSING, n_features)) < _SHARE_MISSING
         kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_WITH_MISSING])
     if not unplain(source.text):
-        kinds["threshold"] = _at_thresholds(export, base, random)
+        kinds["threshold"] = source.at_thresholds(base, random)
     return kinds
-
-
-def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Generator) -> Float32Array:
-    """Put a threshold, or the value right below or above it, into each used feature."""
-    nodes = export.source.nodes
-    splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
-    used, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)
-    rows = base.copy()
-    for row in rows:
-        chosen = splits[first + random.integers(counts)]
-        with np.errstate(over="ignore", under="ignore"):
-            thresholds = floor32(nodes.thresholds[chosen])
-            directions = random.choice([-np.inf, 0.0, np.inf], size=len(used)).astype(np.float32)
-            values = np.where(directions == 0.0, thresholds, np.nextafter(thresholds, directions))
-        finite = np.isfinite(values)
-        row[used[finite]] = values[finite]
-    return rows
 
 
 def _tree_engine(export: TreeExport) -> Score:

@@ -1,9 +1,10 @@
-"""ONNX: a graph of one TreeEnsembleRegressor for a forest, of plain operators for a network.
+"""ONNX: one TreeEnsembleRegressor for a forest, plain operators for a network, both for a sum.
 
-Both take float32 features. A forest compares `x <= t` and adds up in float32; a network is computed in
-float64.
+All take float32 features. A forest compares `x <= t` and adds up in float32; a network is computed in
+float64, and so is the sum of members.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +15,17 @@ from core.export.networks.evaluation import in_blocks
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
+from core.export.sums.target import SumEngine, SumSource, SumTarget, loaded_trees, words_of
 from core.export.target import S, Source, Target
 from core.export.text import replay, within
 from core.export.thresholds import LARGEST, floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
-from core.scorers import InputTransform, Layer
+from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
-_TREE_OPERATORS = "ai.onnx.ml"
+_TREE_OPERATORS, _FOREST = "ai.onnx.ml", "TreeEnsembleRegressor"
 _OPSETS = {"": 15, _TREE_OPERATORS: 3}  # what runtimes of 2022 read already
 _IR = 8
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
@@ -73,67 +75,14 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the graph."""
-        onnx = _onnx()
-        wanted, nan_left = source.numeric
-        nodes = source.nodes
-        lengths = np.diff(nodes.roots, append=len(nodes.features))
-        trees = np.repeat(np.arange(len(nodes.roots)), lengths)
-        first = np.repeat(nodes.roots, lengths)
-        own = np.arange(len(nodes.features)) - first
-        is_leaf = nodes.features < 0
-        modes = np.where(is_leaf, b"LEAF", b"BRANCH_LEQ").tolist()
-        columns: dict[str, Any] = {
-            "nodes_treeids": trees,
-            "nodes_nodeids": own,
-            "nodes_featureids": np.maximum(nodes.features, 0),
-            "nodes_modes": modes,
-            "nodes_values": np.where(is_leaf, 0.0, floor32(wanted)).astype(np.float32),
-            "nodes_truenodeids": np.where(is_leaf, 0, own + 1),
-            "nodes_falsenodeids": np.where(is_leaf, 0, nodes.right - first),
-            "nodes_missing_value_tracks_true": np.where(is_leaf, 0, nan_left),
-            "target_treeids": trees[is_leaf],
-            "target_nodeids": own[is_leaf],
-            "target_ids": np.zeros(np.count_nonzero(is_leaf), np.int64),
-            "target_weights": nodes.values[is_leaf].astype(np.float32),
-        }
-        operator = onnx.helper.make_node(
-            "TreeEnsembleRegressor",
-            ["features"],
-            ["scores"],
-            domain=_TREE_OPERATORS,
-            n_targets=1,
-            aggregate_function="SUM",
-            post_transform="NONE",
-        )
-        for name, values in columns.items():
-            operator.attribute.append(_attribute(onnx, name, values))
-        return _packed(onnx, source, [operator], onnx.TensorProto.FLOAT, domain=_TREE_OPERATORS)
+        graph = _Graph(_onnx())
+        _trees(graph, source, "features", output="scores")
+        return _packed(graph, source, graph.onnx.TensorProto.FLOAT, [_TREE_OPERATORS])
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
-        onnx = _onnx()
-        (operator,) = onnx.load_model_from_string(content).graph.node
-        found = {
-            attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute
-        }
-        columns = {name: np.array(values) for name, values in found.items() if name.startswith("nodes_")}
-        trees, own = columns["nodes_treeids"], columns["nodes_nodeids"]
-        roots = np.flatnonzero(own == 0)
-        is_leaf = columns["nodes_modes"] == b"LEAF"
-        values = np.zeros(len(own))
-        leaves = roots[np.array(found["target_treeids"])] + np.array(found["target_nodeids"])
-        if not np.array_equal(leaves, np.flatnonzero(is_leaf)):
-            raise ModelError("the leaves of the export are not those of the model")
-        values[leaves] = found["target_weights"]
-        left = columns["nodes_missing_value_tracks_true"] == 1
-        return Nodes(
-            np.where(is_leaf, -1, columns["nodes_featureids"]),
-            columns["nodes_values"].astype(np.float64),
-            np.where(left, MissingGo.LEFT_IF_NAN, MissingGo.RIGHT_IF_NAN),
-            np.where(is_leaf, 0, roots[trees] + columns["nodes_falsenodeids"]),
-            values,
-            roots,
-        )
+        (nodes,) = _trees_of(content)
+        return nodes
 
 
 class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
@@ -152,6 +101,122 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
         return (engine_of(content),)
 
 
+class OnnxSum(_Onnx[SumSource], SumTarget):
+    """A sum: the graphs of its members, weighted and added up."""
+
+    summary = "ONNX, float32 features in; trees in float32, all else in float64"
+    limits = (*NUMERIC_LIMITS[:1], "zero_as_missing in trees where zeros go elsewhere than values around 0")
+    tolerance = "1e-5"
+    of_trees = OnnxTrees()
+    of_networks = OnnxNetwork()
+
+    def write(self, source: SumSource) -> bytes:
+        """Write the graph."""
+        graph = _Graph(_onnx())
+        everything = list(range(len(source.features)))
+        total = ""
+        for part in source.parts:
+            features = "features"
+            if part.columns.tolist() != everything:
+                features = graph.add("Gather", features, graph.constant(part.columns), axis=1)
+            if isinstance(part.source, TreeSource):
+                scores = graph.add("Cast", _trees(graph, part.source, features), to=graph.double)
+            else:
+                scores = _network(graph, part.source.network, features)
+            term = graph.add("Mul", scores, graph.constant(np.float64(part.member.weight)))
+            total = graph.add("Add", total, term) if total else term
+        graph.add("Identity", total, output="scores")
+        return _packed(graph, source, graph.double, ["", _TREE_OPERATORS])
+
+    def engines(self, content: bytes, source: SumSource) -> tuple[SumEngine, ...]:
+        """Return ONNX Runtime where it is installed, else the evaluator of the package onnx."""
+        forests = [part.source for part in source.parts if isinstance(part.source, TreeSource)]
+        written = _trees_of(content)
+        if len(forests) != len(written):
+            raise ModelError("the export has another number of forests than the sum")
+        trees = [
+            loaded
+            for forest, nodes in zip(forests, written, strict=True)
+            for loaded in loaded_trees(self.of_trees, forest, nodes)
+        ]
+        engine = engine_of(content)
+        words = words_of([*(loaded.arithmetic.words for loaded in trees), engine.arithmetic])
+        return (
+            SumEngine(engine.name, words, single=False, finite=False, score=engine.score, trees=tuple(trees)),
+        )
+
+
+def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | None = None) -> str:
+    """Add the operator of a forest and return the name of its output."""
+    wanted, nan_left = source.numeric
+    nodes = source.nodes
+    lengths = np.diff(nodes.roots, append=len(nodes.features))
+    trees = np.repeat(np.arange(len(nodes.roots)), lengths)
+    first = np.repeat(nodes.roots, lengths)
+    own = np.arange(len(nodes.features)) - first
+    is_leaf = nodes.features < 0
+    modes = np.where(is_leaf, b"LEAF", b"BRANCH_LEQ").tolist()
+    columns: dict[str, Any] = {
+        "nodes_treeids": trees,
+        "nodes_nodeids": own,
+        "nodes_featureids": np.maximum(nodes.features, 0),
+        "nodes_modes": modes,
+        "nodes_values": np.where(is_leaf, 0.0, floor32(wanted)).astype(np.float32),
+        "nodes_truenodeids": np.where(is_leaf, 0, own + 1),
+        "nodes_falsenodeids": np.where(is_leaf, 0, nodes.right - first),
+        "nodes_missing_value_tracks_true": np.where(is_leaf, 0, nan_left),
+        "target_treeids": trees[is_leaf],
+        "target_nodeids": own[is_leaf],
+        "target_ids": np.zeros(np.count_nonzero(is_leaf), np.int64),
+        "target_weights": nodes.values[is_leaf].astype(np.float32),
+    }
+    scores = graph.add(
+        _FOREST,
+        features,
+        output=output,
+        domain=_TREE_OPERATORS,
+        n_targets=1,
+        aggregate_function="SUM",
+        post_transform="NONE",
+    )
+    for name, values in columns.items():
+        graph.nodes[-1].attribute.append(_attribute(graph.onnx, name, values))
+    return scores
+
+
+def _trees_of(content: bytes) -> list[Nodes]:
+    """Read the forests of a graph.
+
+    Raises:
+        ModelError: A forest has leaves that are not in the order of its nodes.
+    """
+    onnx = _onnx()
+    operators = onnx.load_model_from_string(content).graph.node
+    return [_nodes_of(onnx, operator) for operator in operators if operator.op_type == _FOREST]
+
+
+def _nodes_of(onnx: Any, operator: Any) -> Nodes:
+    found = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute}
+    columns = {name: np.array(values) for name, values in found.items() if name.startswith("nodes_")}
+    trees, own = columns["nodes_treeids"], columns["nodes_nodeids"]
+    roots = np.flatnonzero(own == 0)
+    is_leaf = columns["nodes_modes"] == b"LEAF"
+    values = np.zeros(len(own))
+    leaves = roots[np.array(found["target_treeids"])] + np.array(found["target_nodeids"])
+    if not np.array_equal(leaves, np.flatnonzero(is_leaf)):
+        raise ModelError("the leaves of the export are not those of the model")
+    values[leaves] = found["target_weights"]
+    left = columns["nodes_missing_value_tracks_true"] == 1
+    return Nodes(
+        np.where(is_leaf, -1, columns["nodes_featureids"]),
+        columns["nodes_values"].astype(np.float64),
+        np.where(left, MissingGo.LEFT_IF_NAN, MissingGo.RIGHT_IF_NAN),
+        np.where(is_leaf, 0, roots[trees] + columns["nodes_falsenodeids"]),
+        values,
+        roots,
+    )
+
+
 def network_graph(source: NetworkSource) -> bytes:
     """Return the bytes of the graph of a network.
 
@@ -159,16 +224,20 @@ def network_graph(source: NetworkSource) -> bytes:
         ExtraMissing: The package onnx is not installed.
     """
     graph = _Graph(_onnx())
-    network = source.network
-    units = _inputs(graph, network.inputs)
+    graph.add("Identity", _network(graph, source.network, "features"), output="scores")
+    return _packed(graph, source, graph.double)
+
+
+def _network(graph: "_Graph", network: Network, features: str) -> str:
+    """Add the nodes of a network and return the name of its output."""
+    units = _inputs(graph, network.inputs, features)
     for place, layer in enumerate(network.layers):
         units = _layer(graph, layer, units)
         if place < len(network.layers) - 1:
             if layer.norm_scales is not None:
                 units = _layer_norm(graph, layer, units)
             units = graph.add(_ACTIVATIONS[network.activation], units)
-    graph.add("Identity", units, output="scores")
-    return _packed(graph.onnx, source, graph.nodes, graph.double, graph.constants)
+    return units
 
 
 def engine_of(content: bytes) -> Engine:
@@ -197,10 +266,10 @@ def engine_of(content: bytes) -> Engine:
     )
 
 
-def _inputs(graph: "_Graph", transform: InputTransform) -> str:
+def _inputs(graph: "_Graph", transform: InputTransform, features: str) -> str:
     add, constant = graph.add, graph.constant
-    finite = add("LessOrEqual", add("Abs", "features"), constant(np.float32(LARGEST)))
-    known = add("Where", finite, "features", constant(np.float32(0.0)))
+    finite = add("LessOrEqual", add("Abs", features), constant(np.float32(LARGEST)))
+    known = add("Where", finite, features, constant(np.float32(0.0)))
     values = add("Cast", known, to=graph.double)
     if transform.log1p:
         values = _signed_log1p(graph, values)
@@ -282,34 +351,26 @@ class _Graph:
         return self.add("Cast", self.constant(np.asarray(values, np.float32)), to=self.double)
 
 
-def _packed(
-    onnx: Any,
-    source: Source,
-    nodes: list[Any],
-    scores: int,
-    constants: list[Any] | None = None,
-    domain: str = "",
-) -> bytes:
+def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] = ("",)) -> bytes:
     """Return the bytes of the model of a graph.
 
     Args:
-        onnx: The package.
+        graph: Nodes from the input `features` to the output `scores`, and their constants.
         source: The model.
-        nodes: Nodes from the input `features` to the output `scores`.
         scores: Type of the scores.
-        constants: Constants of the nodes.
-        domain: The domain of operators.
+        domains: The domains of operators.
     """
+    onnx = graph.onnx
     helper, tensor = onnx.helper, onnx.helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes,
+    made = helper.make_graph(
+        graph.nodes,
         source.name,
         [tensor("features", onnx.TensorProto.FLOAT, ["documents", len(source.features)])],
         [tensor("scores", scores, ["documents", 1])],
-        constants,
+        graph.constants,
     )
-    operators = [helper.make_opsetid(domain, _OPSETS[domain])]
-    model = helper.make_model(graph, producer_name="rankery", opset_imports=operators, ir_version=_IR)
+    operators = [helper.make_opsetid(domain, _OPSETS[domain]) for domain in domains]
+    model = helper.make_model(made, producer_name="rankery", opset_imports=operators, ir_version=_IR)
     helper.set_model_props(model, {"feature_names": "\n".join(source.features)})
     onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString(deterministic=True))

@@ -9,23 +9,22 @@ from dataclasses import asdict
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.networks.parity import network_parity
-from core.export.networks.target import NetworkExport
+from core.export.networks.export import ScoredExport
+from core.export.networks.parity import score_parity
 from core.export.nodes import Nodes
-from core.export.parity_kernel import walk
 from core.export.parity_neighbours import compare_neighbours
 from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
 from core.export.ranking import compare_rankings
 from core.export.target import Export
 from core.export.thresholds import floor32
-from core.export.tree_target import Arithmetic, TreeExport, TreeSource, unplain
-from core.types import Float64Array, FloatArray
+from core.export.tree_target import Arithmetic, TreeExport, TreeSource, scores_of, unplain
+from core.types import Float64Array
 
 
 def parity(export: Export, dataset: RankingDataset | None = None) -> ParityReport:
     """Compare an export with its model: a forest over documents and the neighbours of every threshold.
 
-    A linear scorer or a network is compared over documents and edge cases.
+    A linear scorer, a network or a sum is compared over documents and edge cases.
 
     Args:
         export: The export.
@@ -34,8 +33,8 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
     Raises:
         ModelError: The written file cannot be read, or has other trees than the model.
     """
-    if isinstance(export, NetworkExport):
-        return network_parity(export, dataset)
+    if isinstance(export, ScoredExport):
+        return score_parity(export, dataset)
     if isinstance(export, TreeExport):
         return _tree_parity(export, dataset)
     raise TypeError(type(export))
@@ -88,17 +87,6 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
             "Where missing values go is compared only where the engine follows the split: never_missing says"
             " that there are none."
         )
-
-
-def scores_of(
-    features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
-) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
-    """Score documents by LightGBM and by the engine; return both, and the result of `walk`."""
-    scores, engine_scores = np.empty(len(features)), np.empty(len(features))
-    rows = np.ascontiguousarray(features, np.float32)
-    strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
-    counts = walk(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
-    return scores, engine_scores, counts
 
 
 def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:

@@ -9,7 +9,7 @@ from core.export.thresholds import LARGEST, ZERO, floor32
 from core.export.tree_target import Arithmetic, Missing, TreeSource
 from core.types import Float64Array
 
-_EXAMPLES = 10
+EXAMPLES = 10  # of differences
 _SPLITS_AT_A_TIME = 65_536  # about 20 MB of values
 
 
@@ -45,7 +45,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
         decisions += values.size
         differing_decisions += int(np.count_nonzero(differing))
         differing_splits += int(np.count_nonzero(differing.any(axis=1)))
-        for row, column in np.argwhere(differing)[: _EXAMPLES - len(examples)].tolist():
+        for row, column in np.argwhere(differing)[: EXAMPLES - len(examples)].tolist():
             node, value = int(some[row]), float(values[row, column])
             examples.append(_difference(source, loaded, node, value, goes_left=bool(mine[row, column])))
     return NeighbourParity(len(splits), decisions, differing_decisions, differing_splits, tuple(examples))

@@ -114,7 +114,7 @@ class EngineParity:
 
 @dataclass(frozen=True)
 class EdgeParity:
-    """Parity over synthetic documents of a network: missing, zero, smallest, largest and infinite values.
+    """Parity over synthetic documents: missing, zero, smallest, largest and infinite values.
 
     Attributes:
         documents: Number of documents.
@@ -131,7 +131,7 @@ class EdgeParity:
 
 @dataclass(frozen=True)
 class NetworkEngineParity(EngineParity):
-    """An export of a linear scorer or a network, as one engine evaluates it.
+    """An export of a linear scorer, a network or a sum, as one engine evaluates it.
 
     Attributes:
         edge_cases: Parity over synthetic documents.
@@ -146,8 +146,8 @@ class ParityReport:
 
     Attributes:
         format: The format.
-        exact: Whether no decision differs, neither over data nor over neighbours; of a network, whether
-            rounding explains all differences of scores.
+        exact: Whether no decision differs, neither over data nor over neighbours; of a network or a sum,
+            whether rounding explains all differences of scores, too.
         trees: Number of trees of the export; 0 for a network.
         score_shift: Constant added to all scores, or 0.
         engines: Parity in the arithmetic of each engine that reads the format.
@@ -164,11 +164,11 @@ class ParityReport:
 
 @dataclass(frozen=True)
 class NetworkParityReport(ParityReport):
-    """The comparison of an export with its linear scorer or network, without trees and splits.
+    """The comparison of an export with its linear scorer, network or sum.
 
     Attributes:
         engines: Parity in each engine that reads the format.
-        scorer: `linear` or `mlp`.
+        scorer: `linear`, `mlp` or `sum`.
     """
 
     engines: tuple[NetworkEngineParity, ...]

@@ -1,13 +1,17 @@
-"""Python: a module for a forest or a network that depends only on the standard library."""
+"""Python: a module for a forest, a network or a sum that depends only on the standard library."""
 
 import ast
+import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy.typing as npt
 
+from core.errors import ModelError
 from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
+from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
 from core.export.target import S
 from core.export.text import replay, within
 from core.export.thresholds import ZERO
@@ -148,6 +152,41 @@ if value >= 0.0:
     value = exp(value)
     return value / (1.0 + value)""",
 }
+_MEMBER = """\
+def _member_{place}():
+{code}
+    return score
+"""
+_SUM_TABLES = """\
+{members}
+
+# Of each member its weight, the places of its features, whether it rounds them to float32, and its function.
+WEIGHTS = {weights}
+COLUMNS = {columns}
+ROUNDS = {rounds}
+_SCORES = ({scores},)"""
+_SUM_BODY = """\
+    total = 0.0
+    for weight, columns, rounds, member in zip(WEIGHTS, COLUMNS, ROUNDS, _SCORES):
+        chosen = [features[column] for column in columns]
+        total += weight * member([_rounded(value) for value in chosen] if rounds else chosen)
+    return total
+
+
+def _rounded(value):
+    if value is None:
+        return None
+    try:
+        return unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return copysign(inf, value)
+"""
+_REPLAYED = replay(
+    "import json\nimport model\n",
+    '    score = model.score(list(golden["features"].values()))\n',
+    within("1e-9"),
+)
+_OF_MEMBER = re.compile(r"^def _member_\d+\(\):\n(.*?)^    return score\n", re.MULTILINE | re.DOTALL)
 _INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for feature in INDICATORS]\n"
 
 
@@ -194,8 +233,11 @@ class PythonTrees(_Python[TreeSource], TreeCode):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the module."""
-        tables = _TREE_TABLES.format(zero=ZERO, **self.tables(source.nodes))
-        return self.module(source, tables, _TREE_BODY)
+        return self.module(source, *self.code(source))
+
+    def code(self, source: TreeSource) -> tuple[str, str]:
+        """Return the tables and the body of the module."""
+        return _TREE_TABLES.format(zero=ZERO, **self.tables(source.nodes)), _TREE_BODY
 
     def instructions(self, source: TreeSource) -> str:
         """Show it in Python."""
@@ -221,6 +263,10 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
 
     def write(self, source: NetworkSource) -> bytes:
         """Write the module."""
+        return self.module(source, *self.code(source))
+
+    def code(self, source: NetworkSource) -> tuple[str, str]:
+        """Return the tables and the body of the module."""
         network, inputs = source.network, source.network.inputs
         tables = _LAYERS.format(
             tables="\n".join(
@@ -238,7 +284,7 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
             epsilon=EPSILON,
             activation=_ACTIVATIONS[network.activation],
         )
-        return self.module(source, tables, body)
+        return tables, body
 
     def arrays(self, text: str) -> Arrays:
         """Read the tables."""
@@ -251,8 +297,64 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
 
     def instructions(self, source: NetworkSource) -> str:
         """Show it in Python."""
-        scoring = '    score = model.score(list(golden["features"].values()))\n'
-        return replay("import json\nimport model\n", scoring, within("1e-9"))
+        return _REPLAYED
+
+
+class PythonSum(_Python[SumSource], MembersTarget):
+    """A sum: a function around the module of each member."""
+
+    summary = "Python module without dependencies, in float64"
+    missing = "None or NaN is\nmissing, and to linear scorers and networks whatever is not finite."
+    imports = (
+        "from math import copysign, exp, inf, isfinite, isnan, log1p, nan, sqrt, tanh\n"
+        "from struct import pack, unpack"
+    )
+    limits = PythonTrees.limits
+    of_trees = PythonTrees()
+    of_networks = PythonNetwork()
+
+    def write(self, source: SumSource) -> bytes:
+        """Write the module."""
+        places = range(1, len(source.parts) + 1)
+        tables = _SUM_TABLES.format(
+            members="\n\n".join(map(self._member, places, source.parts)),
+            weights=tuple(part.member.weight for part in source.parts),
+            columns=tuple(tuple(part.columns.tolist()) for part in source.parts),
+            rounds=tuple(part.member.precision == "float32" for part in source.parts),
+            scores=", ".join(f"_member_{place}()" for place in places),
+        )
+        return self.module(source, tables, _SUM_BODY)
+
+    def _member(self, place: int, part: Part) -> str:
+        source = part.source
+        if isinstance(source, TreeSource):
+            tables, body = self.of_trees.code(source)
+        else:
+            tables, body = self.of_networks.code(source)
+        code = f"{tables}\n\ndef score(features):\n{body}".rstrip()
+        return _MEMBER.format(place=place, code=textwrap.indent(code, "    "))
+
+    def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
+        """Read the modules of the members."""
+        text = content.decode()
+        found = {
+            target.id: ast.literal_eval(table.value)
+            for table in ast.parse(text).body
+            if isinstance(table, ast.Assign)
+            and isinstance(target := table.targets[0], ast.Name)
+            and target.id in ("WEIGHTS", "COLUMNS")
+        }
+        codes = [textwrap.dedent(code).encode() for code in _OF_MEMBER.findall(text)]
+        try:
+            return [
+                WrittenMember(*each) for each in zip(codes, found["WEIGHTS"], found["COLUMNS"], strict=True)
+            ]
+        except (KeyError, ValueError) as error:
+            raise ModelError("the members of the export are not those of the sum") from error
+
+    def instructions(self, source: SumSource) -> str:
+        """Show it in Python."""
+        return _REPLAYED
 
 
 def _literal(array: npt.NDArray[Any]) -> str:

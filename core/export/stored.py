@@ -1,12 +1,14 @@
-"""Models as they are stored: LightGBM's text for a forest, safetensors for a linear scorer or a network."""
+"""Models as they are stored: LightGBM's text for a forest, safetensors for all others."""
 
 from core.export.networks.evaluation import score_in_doubles
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
+from core.export.sums.target import MembersTarget, SumSource, WrittenMember
 from core.export.text import replay
 from core.export.tree_target import Arithmetic, TreeSource, TreeTarget
 from core.scorers import read_network
+from core.scorers.sum import read_sum
 from core.scoring.model_text import ModelText
 
 
@@ -102,5 +104,47 @@ with safe_open("{self.filename}", framework="numpy") as file:
     description = json.loads(file.metadata()["rankery"])
     tensors = {{name: file.get_tensor(name) for name in file.keys()}}
 print(description["activation"], {{name: tensor.shape for name, tensor in tensors.items()}})
+```
+"""
+
+
+class SafetensorsSum(MembersTarget):
+    """The safetensors file of a sum, which has the files of its members as tensors of bytes."""
+
+    name = "safetensors"
+    filename = "model.safetensors"
+    media_type = "application/octet-stream"
+    reader = "safetensors, in any language"
+    summary = "The model as it is stored: safetensors with the files of its members"
+    options = frozenset({"model_name"})
+    limits = ()
+    of_trees = LightGbm()
+    of_networks = Safetensors()
+
+    def write(self, source: SumSource) -> bytes:
+        """Return the stored file."""
+        return source.content
+
+    def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
+        """Read it again."""
+        return [
+            WrittenMember(member.content, member.weight, tuple(columns.tolist()))
+            for member, columns in read_sum(content).parts
+        ]
+
+    def instructions(self, source: SumSource) -> str:
+        """Show it in Python."""
+        return f"""\
+The metadata hold JSON under the key `rankery`: `members` lists the `feature_names`, the `weight` and the
+`precision` of each member. The tensor `members.N` has the bytes of its file: LightGBM's text, or safetensors.
+
+```python
+import json
+from safetensors import safe_open
+
+with safe_open("{self.filename}", framework="numpy") as file:
+    description = json.loads(file.metadata()["rankery"])
+    files = [file.get_tensor(f"members.{{place}}").tobytes() for place in range(len(description["members"]))]
+print([(member["model"], member["weight"]) for member in description["members"]], list(map(len, files)))
 ```
 """

@@ -11,13 +11,14 @@ import numpy as np
 from core.errors import ModelError
 from core.export.nodes import Nodes, require_same_shape
 from core.export.options import ExportOptions
+from core.export.parity_kernel import walk
 from core.export.target import Export, Source, Target
-from core.export.thresholds import LARGEST, SLACK, numeric, parted_zeros
+from core.export.thresholds import LARGEST, SLACK, floor32, numeric, parted_zeros
 from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
 from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
-from core.types import Float64Array, Int64Array
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # Parts of models that a sum of constant leaves below splits `x <= t` cannot express.
 NUMERIC_LIMITS = (
@@ -120,6 +121,27 @@ class TreeSource(Source):
         tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
         threshold = float(self.nodes.thresholds[node])
         return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
+
+    def at_thresholds(self, base: Float32Array, random: np.random.Generator) -> Float32Array:
+        """Put a threshold, or the value right below or above it, into each used feature of documents.
+
+        Args:
+            base: (n, n_features) float32 documents.
+            random: Generator to draw the thresholds from.
+        """
+        nodes = self.nodes
+        splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
+        used, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)
+        rows = base.copy()
+        for row in rows:
+            chosen = splits[first + random.integers(counts)]
+            with np.errstate(over="ignore", under="ignore"):
+                thresholds = floor32(nodes.thresholds[chosen])
+                directions = random.choice([-np.inf, 0.0, np.inf], size=len(used)).astype(np.float32)
+                values = np.where(directions == 0.0, thresholds, np.nextafter(thresholds, directions))
+            finite = np.isfinite(values)
+            row[used[finite]] = values[finite]
+        return rows
 
 
 class TreeTarget(Target[TreeSource]):
@@ -235,6 +257,17 @@ def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
         values, is_leaf = nodes.values[own.start : own.stop], nodes.features[own.start : own.stop] < 0
         total = kind(total + kind(values[is_leaf].min()))
     return -float(total)
+
+
+def scores_of(
+    features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
+) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
+    """Score documents by LightGBM and by the engine; return both, and the result of `walk`."""
+    scores, engine_scores = np.empty(len(features)), np.empty(len(features))
+    rows = np.ascontiguousarray(features, np.float32)
+    strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
+    counts = walk(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
+    return scores, engine_scores, counts
 
 
 def unplain(text: ModelText) -> str | None:

@@ -1,5 +1,7 @@
 """Vespa: LightGBM's JSON for a forest, an expression for a linear scorer, an ONNX model for a network.
 
+A sum is a rank profile that adds these up.
+
 The importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the
 direction of NaN. It needs `pandas_categorical` and an `objective`, which models of custom objectives lack.
 Expressions are evaluated in float64 on content nodes and in containers alike. A missing feature is NaN, as is
@@ -9,16 +11,16 @@ an attribute without a value.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 import numpy as np
 
 from core.errors import InputProblem, InvalidInput, ModelError
 from core.export import onnx
 from core.export.networks.evaluation import in_blocks
-from core.export.networks.target import Engine, NetworkSource, NetworkTarget, limits_of
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget, limits_of, parts_of
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
+from core.export.sums.target import MembersTarget, SumSource, WrittenMember
 from core.export.target import S, Source, Target
 from core.export.text import nested
 from core.export.thresholds import strict
@@ -36,6 +38,10 @@ _PROFILE = "model.profile"
 _NAMES = "features whose names are neither rank features nor functions: name them in feature_names"
 _TERM = re.compile(r"^ +\+ if \(isNan\((.+)\), (\S+), (\S+) \* \1\)$", re.MULTILINE)
 _CONSTANT = re.compile(r"^        expression \{\n +(\S+)$", re.MULTILINE)
+_LINEAR_FUNCTION = re.compile(
+    r"^    function (\w+)\(\) (\{\n        expression \{\n +[^ ]+\n(?: +\+ if .*\n)* +\}\n)", re.MULTILINE
+)
+_WEIGHTED = re.compile(r"^            (?:\+ )?([^ ]+) \* (.+)$", re.MULTILINE)
 _CANNOT = frozenset({"log1p", "rank-gauss"})
 
 
@@ -137,20 +143,18 @@ float32 leaves, as `parity.json` says.
 """
 
 
-class _VespaProfile(_Vespa[NetworkSource], NetworkTarget):
-    """A linear scorer or a network, with its rank profile as a file.
+class _VespaProfile(_Vespa[S]):
+    """A model with its rank profile as a file."""
 
-    Attributes:
-        model: Template of the model's file in the application package.
-    """
+    def models(self, source: S) -> str:
+        """Return the words on the files that belong into the folder `models`."""
+        return ""
 
-    model: ClassVar[str] = ""
-
-    def instructions(self, source: NetworkSource) -> str:
+    def instructions(self, source: S) -> str:
         """Show the place of the profile in the application package."""
-        model, profile = self.model.format(name=source.name), profile_name(source.name)
+        models, profile = self.models(source), profile_name(source.name)
         return f"""\
-Put {model}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
+Put {models}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
 the name of your schema, and rank by `{profile}`. The functions in the profile give the features whose names
 are not rank features already; write your own expressions. What a document lacks must be NaN there, as an
 attribute without a value is.
@@ -164,7 +168,7 @@ To replay `golden.jsonl`, feed each line's `features` as attributes of a documen
 """
 
 
-class VespaLinear(_VespaProfile):
+class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
     """A linear scorer, written out as an expression."""
 
     filename = _PROFILE
@@ -176,14 +180,7 @@ class VespaLinear(_VespaProfile):
 
     def write(self, source: NetworkSource) -> bytes:
         """Write the profile, with the scaling folded into the weights in float64."""
-        constant, weights, missing = _folded(source.network)
-        used = source.network.used_features
-        terms = "".join(
-            f"            + if (isNan({source.features[column]}), {missing[column]!r},"
-            f" {weights[column]!r} * {source.features[column]})\n"
-            for column in used
-        )
-        return _profile(source, used, f" {{\n            {constant!r}\n{terms}        }}").encode()
+        return _profile(source, source.network.used_features, _linear_expression(source)).encode()
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Read the terms.
@@ -209,14 +206,17 @@ class VespaLinear(_VespaProfile):
         return (Engine("Vespa", words, single=False, finite=True, score=lambda rows: in_blocks(score, rows)),)
 
 
-class VespaNetwork(_VespaProfile):
+class VespaNetwork(_VespaProfile[NetworkSource], NetworkTarget):
     """A network: an ONNX model, with a rank profile in the archive."""
 
     filename = "model.onnx"
     media_type = "application/octet-stream"
     summary = "ONNX model for Vespa, with a rank profile in the archive"
     limits = (_NAMES,)
-    model = "`model.onnx` as `models/{name}.onnx` and "
+
+    def models(self, source: NetworkSource) -> str:
+        """Name the ONNX model."""
+        return f"`model.onnx` as `models/{source.name}.onnx` and "
 
     def write(self, source: NetworkSource) -> bytes:
         """Write the graph, as the format onnx does."""
@@ -228,17 +228,90 @@ class VespaNetwork(_VespaProfile):
 
     def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
         """Return the rank profile."""
-        profile, names = profile_name(source.name), source.features
-        features = ",\n                ".join(names)
-        declarations = (
-            f"    function {profile}_features() {{\n        expression {{\n"
-            f"            tensor<float>(d0[1],d1[{len(names)}]):[[\n                {features}\n"
-            "            ]]\n        }\n    }\n"
-            f"    onnx-model {profile} {{\n        file: models/{source.name}.onnx\n"
-            f"        input features: {profile}_features\n        output scores: scores\n    }}\n"
+        columns, scores = range(len(source.features)), _onnx_scores(source)
+        return {_PROFILE: _profile(source, columns, f": {scores}", _onnx_model(source)).encode()}
+
+
+class VespaSum(_VespaProfile[SumSource], MembersTarget):
+    """A sum: a rank profile that weights and adds members, whose models are in the archive."""
+
+    filename = _PROFILE
+    media_type = "text/plain; charset=utf-8"
+    summary = "Rank profile for Vespa, with the models of trees and networks in the archive"
+    limits = (*NUMERIC_LIMITS, _NAMES)
+    of_trees = VespaTrees()
+    of_networks = VespaNetwork()
+
+    def of_network(self, source: NetworkSource) -> NetworkTarget:
+        """Return the format of an expression, or of an ONNX model where no expression has the scores."""
+        parts = {name for name, _ in parts_of(source.network)}
+        return _LINEAR if source.network.kind == "linear" and not parts & _CANNOT else self.of_networks
+
+    def models(self, source: SumSource) -> str:
+        """Name the folder of the members' models."""
+        return "the files of `models` into the folder `models` and " if self.companions(source, b"") else ""
+
+    def write(self, source: SumSource) -> bytes:
+        """Write the profile: a term for each member, and the functions and models that the terms name."""
+        used: set[int] = set()
+        terms, declarations = [], []
+        for part in source.parts:
+            columns, term, declaration = self._written(part.source)
+            used.update(part.columns[list(columns)].tolist())
+            terms.append(f"{part.member.weight!r} * {term}")
+            declarations.append(declaration)
+        total = "\n            + ".join(terms)
+        expression = f" {{\n            {total}\n        }}"
+        return _profile(source, used, expression, "".join(declarations)).encode()
+
+    def _written(self, member: TreeSource | NetworkSource) -> tuple[Iterable[int], str, str]:
+        """Return the columns that a member reads, the expression of its score, and what that needs."""
+        if isinstance(member, TreeSource):
+            return member.text.used_features, f'lightgbm("{member.name}.json")', ""
+        if self.of_network(member) is _LINEAR:
+            name = profile_name(member.name)
+            function = f"    function {name}() {{\n        expression{_linear_expression(member)}\n    }}\n"
+            return member.network.used_features, name, function
+        return range(len(member.features)), _onnx_scores(member), _onnx_model(member)
+
+    def companions(self, source: SumSource, content: bytes) -> Mapping[str, bytes]:
+        """Return the models of the members that are no expressions."""
+        found: dict[str, bytes] = {}
+        for part in source.parts:
+            member = part.source
+            if isinstance(member, TreeSource):
+                found[f"models/{member.name}.json"] = self.of_trees.write(member)
+            elif self.of_network(member) is not _LINEAR:
+                found[f"models/{member.name}.onnx"] = self.of_networks.write(member)
+        return found
+
+    def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
+        """Read the weights, the expressions and the models that the terms name.
+
+        Raises:
+            ModelError: The terms are not those of the sum.
+        """
+        text = content.decode()
+        functions = dict(_LINEAR_FUNCTION.findall(text))
+        files, places = (
+            self.companions(source, content),
+            {name: at for at, name in enumerate(source.features)},
         )
-        text = _profile(source, range(len(names)), f": sum(onnx({profile}).scores)", declarations)
-        return {_PROFILE: text.encode()}
+        first_phase = text[text.index("    first-phase {") :]
+        found = []
+        for part, (weight, term) in zip(source.parts, _WEIGHTED.findall(first_phase), strict=False):
+            member, (_, expected, _) = part.source, self._written(part.source)
+            if term != expected:
+                raise ModelError("the terms of the export are not those of the sum")
+            model = functions.get(term, "").encode() or next(
+                file for name, file in files.items() if name.startswith(f"models/{member.name}.")
+            )
+            columns = tuple(places[name] for name in member.features)
+            found.append(WrittenMember(model, float(weight), columns))
+        return found
+
+
+_LINEAR = VespaLinear()
 
 
 def profile_name(name: str) -> str:
@@ -284,6 +357,34 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
         f"rank-profile {profile_name(source.name)} {{{functions}\n{declarations}    first-phase {{\n"
         f"        expression{expression}\n    }}\n    match-features: firstPhase\n}}\n"
     )
+
+
+def _linear_expression(source: NetworkSource) -> str:
+    """Write the score of a linear scorer, with the scaling folded into the weights in float64."""
+    constant, weights, missing = _folded(source.network)
+    terms = "".join(
+        f"            + if (isNan({source.features[column]}), {missing[column]!r},"
+        f" {weights[column]!r} * {source.features[column]})\n"
+        for column in source.network.used_features
+    )
+    return f" {{\n            {constant!r}\n{terms}        }}"
+
+
+def _onnx_model(source: NetworkSource) -> str:
+    """Write the declaration of an ONNX model, and the function that collects its features."""
+    profile, names = profile_name(source.name), source.features
+    features = ",\n                ".join(names)
+    return (
+        f"    function {profile}_features() {{\n        expression {{\n"
+        f"            tensor<float>(d0[1],d1[{len(names)}]):[[\n                {features}\n"
+        "            ]]\n        }\n    }\n"
+        f"    onnx-model {profile} {{\n        file: models/{source.name}.onnx\n"
+        f"        input features: {profile}_features\n        output scores: scores\n    }}\n"
+    )
+
+
+def _onnx_scores(source: NetworkSource) -> str:
+    return f"sum(onnx({profile_name(source.name)}).scores)"
 
 
 def _folded(network: Network) -> tuple[float, list[float], list[float]]:

@@ -1,10 +1,10 @@
-"""The job kinds `auto-train` and `try-candidates`: find the best model that a dataset supports."""
+"""The job kind `auto-train`: find the best model that a dataset supports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from core.jobs.base import PRIORITIES, JobSpec, Lane, SubmittedJob, UnfinishedJob
+from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import candidates_folder
 from core.jobs.measures import Measures, json_of_one, measures_of_one
 from core.stored import Stored, entry
@@ -70,28 +70,3 @@ class AutoTrainJob(SubmittedJob):
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
         """Return the held-out scores of its candidates."""
         return [candidates_folder(job.id)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TryCandidatesJob(JobSpec):
-    """Try candidates of an automatic training beside its own worker.
-
-    Attributes:
-        auto_train_id: Job of the automatic training.
-        model_name: Name of its model.
-        priority: That of the automatic training.
-    """
-
-    kind: ClassVar[str] = "try-candidates"
-    label: ClassVar[str] = "Candidates"
-    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
-    lane: ClassVar[Lane] = Lane.TRAINING
-
-    auto_train_id: str
-    model_name: str
-    priority: str = "normal"
-
-    @property
-    def queue_priority(self) -> int:
-        """Return its priority in the queue."""
-        return PRIORITIES[self.priority]

@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
 
-from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
@@ -21,6 +21,7 @@ from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
+from core.jobs.try_candidates import TryCandidatesJob
 from core.stored import Stored
 
 MAX_TITLE = 255

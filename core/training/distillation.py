@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from core.doctor.report import Finding
 from core.errors import InvalidInput
+from core.evaluation.paired import PairedDifference
 from core.losses import Loss
 from core.types import Float32Array, Float64Array, Int64Array
 
@@ -66,3 +68,32 @@ def labels_of_scores(
     scale = largest / widest if widest > 0.0 else 0.0
     labels: Float32Array = (differences * scale).astype(np.float32)
     return labels
+
+
+def student_finding(
+    student: str, teacher: str, metric: str, difference: PairedDifference, *, is_worse: bool, is_seen: bool
+) -> Finding:
+    """Report the difference of a student from its teacher on test queries.
+
+    Args:
+        student: Name of the model that was trained.
+        teacher: Reference of the model whose scores it learned.
+        metric: Spelling of the metric.
+        difference: The student's values less the teacher's.
+        is_worse: Whether the interval shows that the student is worse.
+        is_seen: Whether the teacher may have been trained on the test queries.
+    """
+    seen = f" {teacher} was trained on these queries, so its value is too high here." if is_seen else ""
+    queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
+    return Finding(
+        code="distilled",
+        severity="warning" if is_worse else "info",
+        title=f"{student} has {metric} {difference.mean_b:.4f} on {queries}, its teacher {teacher}"
+        f" {difference.mean_a:.4f}: the difference is {difference.difference:+.4f}"
+        f" [{difference.lower:+.4f}, {difference.upper:+.4f}]",
+        advice=f"The interval covers 95%.{seen} A student comes closer to its teacher by more training"
+        " documents, which need no judgments, or by more trees.",
+        count=difference.queries,
+        total=difference.queries + difference.skipped,
+        unit="queries",
+    )

@@ -84,13 +84,13 @@ def export(
     ] = None,
     list_formats: Annotated[bool, typer.Option("--list", help="List the formats and their options.")] = False,
     scorer: Annotated[
-        str, typer.Option(help="Kind of model that --list is about: trees, linear or mlp.")
+        str, typer.Option(help="Kind of model that --list is about: trees, linear, mlp or sum.")
     ] = "trees",
 ) -> None:
     """Write a model as another engine reads it, and say whether it decides the same there.
 
     What was written is read back and evaluated in the engine's own arithmetic, over documents and right
-    beside every threshold; linear scorers and networks over made-up edge cases.
+    beside every threshold; linear scorers, networks and sums over made-up edge cases.
 
     Example: `rankery export web@champion --format solr --score-shift -o web.json`
     """
@@ -159,6 +159,6 @@ def _compared(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
     if engine.edge_cases is not None:
         edges = engine.edge_cases
         yield "edge cases", f"{edges.differing_documents:,} of {edges.documents:,} beyond rounding"
-        return
     beside = engine.neighbours
-    yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"
+    if beside.decisions or engine.edge_cases is None:
+        yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"

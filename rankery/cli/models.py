@@ -16,6 +16,7 @@ from rankery.cli.findings import doubts, findings_below
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.options import Limit, OfName, OfProject, WithTag
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
+from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import assigned
 from rankery.errors import JobFailed
@@ -204,7 +205,7 @@ def download_model(
     Example: `rankery models download web@champion web.txt`
     """
     found = session.client.model(model)
-    stored, suffix = ("safetensors", "safetensors") if found.kind in _NETWORKS else ("lightgbm", "txt")
+    stored, suffix = ("lightgbm", "txt") if found.kind == "trees" else ("safetensors", "safetensors")
     target = session.client.export(found, stored, file or Path(f"{found.name}-{found.version}.{suffix}"))
     say(f"wrote {found.name}:{found.version} to {target}")
     session.show({"model": found.id, "path": str(target), "format": stored})
@@ -250,6 +251,54 @@ def reproduce(session: ServiceConnection, model: Reference) -> None:
     session.show(found)
     if not found["equal"]:
         raise typer.Exit(FAILED)
+
+
+@models.command("distil")
+@on_service
+def distil(
+    session: ServiceConnection,
+    model: Reference,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The model that it becomes a version of.", show_default="NAME-distilled"),
+    ] = None,
+    leaves: Annotated[int | None, typer.Option(help="Leaves of a tree at most.", show_default="15")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Trees.", show_default="1000")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="Documents that the model scores, judged or not: a dataset's id or name.",
+            show_default="the model's own",
+            autocompletion=of_service("datasets"),
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            help="Judged queries on which both are measured: a dataset's id or name.",
+            show_default="the model's own, or a fifth of the queries",
+            autocompletion=of_service("datasets"),
+        ),
+    ] = None,
+) -> None:
+    """Train a forest on the scores of a model, such as a sum or a network, for engines that read trees.
+
+    What it loses is measured on test queries and printed, with an interval.
+
+    Example: `rankery models distil both --leaves 31`
+    """
+    chosen: dict[str, Any] = {
+        "model_name": name,
+        "leaves": leaves,
+        "iterations": iterations,
+        "dataset_id": None if dataset is None else dataset_of(session, dataset).id,
+        "test_dataset_id": None if test is None else dataset_of(session, test).id,
+    }
+    given = {option: value for option, value in chosen.items() if value is not None}
+    job: Job = session.wait(session.client.distil(model, **given))
+    made = job.model()
+    say(f"{made.name}:{made.version} is a forest that was trained on the scores of {model}")
+    session.show({"job": job, "model": made}, *findings_below(job))
 
 
 def _means(metrics: dict[str, Any]) -> str:

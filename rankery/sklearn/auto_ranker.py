@@ -38,7 +38,7 @@ class RankeryAutoRanker(RankingEstimator):
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
         prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
-            tied with the best; `best` takes what measured best.
+            without a shown difference to the best; `best` takes what measured best.
         candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for
             another one in each `fit`.
@@ -47,8 +47,8 @@ class RankeryAutoRanker(RankingEstimator):
     Attributes:
         leaderboard_: A dictionary a candidate, the best first: `name`; `status`, which is `complete`,
             `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its mean of the
-            metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether it is not shown
-            to be worse than the best one; `folds`, `iterations`, `seconds`; `weight` in the model, 0 without.
+            metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether the best
+            is not shown to be better; `folds`, `iterations` and `seconds`; `weight` in the model, 0 without.
             `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random

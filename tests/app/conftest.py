@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
 from app.http.services import Services, registered
-from core.scorers import Network, write_network
+from core.scorers import Network, Sum, write_network, write_sum
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from tests.servers.fixtures import Places
@@ -123,10 +123,11 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
 
 @pytest.fixture
 def add_network(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
-    """Record versions of a model that are linear scorers or networks of three features."""
+    """Record versions of a model that are linear scorers, networks or sums of three features."""
 
-    def add(name: str, network: Network, scorer: dict[str, Any] | None = None) -> Model:
-        content, dataset_id = write_network(network), ready_dataset()
+    def add(name: str, network: Network | Sum, scorer: dict[str, Any] | None = None) -> Model:
+        content = write_sum(network) if isinstance(network, Sum) else write_network(network)
+        dataset_id = ready_dataset()
         with store.begin() as tx:
             job = tx.jobs.add("train", {"model_name": name}, dataset_ids=[dataset_id])
             model = tx.models.add(

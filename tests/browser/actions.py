@@ -63,7 +63,7 @@ def fill_training(
     visit: Visit, *, dataset: str, model: str, iterations: int, test: str | None = None
 ) -> Page:
     """Fill in the form for a training without submitting it."""
-    page = visit.open("/train")
+    page = visit.open("/train/one-loss")
     # The options are there once the datasets have been read.
     page.locator("#train:not([aria-busy])").wait_for()
     page.get_by_label("Train on").select_option(label=option_label(page, dataset))
@@ -74,6 +74,13 @@ def fill_training(
     page.get_by_label("Iterations", exact=True).fill(str(iterations))
     page.get_by_label("Patience").fill(str(iterations))
     return page
+
+
+def train_on_it(page: Page) -> None:
+    """Open the form for trainings with one loss that the page of a dataset leads to."""
+    page.get_by_role("link", name="Train on it").click()
+    page.get_by_role("link", name="Train with one loss").click()
+    page.locator("#train:not([aria-busy])").wait_for()
 
 
 def option_label(page: Page, dataset: str) -> str:

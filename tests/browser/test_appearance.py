@@ -15,6 +15,7 @@ PAGES = {
     "datasets": "/datasets",
     "dataset-add": "/datasets#add",
     "train": "/train",
+    "train-one-loss": "/train/one-loss",
     "models": "/models",
     "evaluations": "/evaluations",
     "rankings": "/rankings",

@@ -24,6 +24,7 @@ PAGES = [
     "/datasets/ds_1",
     "/datasets/ds_1/queries/a/b",
     "/train",
+    "/train/one-loss",
     "/models",
     "/models/web:3",
     "/evaluations",

@@ -74,7 +74,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
         "threads_per_rank": 3,
     }
 
-    page = visit.open(f"/train?from={job_id}")
+    page = visit.open(f"/train/one-loss?from={job_id}")
     page.locator("#train:not([aria-busy])").wait_for()
     expect(part.get_by_role("checkbox")).to_be_checked()
     expect(part.get_by_label("Ranks, at most")).to_have_value("4")
@@ -98,7 +98,7 @@ def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> Non
     request = json.loads(code[code.index("{") : code.rindex("}") + 1])
     assert request["distribution"] == {}
 
-    page = visit.open(f"/train?from={job_id}")
+    page = visit.open(f"/train/one-loss?from={job_id}")
     page.locator("#train:not([aria-busy])").wait_for()
     expect(part.get_by_role("checkbox")).to_be_checked()
 

@@ -63,7 +63,7 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Pr
 def test_losses_come_with_few_fields_in_sight(visit: Visit, prepared: Prepared) -> None:
     """Each listed loss shows its formula and its own fields; the seldom used ones are folded."""
     prepared.synthetic("browsed", queries=5)
-    page = visit.open("/train")
+    page = visit.open("/train/one-loss")
     page.locator("#train:not([aria-busy])").wait_for()
     losses = page.locator("#loss option").all_inner_texts()
     assert len(losses) == len(set(losses)) == len(LOSSES)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import fill_training, start_training, upload, wait_until_read
+from tests.browser.actions import fill_training, start_training, train_on_it, upload, wait_until_read
 from tests.browser.judged_files import letor_text, table_text
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -44,7 +44,7 @@ def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared)
     expect(page.get_by_role("group", name="Test on").get_by_label("nothing")).to_be_checked()
 
     page = visit.open(f"/datasets/{dataset_id}")
-    page.get_by_role("link", name="Train on it").click()
+    train_on_it(page)
     expect(page.get_by_label("Validation dataset")).to_have_value(parts["validation"])
     spec = _submitted(visit, page)
     assert spec["dataset_id"] == parts["train"]

@@ -43,6 +43,7 @@ def _upload(page: Page, keys: Keyboard, folder: Path) -> None:
 
 def _train(page: Page, keys: Keyboard) -> None:
     keys.press(page.get_by_role("link", name="Train on it"))
+    keys.press(page.get_by_role("link", name="Train with one loss"))
     page.locator("#train:not([aria-busy])").wait_for()
     keys.write(page.get_by_label("Model name"), "keys")
     keys.choose(page.get_by_role("group", name="Test on").get_by_label("another dataset"))

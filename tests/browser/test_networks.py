@@ -57,7 +57,7 @@ def fill_network(visit: Visit) -> Page:
 def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Prepared) -> None:
     """Trees have the fields of boosting, networks those of their kind; the others are not to be seen."""
     prepared.dataset("learnt from.csv", 1)
-    page = visit.open("/train")
+    page = visit.open("/train/one-loss")
     page.locator("#train:not([aria-busy])").wait_for()
     leaves = page.get_by_label("Leaves per tree")
     expect(leaves).to_be_visible()
@@ -171,7 +171,7 @@ def test_lists_name_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
 
 def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
     """An earlier network is changed and sent again, as a grid over its layers and its learning rate."""
-    page = visit.open(f"/train?from={jobs['mlp']}")
+    page = visit.open(f"/train/one-loss?from={jobs['mlp']}")
     page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("a network")).to_be_checked()
     layers = page.get_by_label("Units of the hidden layers")

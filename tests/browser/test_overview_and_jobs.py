@@ -220,7 +220,7 @@ def test_a_new_hyperparameter_has_its_field(visit: Visit, prepared: Prepared) ->
 
     prepared.synthetic("declared", queries=5)
     visit.page.route("**/v1/job-schemas", declare)
-    page = visit.open("/train")
+    page = visit.open("/train/one-loss")
     page.locator("#train:not([aria-busy])").wait_for()
     page.get_by_role("group", name="Boosting").get_by_text("More", exact=True).click()
     field = page.locator(".field").filter(has=page.get_by_label("Line leaves"))

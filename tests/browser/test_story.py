@@ -5,7 +5,14 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import choose_files, send_upload, start_training, upload, wait_until_read
+from tests.browser.actions import (
+    choose_files,
+    send_upload,
+    start_training,
+    train_on_it,
+    upload,
+    wait_until_read,
+)
 from tests.browser.prepared import judged_table
 from tests.browser.visit import Visit
 
@@ -20,7 +27,7 @@ def test_the_whole_story(visit: Visit) -> None:
     page = visit.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Datasets").click()
     upload_and_read_the_doctor(visit, page)
-    page.get_by_role("link", name="Train on it").click()
+    train_on_it(page)
     train_and_watch(visit, page)
     _train_again_with_another_loss(visit, page)
     _compare(visit, page)
@@ -47,7 +54,6 @@ def upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
 
 def train_and_watch(visit: Visit, page: Page) -> None:
     """Train from the form that the dataset's page leads to, and watch until the job has ended."""
-    page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("story train")
     page.get_by_label("Model name").fill("story")
     page.locator("#loss").select_option("ndcg-loss2++")
@@ -128,7 +134,7 @@ def test_the_story_goes_on(visit: Visit) -> None:
     """A grid judged by validation, its worst queries, a refused promotion, the search, a bulk cancel."""
     page = upload(visit, file=("team.csv", judged_table(21)))
     wait_until_read(page)
-    page.get_by_role("link", name="Train on it").click()
+    train_on_it(page)
     _train_a_grid(visit, page)
     best = _judge_by_validation(visit, page)
     _find_the_worst_queries(visit, page, best)
@@ -137,7 +143,6 @@ def test_the_story_goes_on(visit: Visit) -> None:
 
 
 def _train_a_grid(visit: Visit, page: Page) -> None:
-    page.locator("#train:not([aria-busy])").wait_for()
     page.get_by_label("Model name").fill("team")
     page.get_by_role("group", name="Validate on").get_by_label("held-out queries").check()
     page.get_by_role("group", name="Test on").get_by_label("held-out queries").check()
@@ -190,8 +195,7 @@ def _be_refused(visit: Visit, page: Page, best: str) -> None:
     other_names = re.sub(r"\bf(\d)", r"g\1", judged_table(22))
     upload(visit, file=("renamed.csv", other_names))
     wait_until_read(page)
-    page.get_by_role("link", name="Train on it").click()
-    page.locator("#train:not([aria-busy])").wait_for()
+    train_on_it(page)
     page.get_by_label("Model name").fill("team")
     page.get_by_label("Iterations", exact=True).fill("4")
     start_training(page)
@@ -205,7 +209,7 @@ def _be_refused(visit: Visit, page: Page, best: str) -> None:
 
 
 def _cancel_the_rest(visit: Visit, page: Page) -> None:
-    page = visit.open("/train")
+    page = visit.open("/train/one-loss")
     page.locator("#train:not([aria-busy])").wait_for()
     _choose(page, "Train on", "team.csv")
     page.get_by_label("Model name").fill("regretted")

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { membersOf } from "../../app/dashboard/static/models/sum.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
 import { question } from "../../app/dashboard/static/models/scored.js";
 
@@ -28,4 +29,14 @@ test("infinities are the largest numbers that JSON can carry to the model", () =
   const candidate = { id: "d1", label: null, features: { a: Infinity, b: -Infinity } };
   const [{ documents }] = question({ feature_names: ["a", "b"] }, "q1", [candidate]).queries;
   assert.deepEqual(documents[0].features, { a: 3e38, b: -3e38 });
+});
+
+test("members of a sum have their weights, and pages where they are models of the registry", () => {
+  const scorer = { kind: "sum", models: ["web:3", "linear by ranknet"], weights: [0.5, 12] };
+  const lineage = { members: [{ id: "mdl_1", model: "web:3" }] };
+  assert.deepEqual(membersOf({ scorer, lineage }), [
+    { name: "web:3", weight: 0.5, id: "mdl_1" },
+    { name: "linear by ranknet", weight: 12, id: null },
+  ]);
+  assert.deepEqual(membersOf({ scorer: { kind: "sum" }, lineage: null }), []);
 });

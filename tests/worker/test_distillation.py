@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
+from core.evaluation import measure
+from core.evaluation.paired import paired_differences
 from core.losses import make_loss
 from core.scorers import Network, read_model
 from core.store.artifacts.keys import model_key
@@ -89,6 +91,45 @@ def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None
     again = workshop.run(**asked)
     assert again.result is not None, again.problem
     assert again.result["equal"]
+
+
+def test_the_loss_against_the_teacher_is_reported(
+    workshop: Workshop, dataset: RankingDataset, dataset_id: str
+) -> None:
+    """On the test queries, with an interval, and with a word where the teacher was trained on them."""
+    student = {**STUDENT, "hyperparameters": {"num_iterations": 2, "num_leaves": 3, "min_data_in_leaf": 1}}
+    other = synthetic_dataset(30, seed=5, documents_per_query=8, n_features=4)
+    apart = workshop.add(other, "apart")
+    seen = _of_teacher(workshop.train(dataset_id, **student, test={"fraction": 0.2}))
+    unseen = _of_teacher(workshop.train(dataset_id, **student, test_dataset_id=apart))
+    assert "was trained on" in seen["advice"]
+    assert "was trained on" not in unseen["advice"]
+    with workshop.store.read() as tx:
+        models = [tx.models.resolve(name) for name in ("web:1", "small:2")]
+    values = [
+        measure(load_model(workshop.store, row.id).scorer.score(other.features), other, ["ndcg@5"])["ndcg@5"]
+        for row in models
+    ]
+    (difference,) = paired_differences(*(each[:, np.newaxis] for each in values), permutations=1_000)
+    assert difference is not None
+    assert unseen["title"] == (
+        f"small has ndcg@5 {values[1].mean():.4f} on 30 test queries, its teacher web:1"
+        f" {values[0].mean():.4f}: the difference is {difference.difference:+.4f}"
+        f" [{difference.lower:+.4f}, {difference.upper:+.4f}]"
+    )
+    assert (models[1].findings or [])[0]["title"] == unseen["title"]
+    # Held out of both trainings, the queries are new to the teacher, too.
+    apart_of_both = {"test": {"fraction": 0.2}, "seed": 7}
+    workshop.train(dataset_id, **apart_of_both)
+    held_out = {**student, "labels_from": "model:web:2", **apart_of_both}
+    assert "was trained on" not in _of_teacher(workshop.train(dataset_id, **held_out))["advice"]
+
+
+def _of_teacher(job: Any) -> dict[str, Any]:
+    assert job.status == "succeeded", job.problem
+    (found,) = [finding for finding in job.findings if finding["code"] == "distilled"]
+    assert found["role"] == "test"
+    return dict(found)
 
 
 @pytest.mark.long

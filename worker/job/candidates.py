@@ -14,8 +14,9 @@ from core.autotrain.held_out import mean_of
 from core.autotrain.search import TIME_IS_UP, WAVE, reserve_seconds, rivals_before, trial_seconds
 from core.autotrain.trials import FoldScores, Status
 from core.errors import NotFound
-from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
+from core.jobs.auto_train import AutoTrainJob
 from core.jobs.train import TrainJob
+from core.jobs.try_candidates import TryCandidatesJob
 from core.losses import loss_values
 from core.parameters import values_of
 from core.scorers import scorer_values

@@ -1,12 +1,24 @@
 """Give training data the labels of a teacher."""
 
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures
 from core.doctor.report import Finding
 from core.errors import InvalidInput
+from core.evaluation import measure
+from core.evaluation.paired import paired_differences
 from core.jobs.boosting import BoostingJob
-from core.training.distillation import labels_of_scores, teacher_reference
+from core.jobs.train import TrainJob
+from core.metrics import check_differences, parse_metric
+from core.store import Model, Transaction
+from core.training.distillation import labels_of_scores, student_finding, teacher_reference
+from core.types import Float64Array
 from worker.job.datasets import NamedDataset
 from worker.job.run import JobRun
 from worker.job.systems import fit_findings, load_model
+
+_PERMUTATIONS = 1_000  # of a test that is not reported
 
 
 def taught(
@@ -38,3 +50,63 @@ def taught(
             f"{reference} gives all documents of each query one score, so there is nothing to learn",
         )
     return training.judged(training.dataset.with_labels(labels)), findings
+
+
+def beside_teacher(
+    run: JobRun, job: TrainJob, test: RankingDataset, scores: Float64Array
+) -> tuple[Finding, ...]:
+    """Compare a student with its teacher on test queries, by the first metric of the job.
+
+    Args:
+        run: Job.
+        job: Its specification.
+        test: Test queries with all their features.
+        scores: (n_documents,) of the student.
+
+    Returns:
+        A finding; none without a teacher, where the test data lack most of its features, and for a metric
+        without differences.
+    """
+    if job.labels_from is None:
+        return ()
+    reference = teacher_reference(job.labels_from)
+    with run.store.read() as tx:
+        row = tx.models.resolve(reference)
+        is_seen = _has_seen(tx, row, job)
+    teacher, (metric, *_) = load_model(run.store, row.id), job.measures.metrics
+    if AbsentFeatures.of(test, teacher.used_features).are_most or not _has_differences(metric):
+        return ()
+    held, own = job.measures.contract, teacher.score(teacher.fit(test), run.threads)
+    values = [measure(each, test, [metric], held)[metric][:, np.newaxis] for each in (own, scores)]
+    (difference,) = paired_differences(
+        *values, permutations=_PERMUTATIONS, seed=job.measures.seed, threads=run.threads
+    )
+    if difference is None:
+        return ()
+    is_worse = (
+        difference.upper < 0.0 if parse_metric(metric, held).higher_is_better else difference.lower > 0.0
+    )
+    return (
+        student_finding(job.model_name, reference, metric, difference, is_worse=is_worse, is_seen=is_seen),
+    )
+
+
+def _has_differences(metric: str) -> bool:
+    try:
+        check_differences(metric)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
+    """Return whether a teacher, or a member of it, may have been trained on the test queries of a job."""
+    lineage = teacher.lineage or {}
+    members = tx.models.several(member["id"] for member in lineage.get("members") or ())
+    if len(members) < len(lineage.get("members") or ()):
+        return True  # of a deleted model nothing is known
+    own = lineage.get("spec", {})
+    stored = job.to_json()
+    is_held_out = all(own.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get("test")
+    learns = teacher.dataset_id == job.tested_on and not is_held_out
+    return learns or any(_has_seen(tx, member, job) for member in members.values())

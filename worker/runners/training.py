@@ -31,6 +31,7 @@ from core.training.findings import (
 )
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
+from worker.job.distillation import beside_teacher
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
 from worker.job.results import (
@@ -178,7 +179,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
             metrics=judged.evaluation.means if judged else None,
-            findings=judged.evaluation.columns["findings"] if judged else None,
+            findings=judged.findings if judged else None,
             lineage=lineage_of(tx, run, job)
             | {"names_in_file": names_in_file(ranker.feature_names, trained.model.feature_names)},
             explanation=asdict(explainability_of(trained.model)),
@@ -209,6 +210,11 @@ def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
 class _Judged:
     evaluation: StoredEvaluation
     ranking: StoredRanking
+    beside_teacher: list[Values]
+
+    @property
+    def findings(self) -> list[Values] | None:
+        return [*self.beside_teacher, *(self.evaluation.columns["findings"] or ())] or None
 
     @property
     def result(self) -> dict[str, str]:
@@ -270,8 +276,9 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    _report_of_test(run, trained, [*reported, *evaluation.beside_baselines])
-    return _Judged(evaluation, store_ranking(run, ranked))
+    of_teacher = [asdict(one) for one in beside_teacher(run, job, trained.loaded.test.dataset, scores)]
+    _report_of_test(run, trained, [*reported, *of_teacher, *evaluation.beside_baselines])
+    return _Judged(evaluation, store_ranking(run, ranked), of_teacher)
 
 
 def _report_of_test(run: JobRun, trained: Trained, findings: list[Values]) -> None:

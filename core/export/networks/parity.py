@@ -1,7 +1,7 @@
-"""Compare an export of a linear scorer or a network with its model.
+"""Compare an export of a linear scorer, a network or a sum with its model.
 
-There are no thresholds: the scores of documents and of edge cases are compared. A score differs if its
-distance from the model's exceeds the bound of rounding errors.
+The scores of documents and of edge cases are compared. A score differs if its distance from the model's
+exceeds the bound of rounding errors. The trees of a sum are compared at every threshold, too.
 """
 
 from dataclasses import asdict
@@ -9,24 +9,17 @@ from dataclasses import asdict
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.networks.cases import edge_cases, synthetic, with_missing
-from core.export.networks.rounding import DOUBLE, SINGLE, rounding
-from core.export.networks.target import Engine, NetworkExport
-from core.export.parity_report import (
-    DataParity,
-    EdgeParity,
-    NeighbourParity,
-    NetworkEngineParity,
-    NetworkParityReport,
-)
+from core.export.networks.cases import with_missing
+from core.export.networks.export import E, ScoredExport
+from core.export.networks.target import Engine
+from core.export.parity_report import DataParity, EdgeParity, NetworkEngineParity, NetworkParityReport
 from core.export.ranking import compare_rankings
 from core.types import Float32Array, Float64Array
 
 _EDGE_CASES = 512
-_NO_SPLITS = NeighbourParity(0, 0, 0, 0, ())
 
 
-def network_parity(export: NetworkExport, dataset: RankingDataset | None = None) -> NetworkParityReport:
+def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None) -> NetworkParityReport:
     """Compare an export with its model over documents and over edge cases.
 
     Args:
@@ -42,22 +35,24 @@ def network_parity(export: NetworkExport, dataset: RankingDataset | None = None)
             engine.name,
             engine.arithmetic,
             None if dataset is None else _over(dataset, export, engine),
-            _NO_SPLITS,
+            export.neighbours(engine),
             None,
             _over_edges(export, engine),
         )
         for engine in export.engines
     )
     exact = not any(
-        engine.edge_cases.differing_documents or (engine.data is not None and engine.data.differing_documents)
+        engine.edge_cases.differing_documents
+        or engine.neighbours.differing_decisions
+        or (engine.data is not None and engine.data.differing_documents)
         for engine in found
     )
     notes = tuple(target.notes(source, export.content))
-    kind = source.network.kind
-    return NetworkParityReport(target.name, exact, 0, source.shift or 0.0, found, notes, kind)
+    shift, kind = source.shift or 0.0, source.model.kind
+    return NetworkParityReport(target.name, exact, export.n_trees, shift, found, notes, kind)
 
 
-def allowed(export: NetworkExport, engine: Engine, rows: Float32Array) -> Float32Array:
+def allowed(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
     """Return the documents without values that the engine's guarantee excludes."""
     if engine.finite:
         rows = np.where(np.isinf(rows), np.float32(0.0), rows)
@@ -66,7 +61,7 @@ def allowed(export: NetworkExport, engine: Engine, rows: Float32Array) -> Float3
     return np.ascontiguousarray(rows, np.float32)
 
 
-def _over(dataset: RankingDataset, export: NetworkExport, engine: Engine) -> DataParity:
+def _over(dataset: RankingDataset, export: ScoredExport[E], engine: E) -> DataParity:
     scores, engine_scores, differing = _scored(export, engine, dataset.matrix)
     return DataParity(
         dataset.n_queries,
@@ -78,10 +73,10 @@ def _over(dataset: RankingDataset, export: NetworkExport, engine: Engine) -> Dat
     )
 
 
-def _over_edges(export: NetworkExport, engine: Engine) -> EdgeParity:
+def _over_edges(export: ScoredExport[E], engine: E) -> EdgeParity:
     random = np.random.default_rng(0)
-    base = synthetic(export.source, _EDGE_CASES, random)
-    rows = edge_cases(export.source, engine, base, random)
+    base = export.synthetic(_EDGE_CASES, random)
+    rows = export.edge_cases(engine, base, random)
     rows[::2] = with_missing(rows[::2], random)
     scores, engine_scores, differing = _scored(export, engine, rows)
     distances = np.abs(engine_scores - scores)
@@ -89,14 +84,11 @@ def _over_edges(export: NetworkExport, engine: Engine) -> EdgeParity:
     return EdgeParity(len(rows), differing, float(distances.max()), float(relative.max()))
 
 
-def _scored(
-    export: NetworkExport, engine: Engine, rows: Float32Array
-) -> tuple[Float64Array, Float64Array, int]:
+def _scored(export: ScoredExport[E], engine: E, rows: Float32Array) -> tuple[Float64Array, Float64Array, int]:
     """Score documents by the model and by the engine; return both, and the number of differences."""
     rows = allowed(export, engine, rows)
-    scores = export.source.network.score(rows) + (export.source.shift or 0.0)
+    scores = export.source.model.score(rows) + (export.source.shift or 0.0)
     engine_scores = engine.score(rows)
-    explained = rounding(export.source.network, rows, SINGLE if engine.single else DOUBLE)
     # NaN counts as a difference, too.
-    differing = ~(np.abs(engine_scores - scores) <= explained)
+    differing = ~(np.abs(engine_scores - scores) <= export.rounding(engine, rows))
     return scores, engine_scores, int(np.count_nonzero(differing))

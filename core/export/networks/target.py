@@ -2,14 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from core.errors import ModelError
-from core.export.target import Export, Source, Target
+from core.export.target import Source, Target
 from core.scorers import Network
 from core.types import Float32Array, Float64Array
 
@@ -78,32 +77,6 @@ class NetworkTarget(Target[NetworkSource]):
     def shift_of(self, source: NetworkSource) -> float | None:
         """Return the constant that the format adds to all scores, None without one."""
         return None
-
-
-@dataclass(frozen=True)
-class NetworkExport(Export):
-    """A linear scorer or a network in the form that another program reads."""
-
-    target: NetworkTarget
-    source: NetworkSource
-
-    @cached_property
-    def engines(self) -> tuple[Engine, ...]:
-        """Read back what was written."""
-        return self.target.engines(self.content, self.source)
-
-
-def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:
-    """Write a linear scorer or a network.
-
-    Raises:
-        ModelError: The format cannot express it.
-    """
-    if not isinstance(target, NetworkTarget):
-        raise TypeError(target)
-    target.check(source)
-    source = replace(source, shift=target.shift_of(source))
-    return NetworkExport(target, source, target.write(source))
 
 
 def parts_of(network: Network) -> Iterable[tuple[str, str]]:

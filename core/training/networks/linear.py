@@ -67,6 +67,7 @@ class LinearDescent:
         over_ranges(_scores, len(inputs), inputs, weights, bias, scores)
         return scores
 
+    @np.errstate(over="ignore", invalid="ignore")  # weights without bounds are found after the epoch
     def step(
         self,
         inputs: Float32Array,

@@ -1,6 +1,7 @@
 """Calls about models and their aliases."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import httpx
 
@@ -8,6 +9,7 @@ from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, alias_path,
 from rankery.client.asynchronous.job import AsyncJob, AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.references import HasId, address_of
+from rankery.client.schemas.requests import DistilRequest
 
 
 class AsyncModelCalls(AsyncAliasCalls):
@@ -52,6 +54,28 @@ class AsyncModelCalls(AsyncAliasCalls):
         """
         path = f"/v1/models/{address_of(reference)}/reproduce"
         return self._bound(AsyncJob, await self.transport.create(path))
+
+    async def distil(self, reference: str | HasId, **options: Unpack[DistilRequest]) -> AsyncJob:
+        """Train a forest on the scores of a model, for engines that read forests alone.
+
+        Its finding `distilled` has the value of both models on test queries, and the difference.
+
+        Args:
+            reference: The teacher, such as a sum or a network: id, name, `name:version` or `name@alias`.
+            **options: `model_name`, `dataset_id`, `test_dataset_id`, `leaves`, `iterations`, `metrics`,
+                `features`, and the `priority`, `limits` and labels of the job; each has a default.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            job = await client.distil("both", leaves=31)
+            model = await (await job.wait()).model()
+            ```
+        """
+        path = f"/v1/models/{address_of(reference)}/distil"
+        return self._bound(AsyncJob, await self.transport.create(path, dict(options)))
 
     async def set_alias(self, name: str, alias: str, version: int) -> AsyncModel | AsyncJob:
         """Point an alias such as `champion` at a version of a model.

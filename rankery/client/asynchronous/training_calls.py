@@ -194,8 +194,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
-            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` has the
-            quality of the model, and `model` returns it.
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the quality
+            of the model, and `model` the model.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.

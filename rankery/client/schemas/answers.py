@@ -106,7 +106,7 @@ class AutoTrainCandidate(Answer):
     """95% interval of the value"""
 
     tied_with_best: bool | None = None
-    """Whether it cannot be told from the best candidate; null until all are tried"""
+    """Whether the best candidate is not shown to be better; null until all are tried"""
 
     folds: int
     """Folds held out"""
@@ -356,13 +356,13 @@ class DataParity(Answer):
     """Documents that were scored"""
 
     leaves: int
-    """Leaves looked up: documents times trees; 0 of networks"""
+    """Leaves looked up: documents times trees; 0 of networks and sums"""
 
     differing_leaves: int
     """Leaves that are not LightGBM's"""
 
     differing_documents: int
-    """Documents with such a leaf; of networks, with a difference beyond rounding"""
+    """Documents with such a leaf; of networks and sums, with a difference beyond rounding"""
 
     largest_score_difference: float
     """Between the engine's and the model's score, `score_shift` added"""
@@ -685,7 +685,7 @@ class DriftReportPage(Answer):
 
 class EdgeParity(Answer):
     """
-    Parity of an export of a linear scorer or a network over made-up documents.
+    Parity of an export of a linear scorer, a network or a sum over made-up documents.
 
     They have missing features, zeros, extreme and infinite values that the engine supports.
     """
@@ -2936,7 +2936,7 @@ class EngineParity(Answer):
     """Of Solr"""
 
     edge_cases: EdgeParity | None = None
-    """Over made-up documents, of linear scorers and networks; null of trees"""
+    """Over made-up documents, of linear scorers, networks and sums; null of trees"""
 
 
 class ExportParity(Answer):
@@ -2951,10 +2951,10 @@ class ExportParity(Answer):
     """As given"""
 
     scorer: str = "trees"
-    """Kind of the model: `trees`, `linear` or `mlp`"""
+    """Kind of the model: `trees`, `linear`, `mlp` or `sum`"""
 
     exact: bool
-    """Of trees: no decision differs, neither over data nor over neighbours. Of linear scorers and networks: rounding explains all differences of scores, over data and edge cases"""
+    """Of trees: no decision differs, neither over data nor over neighbours. Of linear scorers and networks: rounding explains all differences of scores, over data and edge cases. Of sums: both"""
 
     trees: int
     """Trees of the export; 0 of networks"""

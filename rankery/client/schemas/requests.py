@@ -1070,6 +1070,47 @@ class AutoTrainRequest(TypedDict):
     """Another ready dataset to evaluate and rank once, at the end"""
 
 
+class DistilRequest(TypedDict):
+    """Train a forest on the scores of a model; all fields have defaults."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    model_name: NotRequired[str | None]
+    """The model that it becomes a version of; the teacher's with `-distilled` when null"""
+
+    dataset_id: NotRequired[str | None]
+    """Documents that the teacher scores, judged or not; its own dataset when null"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Judged queries on which both are measured; when null those of the teacher, or else a fifth of the queries"""
+
+    leaves: NotRequired[int]
+    """Leaves of a tree at most"""
+
+    iterations: NotRequired[int]
+    """Trees"""
+
+    metrics: NotRequired[list[str] | None]
+    """The first one measures what is lost"""
+
+    features: NotRequired[FeatureChoiceRequest | None]
+    """The features of the forest; those of the teacher when null"""
+
+
 class DriftRequest(TypedDict):
     """Compare the score samples of a model with its training data, and with the samples before."""
 

@@ -197,8 +197,8 @@ class TrainingCalls(JobCalls, DatasetReferences):
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
-            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` says how good the
-            model is, and `model` returns it.
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the quality
+            of the model, and `model` the model.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.

@@ -30,7 +30,7 @@ class CandidateView(Shown, answers.AutoTrainCandidate):
 
     @property
     def words(self) -> str:
-        """Its status with the reason; of complete ones whether they are tied with the best."""
+        """Its status with the reason; of complete ones whether the best is shown to be better."""
         if self.reason:
             return f"{self.status}: {self.reason}"
         return f"{self.status}, tied with the best" if self.tied_with_best else self.status

@@ -96,9 +96,10 @@ def test_a_network_that_cannot_be_expressed_is_refused(client: TestClient, add_n
     assert "export it as onnx" in response.json()["detail"]
 
 
-def test_sums_have_no_formats(client: TestClient) -> None:
-    """Trees are the default, as before there were others."""
-    assert client.get("/v1/export-formats?scorer=sum").json() == {"items": []}
+def test_trees_are_the_default_of_formats(client: TestClient) -> None:
+    """As before there were other kinds."""
+    sums = client.get("/v1/export-formats?scorer=sum").json()["items"]
+    assert [one["name"] for one in sums] == ["vespa", "onnx", "c", "python", "safetensors"]
     trees = client.get("/v1/export-formats?scorer=trees").json()
     assert client.get("/v1/export-formats").json() == trees
     assert client.get("/v1/export-formats?scorer=magic").status_code == 422

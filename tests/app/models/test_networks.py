@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.scorers import Member, Sum, write_network
 from core.scorers.gradients import TOLERANCE
 from core.store import Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
 from tests.core.scorers.networks import random_features, random_network
+from tests.core.scoring.forests import random_model_text
 
 Add = Callable[..., Model]
 
@@ -69,6 +71,28 @@ def test_a_network_ranks_and_explains(client: TestClient, add_network: Add) -> N
         added = sum(part["contribution"] for part in explanation["contributions"])
         assert explanation["base"] + added == pytest.approx(document["score"], abs=TOLERANCE * reach)
         assert {part["feature"] for part in explanation["contributions"]} <= set(FEATURE_NAMES)
+
+
+def test_a_sum_ranks_and_explains(client: TestClient, add_network: Add) -> None:
+    """By the members' own features: what each adds to a score is weighted and added up."""
+    line = random_network(2, missing_indicators=True)
+    trees = random_model_text(np.random.default_rng(1), 3, n_trees=5, max_leaves=8, categorical=False)
+    members = [
+        Member("web:1", trees.encode(), tuple(FEATURE_NAMES), 0.25),
+        Member("line:1", write_network(line), tuple(FEATURE_NAMES[:0:-1]), -2.0),
+    ]
+    added = Sum.of(members)
+    add_network("both", added)
+    features = random_features(20, 3, seed=3)
+    features[np.isinf(features)] = np.nan
+    (query,) = client.post("/v1/models/both/rank", json=_body(features, explain=True)).json()["queries"]
+    scores = added.score(features)
+    for document in query["ranking"]:
+        assert document["score"] == scores[int(document["id"])]
+        explanation = document["explanation"]
+        parts = {part["feature"]: part["contribution"] for part in explanation["contributions"]}
+        assert explanation["base"] + sum(parts.values()) == pytest.approx(document["score"], abs=1e-9)
+        assert {part for part, value in parts.items() if value} - {"bm25"}
 
 
 def test_a_missing_value_is_explained_by_its_feature(client: TestClient, add_network: Add) -> None:

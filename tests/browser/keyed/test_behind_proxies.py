@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rankery.embedded.stack import EmbeddedStack
+from tests.browser.actions import train_on_it
 from tests.browser.keyed.conftest import first_key, sign_in
 from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
@@ -61,7 +62,7 @@ def test_the_first_half_of_the_story(visit: Visit, proxy: WebProxy, secret: str)
     sign_in(page, secret)
     page.wait_for_url(f"{proxy.url}/datasets")
     upload_and_read_the_doctor(visit, page)
-    page.get_by_role("link", name="Train on it").click()
+    train_on_it(page)
     train_and_watch(visit, page)
     page.keyboard.press("Control+k")
     page.keyboard.type("story")

@@ -11,9 +11,10 @@ from core.store import Store
 from tests.browser.prepared import Json, Prepared
 from tests.browser.recorded import answers
 from tests.browser.recorded.answers import AGAIN, Recording
-from tests.browser.recorded.server import RecordedApi
+from tests.browser.recorded.server import TEST_HEADER, RecordedApi
 from tests.browser.visit import Visit
 
+_QUIET_MS = 3_000
 RECORDING = bool(os.environ.get("RANKERY_TEST_RECORD"))
 Make = Callable[[Store], str]
 OnRecord = Callable[[str, Make], str]
@@ -66,7 +67,7 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The answers to the tests of a module; those of a failed test may be of another state, and are not kept."""
+    """The answers to the tests of a module; those of failed tests may be of another state, and are lost."""
     module = request.path.stem.removeprefix("test_")
     failed_before = request.session.testsfailed
     if RECORDING:
@@ -82,12 +83,15 @@ def visit(
 ) -> Iterator[Visit]:
     """Open a page whose API answers as it answered to this test when it was recorded."""
     name = request.node.name
-    recorded_api.missing.clear()
-    recorded_api.answers = {} if RECORDING else recording.tests.get(name, {})
+    number = recorded_api.begin({} if RECORDING else recording.tests.get(name, {}))
+    visit.page.set_extra_http_headers({TEST_HEADER: number})
     yield visit
     if RECORDING:
         visit.settle()
-        visit.page.wait_for_timeout(1500)  # what the page still asks for belongs to the record, too
+        asked = -1
+        while asked < len(recorded_api.answers):  # what the page still asks for belongs to the record, too
+            asked = len(recorded_api.answers)
+            visit.page.wait_for_timeout(_QUIET_MS)
         recording.tests[name] = recorded_api.answers
     assert recorded_api.missing == [], AGAIN
 

@@ -18,6 +18,8 @@ from app import dashboard
 from tests.browser.recorded.answers import AGAIN, Answer, key_of
 from tests.servers.process import free_port
 
+TEST_HEADER = "x-recorded-test"
+
 
 @dataclass
 class RecordedApi:
@@ -27,11 +29,14 @@ class RecordedApi:
         upstream: The service that answers and is recorded; None where the recording answers.
         answers: By request; the test's own.
         missing: Requests that are not on record.
+        test: Number of the test; a page sends it as `TEST_HEADER`. A request of an earlier test's page may
+            arrive late, and is no business of the test.
     """
 
     upstream: str | None = None
     answers: dict[str, Answer] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    test: int = 0
 
     def __post_init__(self) -> None:
         application = FastAPI()
@@ -45,6 +50,13 @@ class RecordedApi:
         config = uvicorn.Config(application, port=self._port, log_level="error", timeout_graceful_shutdown=0)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
+
+    def begin(self, answers: dict[str, Answer]) -> str:
+        """Answer the next test, and return the value of its `TEST_HEADER`."""
+        self.test += 1
+        self.answers = answers
+        self.missing = []
+        return str(self.test)
 
     @property
     def url(self) -> str:
@@ -66,6 +78,8 @@ class RecordedApi:
         self._thread.join()
 
     async def _answer(self, request: Request) -> Response:
+        if request.headers.get(TEST_HEADER, str(self.test)) != str(self.test):
+            return Response(status_code=HTTPStatus.GONE)
         query = request.url.query
         target = request.url.path + (f"?{query}" if query else "")
         body = await request.body()

@@ -15,8 +15,8 @@ from core.data import RankingDataset, read_dataset, synthetic_dataset
 from core.data.fitting import fit_features
 from core.errors import ModelError
 from core.export import TREE_FORMATS, Export, ExportOptions, export_model, parity
-from core.export.parity import scores_of
 from core.export.ranking import ndcg_at_10
+from core.export.tree_target import scores_of
 from core.metrics import parse_metric
 from core.scoring.model_text import ModelText
 from core.training import train, training_spec

@@ -10,7 +10,7 @@ from core.inspection import PermutationImportance, Permutations, permutation_imp
 from core.inspection.permutation import Within
 from core.inspection.shuffling import shuffle
 from core.metrics import conventions
-from core.scorers import TreeModel
+from core.scorers import Member, Sum, TreeModel
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.types import Float32Array, Float64Array
@@ -103,6 +103,19 @@ def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None
             means.append(np.nanmean(before - measured(shuffled)) * (-1 if metric == "arp" else 1))
         assert each.mean == pytest.approx(np.mean(means), rel=1e-9)
         assert each.standard_error == pytest.approx(np.std(means, ddof=1) / np.sqrt(3), rel=1e-9)
+
+
+def test_a_sum_has_the_importance_of_its_scores() -> None:
+    """That of trees and a member without weight is that of the trees."""
+    content = staircase(0, 4).write().encode()
+    names = ("f0", "f1", "f2", "f3")
+    added = Sum.of([Member("web:1", content, names, 2.0), Member("off:1", content, names[::-1], 0.0)])
+    dataset, permutations = judged(60, 4, seed=1), Permutations(2, seed=4)
+    _, of_sum = permutation_importance(added, dataset, METRIC, permutations=permutations)
+    _, of_trees = permutation_importance(
+        TreeModel(staircase(0, 4)), dataset, METRIC, permutations=permutations
+    )
+    assert [(each.feature, each.mean) for each in of_sum] == [(each.feature, each.mean) for each in of_trees]
 
 
 def test_it_is_the_same_on_any_number_of_threads() -> None:

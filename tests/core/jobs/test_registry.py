@@ -83,6 +83,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
     assert {kind for kinds in LANES.values() for kind in kinds} == set(JobKind)
     assert LANES[Lane.TRAINING] == (
         *(JobKind.TRAIN, JobKind.REPRODUCE),
+        *(JobKind.AUTO_TRAIN, JobKind.TRY_CANDIDATES),
         *(JobKind.TRIAL, JobKind.CONCLUDE),
     )
     assert (lane_of("train"), lane_of("rank")) == (Lane.TRAINING, Lane.QUICK)
@@ -93,6 +94,8 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
     ("kind", "title"),
     [
         ("train", "web (num_leaves 7)"),
+        ("auto-train", "web"),
+        ("try-candidates", "web"),
         ("reproduce", "web:3"),
         ("evaluate", "web:3"),
         ("compare", "web:3, bm25"),

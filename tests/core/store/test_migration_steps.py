@@ -177,6 +177,13 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         ],
         "upload_parts": [{"upload_id": "upl_1", "start": 2**33, "size_bytes": 7, "name": "8589934592-w"}],
     },
+    "0032": {
+        "candidates": [
+            {"job_id": "job_1", "number": 0, "name": "linear by lambdarank", "training": {"loss": {}}}
+            | {"status": "complete", "value": 0.5, "interval": [0.4, 0.6], "folds": 5, "planned_folds": 5}
+            | {"iterations": 7, "seconds": 1.5, "weight": 1.0, "size_bytes": 2**20, "tied_with_best": True}
+        ],
+    },
 }
 
 

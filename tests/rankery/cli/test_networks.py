@@ -143,7 +143,7 @@ def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) 
 
 
 def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
-    """The proof is about scores; formats are listed by the kind of model, and sums are refused."""
+    """The proof is about scores; formats are listed by the kind of model; a sum is exported or distilled."""
     assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0
     exported = rankery(stack, "export", "shop-net", "--format", "c", "-o", tmp_path / "shop.c")
     assert exported.code == 0, exported.errors
@@ -156,6 +156,12 @@ def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, 
         dataset = next(iter(client.jobs(kind="train"))).spec["dataset_id"]
         members: Scorer = {"kind": "sum", "models": ["shop-net", "shop-net"], "weights": [1.0, 0.5]}
         client.train("pair", dataset, None, scorer=members).wait()
-    refused = rankery(stack, "export", "pair", "--format", "c", "-o", tmp_path / "pair.c")
-    assert refused.code == 1
-    assert "export the models that it adds up" in refused.errors
+    pair = rankery(stack, "export", "pair", "--format", "c", "-o", tmp_path / "pair.c")
+    assert "0 of 512 beyond rounding" in pair.output, pair.errors
+    stored = rankery(stack, "models", "download", "pair", tmp_path / "pair.safetensors", "--json")
+    assert stored.document["format"] == "safetensors"
+    distilled = rankery(stack, "models", "distil", "pair", "--leaves", "4", "--iterations", "20")
+    assert distilled.code == 0, distilled.errors
+    assert "pair-distilled has ndcg@" in " ".join(distilled.output.split())
+    forest = rankery(stack, "export", "pair-distilled", "--format", "ranklib", "-o", tmp_path / "pair.xml")
+    assert "Every decision is LightGBM's." in forest.output, forest.errors

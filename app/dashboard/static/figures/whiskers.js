@@ -125,7 +125,7 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
     "tr",
     { class: main && "main" },
     h("th", { scope: "row" }, h("span", { class: "name" }, name), detail && h("small", {}, detail)),
-    h("td", { class: "whisker-cell" }, drawing(interval, scale, reference)),
+    h("td", { class: "whisker-cell" }, whisker(interval, scale, [reference])),
     counted && h("td", { class: "number queries" }, count(queries)),
     h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
   );
@@ -143,19 +143,20 @@ export function intervalLabel(interval) {
  *
  * @param {Interval | null | undefined} interval
  * @param {Scale} scale
- * @param {number | null} reference
+ * @param {(number | null)[]} references values to compare with, drawn as lines
  */
-function drawing(interval, scale, reference) {
+export function whisker(interval, scale, references) {
   /** @param {number} value */
   const at = (value) => `${(100 * scale.share(value)).toFixed(3)}%`;
   /** @param {number} value @param {string} kind */
   const upright = (value, kind) => svg("line", { class: kind, x1: at(value), x2: at(value), y1: 0, y2: "100%" });
+  const known = references.filter((reference) => reference !== null);
   const { mean, lower, upper } = interval ?? { mean: null, lower: null, upper: null };
   return svg(
     "svg",
     { class: "whisker", "aria-hidden": "true" },
     ...scale.ticks.map((tick) => upright(tick, "tick")),
-    typeof reference === "number" && upright(reference, "reference"),
+    ...known.map((reference) => upright(reference, "reference")),
     typeof lower === "number" &&
       typeof upper === "number" &&
       svg("line", { class: "range", x1: at(lower), x2: at(upper), y1: "50%", y2: "50%" }),
@@ -165,15 +166,26 @@ function drawing(interval, scale, reference) {
 
 /** @param {Scale} scale @param {boolean} counted */
 function axis(scale, counted) {
+  return h(
+    "tfoot",
+    { "aria-hidden": "true" },
+    h(
+      "tr",
+      {},
+      h("td", {}),
+      h("td", { class: "whisker-cell" }, whiskerAxis(scale)),
+      counted && h("td", {}),
+      h("td", {}),
+    ),
+  );
+}
+
+/** Return the ticks of a scale as text, below the rows that are drawn by it. @param {Scale} scale */
+export function whiskerAxis(scale) {
   /** @param {number} tick @param {number} index */
   const words = (tick, index) => {
     const anchor = index === 0 ? "start" : index === scale.ticks.length - 1 ? "end" : "middle";
     return svg("text", { x: `${100 * scale.share(tick)}%`, y: "1em", "text-anchor": anchor }, scale.words(tick));
   };
-  const ticks = svg("svg", { class: "whisker-axis" }, ...scale.ticks.map(words));
-  return h(
-    "tfoot",
-    { "aria-hidden": "true" },
-    h("tr", {}, h("td", {}), h("td", { class: "whisker-cell" }, ticks), counted && h("td", {}), h("td", {})),
-  );
+  return svg("svg", { class: "whisker-axis", "aria-hidden": "true" }, ...scale.ticks.map(words));
 }

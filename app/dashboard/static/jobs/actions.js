@@ -10,6 +10,9 @@ import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
+/** Forms that begin from an earlier job, by its kind. @type {Record<string, string>} */
+const FORMS = { train: "/train/one-loss", "auto-train": "/train" };
+
 /**
  * Return the buttons and links of a job: its pages, its results and how to cancel it.
  *
@@ -31,8 +34,12 @@ export function jobActions(changed, { page }) {
         h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
       page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
       ...results(job),
-      job.kind === "train" &&
-        h("a", { class: "button quiet", href: `/train?from=${encodeURIComponent(job.id)}` }, "Clone and edit"),
+      job.kind in FORMS &&
+        h(
+          "a",
+          { class: "button quiet", href: `${FORMS[job.kind]}?from=${encodeURIComponent(job.id)}` },
+          "Clone and edit",
+        ),
       job.kind === "train" &&
         job.status === "succeeded" &&
         h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
@@ -42,8 +49,9 @@ export function jobActions(changed, { page }) {
   return { node, update };
 }
 
-/** @param {import("./labels.js").Job} job */
+/** Return links to the results; those of an automatic training are below its conclusion. @param {import("./labels.js").Job} job */
 function results(job) {
+  if (job.kind === "auto-train") return [];
   const { model_id: model, ranking_id: ranking } = job.result || {};
   /** @param {string} href @param {string} words @param {Attributes} [attributes] */
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);

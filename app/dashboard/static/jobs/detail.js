@@ -1,7 +1,8 @@
 /**
- * Details of a job: problem, learning curve, metrics, times and diagnostics.
+ * Details of a job: problem, learning curve, candidates, metrics, times and diagnostics.
  * @module
  */
+import { leaderboard } from "../autotrain/leaderboard.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve } from "./curves.js";
@@ -248,12 +249,14 @@ export function jobDetail(first) {
   const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
   const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
   const folds = trains(first) ? foldsTable() : null;
+  const candidates = first.kind === "auto-train" ? leaderboard(first) : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
   const node = h(
     "div",
     { class: "job-detail" },
     problem,
     (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+    candidates?.node,
     folds?.node,
     times?.node,
     diagnostics?.node,
@@ -292,6 +295,7 @@ export function jobDetail(first) {
       times?.update(history);
       await diagnostics?.update(history);
     }
+    await candidates?.update(job);
     folds?.update(job);
     const id = job.result?.evaluation_id;
     if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);

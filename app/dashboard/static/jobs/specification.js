@@ -170,7 +170,7 @@ export async function specification(job) {
 /** @param {[name: string, content: unknown][]} entries @param {import("./labels.js").Job} job */
 function facts(entries, job) {
   /** @type {Record<string, string>} */
-  const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
+  const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
   /** @param {string} name */
   const words = (name) => named[name] || plainName(name);
   return h(
@@ -201,7 +201,7 @@ export function shown(name, content, job) {
     const id = String(content);
     return h("a", { href: datasetPage(id), title: id }, job.dataset_names[id] ?? id);
   }
-  if (name === "limits seconds") return duration(Number(content));
+  if (name === "limits seconds" || name === "budget_seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));
   if (name === "contract" && isObject(content)) return contractLabel(content);
   if (name === "systems" && Array.isArray(content)) return content.map(({ system }) => system).join(", ");

@@ -107,6 +107,12 @@ export function duration(seconds) {
   return `${Math.floor(hours / 24)} days`;
 }
 
+/** @param {number} value seconds: "<0.1 s", "2.4 s", "3 min" */
+export function briefDuration(value) {
+  if (value < 0.1) return "<0.1 s";
+  return value < 10 ? `${value.toFixed(1)} s` : duration(value);
+}
+
 /** @param {number} value milliseconds: "92 ms", "8.1 ms" */
 export function milliseconds(value) {
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ms`;

@@ -6,7 +6,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { h, replace } from "../page/dom.js";
-import { count, duration, metric } from "../page/format.js";
+import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
@@ -136,7 +136,7 @@ function columns(study, name, choose) {
       label: "Time",
       number: true,
       value: ({ seconds }) => seconds ?? null,
-      cell: ({ seconds }) => (seconds == null ? "–" : seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds)),
+      cell: ({ seconds }) => (seconds == null ? "–" : briefDuration(seconds)),
     },
     {
       key: "curve",

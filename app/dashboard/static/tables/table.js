@@ -79,6 +79,7 @@ export function keyedList(list, make) {
  * @property {boolean} [number] aligned right, and sorted from the largest
  * @property {(row: Row) => number | string | null} value what is sorted by; null comes last
  * @property {(row: Row) => Child | Child[]} [cell] what is shown
+ * @property {(rows: Row[]) => Child} [foot] what is shown below the rows
  */
 
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
@@ -99,7 +100,8 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
   const all = h("button", { type: "button", class: "quiet small", click: showAll });
-  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...headings)), body));
+  const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
+  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...headings)), body, foot));
   csvSource(table, () => [
     columns.map((column) => column.label),
     ...inOrder().map((row) => columns.map((column) => column.value(row))),
@@ -140,6 +142,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
       body,
       ...shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
     );
+    if (foot) replace(foot, h("tr", {}, ...columns.map((column) => h("td", {}, column.foot?.(rows)))));
     all.hidden = rows.length <= most;
     all.textContent = `Show all ${count(rows.length)}`;
   }

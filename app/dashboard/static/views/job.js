@@ -18,14 +18,13 @@ import {
   marks,
   resultLink,
   statusWord,
-  trains,
 } from "../jobs/labels.js";
 import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
 import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, duration, size, timeElement } from "../page/format.js";
+import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
@@ -34,6 +33,9 @@ import { poll } from "../page/poll.js";
 
 /** @type {Record<string, string>} */
 const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "handed back" };
+
+/** Kinds of jobs whose details are more than a problem or a sentence. */
+const DETAILED = new Set(["train", "reproduce", "auto-train", "evaluate"]);
 
 /** Check whether a job was tried more than once, or will be. @param {{attempts?: Attempt[]}} job */
 function hasHistory({ attempts = [] }) {
@@ -198,16 +200,10 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
     "tr",
     {},
     h("th", { scope: "row" }, phase),
-    h("td", { class: "number" }, secondsLabel(seconds)),
+    h("td", { class: "number" }, briefDuration(seconds)),
     h("td", { class: "bar-cell" }, bar(seconds / longest)),
     most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
   );
-}
-
-/** @param {number} seconds */
-function secondsLabel(seconds) {
-  if (seconds < 0.1) return "<0.1 s";
-  return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
 }
 
 const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
@@ -383,7 +379,7 @@ async function build(first) {
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
-    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundLabel(job);
+    inside.hidden = !DETAILED.has(job.kind) && !job.problem && !foundLabel(job);
     actions.update(job);
     ranks.update(job);
     attempts.update(job);

@@ -10,6 +10,7 @@ import { followJob, unfinished } from "../jobs/actions.js";
 import { foundLabel, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
+import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
@@ -79,11 +80,15 @@ function modelHead(model) {
   ];
 }
 
-/** Return tiles of the trees, or of the network and its training. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
+/** Return tiles of the trees, of the network and its training, or of the sum. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
 function madeOf(model) {
   const { kind, best_iteration: iteration } = model;
   if (isTrees(model)) return [["Trees", count(iteration)]];
-  if (!isNetwork(kind)) return [["Kind", kindName(kind)]];
+  if (!isNetwork(kind))
+    return [
+      ["Kind", kindName(kind)],
+      ["Members", count(membersOf(model).length)],
+    ];
   return [
     ["Kind", kindName(kind)],
     ["Parameters", parameterCount(model)],
@@ -110,6 +115,7 @@ function lineagePanel(model) {
   const head = h("h2", {}, "Lineage");
   const checksum = fact("sha-256 of its text", h("code", { class: "digest" }, sha256));
   const imported = source === "imported";
+  const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
     return h(
       "section",
@@ -121,16 +127,7 @@ function lineagePanel(model) {
   return h(
     "section",
     { class: "panel lineage" },
-    h(
-      "div",
-      { class: "panel-head" },
-      head,
-      h(
-        "p",
-        { class: "hint" },
-        imported ? "It was imported: of what it was made is not known here." : "All that decides its bytes.",
-      ),
-    ),
+    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, lineageHint(imported, automatic))),
     h(
       "dl",
       { class: "facts wide" },
@@ -155,8 +152,16 @@ function lineagePanel(model) {
       h("summary", {}, "What was asked for, as JSON"),
       h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
     ),
-    !imported && reproduction(model),
+    !imported && !automatic && reproduction(model),
   );
+}
+
+/** @param {boolean} imported @param {boolean} automatic */
+function lineageHint(imported, automatic) {
+  if (imported) return "It was imported: of what it was made is not known here.";
+  return automatic
+    ? "All that decides its bytes, except for how many candidates there was time to try."
+    : "All that decides its bytes.";
 }
 
 /** @param {string} name @param {Child | Child[]} value */
@@ -219,7 +224,13 @@ function answer(job) {
 
 /** @param {Model} model */
 async function aboutView(model) {
-  return [saidPanel(model), isNetwork(model.kind) && networkPanel(model), settings(model), lineagePanel(model)];
+  return [
+    saidPanel(model),
+    isNetwork(model.kind) && networkPanel(model),
+    model.kind === "sum" && membersPanel(model),
+    settings(model),
+    lineagePanel(model),
+  ];
 }
 
 /** @param {Model} model */

@@ -1,417 +1,69 @@
 /**
- * `/train`: the form that submits trainings. Its fields come from the schemas of jobs and the catalogue of losses.
+ * `/train`: the form that submits an automatic training.
  * @module
  */
-import { chooseDataset, offerContracts, offerLabelMap, offerUnchosen } from "../forms/choices.js";
-import { followChoices, onSubmit, showError } from "../forms/forms.js";
-import { gridOf, MOST, offerLosses, OWN } from "../forms/parameter_fields.js";
+import { chooseDataset, labelMapOf, offerContracts, offerLabelMap, offerReady } from "../forms/choices.js";
+import { fillControls, keepDataset, readEarlier } from "../forms/earlier.js";
+import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { fillFields } from "../forms/schema_fields.js";
-import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareJobs, jobPage, openPage } from "../page/addresses.js";
-import { creator, get, Problem } from "../page/api.js";
-import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
-import { count, counted } from "../page/format.js";
+import { jobPage, openPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { elementById, find, h } from "../page/dom.js";
 
-/** @typedef {Schemas["Dataset"]} Dataset */
-/** @typedef {Record<string, Json>} Request */
-/** @typedef {{value: string, queries: number}[]} Values */
+const form = elementById("best-model", HTMLFormElement);
+const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
+const test = find(form, '[data-pointer="/test_dataset_id"]', HTMLSelectElement);
+const simple = find(form, '[name="simple"]', HTMLInputElement);
+const create = creator();
 
-// The service's own bound.
-const MOST_FOLDS = 100;
-
-/**
- * Holding out queries by a column of the training dataset: which columns it has, and which values to tick.
- *
- * @param {HTMLFormElement} form
- * @param {Dataset | undefined} dataset the one trained on
- */
-function offerColumns(form, dataset) {
-  const columns = dataset?.statistics?.query_columns || {};
-  for (const part of ["validation", "test"]) offer(form, part, columns);
-  const folds = Object.keys(columns).filter((name) => columns[name].length > 1 && columns[name].length <= MOST_FOLDS);
-  offerWay(form, "validation", "fold_column", folds.length > 0);
-  replace(find(form, "[data-fold-columns]"), ...folds.map((name) => h("option", { value: name }, name)));
-}
-
-/**
- * Show or hide one of a part's ways; where it is chosen and hidden, the first one is chosen instead.
- *
- * @param {HTMLFormElement} form
- * @param {string} part
- * @param {string} way
- * @param {boolean} offered
- */
-function offerWay(form, part, way, offered) {
-  const choice = find(form, `[name="${part}"][value="${way}"]`, HTMLInputElement);
-  if (choice.parentElement) choice.parentElement.hidden = !offered;
-  if (!offered && choice.checked) choose(form, part, part === "test" ? "none" : "fraction");
-}
-
-/** @param {HTMLFormElement} form @param {string} part @param {Record<string, Values>} columns */
-function offer(form, part, columns) {
-  const names = Object.keys(columns);
-  offerWay(form, part, "column", names.length > 0);
-  const select = find(form, `[data-columns="${part}"]`, HTMLSelectElement);
-  replace(select, ...names.map((name) => h("option", { value: name }, name)));
-  const show = () => offerValues(form, part, columns[select.value] || []);
-  select.onchange = show;
-  show();
-}
-
-/** @param {HTMLFormElement} form @param {string} part @param {Values} values */
-function offerValues(form, part, values) {
-  const place = find(form, `[data-values="${part}"]`);
-  for (const old of place.querySelectorAll("label")) old.remove();
-  place.append(...values.map(box));
-}
-
-/** @param {Values[number]} entry */
-function box({ value, queries }) {
-  const words = h("span", { class: "name", title: value }, value || "(empty)");
-  return h(
-    "label",
-    { class: "check" },
-    h("input", { type: "checkbox", value }),
-    words,
-    h("small", {}, counted(queries, "query", "queries")),
-  );
-}
-
-/**
- * Tick one of a part's ways, as a user would.
- *
- * @param {HTMLFormElement} form
- * @param {string} part
- * @param {string} way
- */
-function choose(form, part, way) {
-  const choice = find(form, `[name="${part}"][value="${way}"]`, HTMLInputElement);
-  if (choice.checked) return;
-  choice.checked = true;
-  choice.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** @type {Record<string, number>} */
-const UNITS = { minutes: 60, gigabytes: 1e9 };
-
-/**
- * Fill the form from a request. Fields that the request does not name are emptied, so that the default holds. A control
- * that makes others is filled before them.
- *
- * @param {HTMLFormElement} form
- * @param {Request} request
- */
-function fillForm(form, request) {
-  chooseWays(form, request);
-  for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement)) control.value = "";
-  for (const pointer of ["/dataset_id", "/loss/name"]) {
-    const value = at(request, pointer);
-    if (value !== undefined) set(form, pointer, value);
-  }
-  for (const [pointer, value] of leaves(form, request)) set(form, pointer, value);
-}
-
-/**
- * Choose what is trained, the ways to hold out, whether to stop early and on ranks, and no sizes: an earlier job has
- * its own.
- *
- * @param {HTMLFormElement} form
- * @param {Request} request
- */
-function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, ...request }) {
-  chooseScorer(form, scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
-  tick(form, "sizes", "defaults");
-  tick(form, "validation", wayOf(validation));
-  tick(form, "test", dataset ? "dataset" : wayOf(test));
-  turn(form, "early", Boolean(request.early_stopping));
-  turn(form, "distributed", Boolean(request.distribution));
-}
-
-/** Set a check box. @param {HTMLFormElement} form @param {string} name @param {boolean} on */
-function turn(form, name, on) {
-  const box = find(form, `[name="${name}"]`, HTMLInputElement);
-  box.checked = on;
-  box.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** @param {Json | undefined} part */
-function wayOf(part) {
-  if (!part || typeof part !== "object") return "none";
-  return ["fraction", "column", "fold_column", "fold", "folds"].find((way) => way in part) || "dataset";
-}
-
-/** @param {HTMLFormElement} form @param {string} name @param {string} value */
-function tick(form, name, value) {
-  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
-  choice.checked = true;
-  choice.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** @param {HTMLFormElement} form @param {string} pointer @param {Json} value */
-function set(form, pointer, value) {
-  const found = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
-    (control) => !control.matches("div"),
-  );
-  const control = found.find((each) => !each.matches(":disabled")) || found[0];
-  if (!control) return;
-  if (control.dataset.type === "checked") {
-    const ticked = Array.isArray(value) ? value : [value];
-    for (const box of findAll(control, "input", HTMLInputElement)) box.checked = ticked.includes(box.value);
-  } else if (!isField(control)) {
-    return;
-  } else if (control instanceof HTMLSelectElement && Array.isArray(value)) {
-    control.value = OWN;
-    control.dispatchEvent(new Event("change", { bubbles: true }));
-    set(form, pointer, value.join(", "));
-  } else if (control.dataset.type === "json" && typeof value === "object") {
-    control.value = JSON.stringify(value);
-  } else {
-    control.value = Array.isArray(value)
-      ? value.join(", ")
-      : String(Number(value) / UNITS[control.dataset.unit ?? ""] || value);
-    if (control instanceof HTMLSelectElement) chooseOption(control, value);
-  }
-}
-
-/** @param {HTMLElement} control @returns {control is HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
-function isField(control) {
-  return control.matches("input, select, textarea");
-}
-
-/**
- * Choose an option, and add one for a value that the form does not offer.
- *
- * @param {HTMLSelectElement} select
- * @param {Json} value
- */
-function chooseOption(select, value) {
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  if (![...select.options].some((option) => option.value === text)) {
-    select.add(new Option(typeof value === "object" ? "as in that job" : text, text));
-    if (typeof value === "object") select.dataset.type = "json";
-  }
-  select.value = text;
-  select.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** @param {Request} request @param {string} pointer @returns {Json | undefined} */
-function at(request, pointer) {
-  return pointer
-    .split("/")
-    .slice(1)
-    .reduce(
-      (place, step) => /** @type {Record<string, Json> | undefined} */ (place)?.[step],
-      /** @type {Json | undefined} */ (request),
-    );
-}
-
-/**
- * Return pairs of pointer and value, down to what one control holds.
- *
- * @param {HTMLFormElement} form
- * @param {Request} value
- * @param {string} [pointer]
- * @returns {[pointer: string, value: Json][]}
- */
-function leaves(form, value, pointer = "") {
-  return Object.entries(value).flatMap(([name, content]) => {
-    const here = `${pointer}/${name}`;
-    const isPart = content !== null && typeof content === "object" && !Array.isArray(content);
-    if (isPart && here !== "/contract" && !isJson(form, here)) return leaves(form, content, here);
-    return [[here, content]];
-  });
-}
-
-/** @param {HTMLFormElement} form @param {string} pointer */
-function isJson(form, pointer) {
-  return form.querySelector(`[data-type="json"][data-pointer="${CSS.escape(pointer)}"]`) !== null;
-}
-
-const PLACE = /^\/jobs\/\d+/;
-
-/** @returns {(requests: Request[], repeats: number) => Promise<Schemas["Job"][]>} */
-function manyCreator() {
-  const create = creator();
-  return async (requests, repeats) => {
-    if (requests.length === 1 && repeats === 1) return [await create("/v1/jobs", requests[0])];
-    try {
-      const again = repeats === 1 ? {} : { repeats: { count: repeats } };
-      return (await create("/v1/jobs/batch", { jobs: requests, ...again })).jobs;
-    } catch (error) {
-      throw error instanceof Problem ? ofTheForm(error) : error;
-    }
-  };
-}
-
-/** The problem with each mistake once, at its place in the form that all the jobs come from. @param {Problem} problem */
-function ofTheForm({ status, title, message, errors }) {
-  const distinct = new Map(
-    errors
-      .map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail }))
-      .map((error) => [error.pointer + error.detail, error]),
-  );
-  return new Problem(status, { title, detail: message, errors: [...distinct.values()] });
-}
-
-/** Show the defaults of size fields as placeholders. @param {HTMLFormElement} form */
-function showSizes(form) {
-  const chosen = new FormData(form).get("sizes") === "auto";
-  for (const control of findAll(elementById("sizes"), "input", HTMLInputElement)) {
-    control.dataset.usual ??= control.placeholder;
-    control.placeholder = chosen ? "chosen" : control.dataset.usual;
-  }
-}
-
-/** @type {Record<string, string>} */
-const PLACES = { validation: '[data-pointer="/validation/dataset_id"]', test: '[data-pointer="/test_dataset_id"]' };
-
-/** @param {HTMLFormElement} form @param {string | null} asked the dataset to train on */
-async function offerDatasets(form, asked) {
-  const datasets = await offerUnchosen(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), asked);
-  elementById("no-datasets").hidden = datasets.length > 0;
-  form.hidden = datasets.length === 0;
-  const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
-  chooseDataset([trained], asked);
-
-  const byId = new Map(datasets.map((dataset) => [dataset.id, dataset]));
-  const follow = () => {
-    offerColumns(form, byId.get(trained.value));
-    takeSiblings(form, byId, byId.get(trained.value));
-  };
-  trained.addEventListener("change", follow);
-  form.addEventListener("change", () =>
-    offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, byId, trained)),
-  );
-  follow();
-  offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, byId, trained));
-}
-
-/**
- * Choose what came in the same upload, and undo what was chosen so for another dataset.
- *
- * @param {HTMLFormElement} form
- * @param {Map<string, Dataset>} byId
- * @param {Dataset | undefined} dataset
- */
-function takeSiblings(form, byId, dataset) {
-  const taken = [];
-  for (const [part, place] of Object.entries(PLACES)) {
-    const sibling = byId.get(dataset?.parts?.[part] ?? "");
-    if (sibling && sibling !== dataset) {
-      choose(form, part, "dataset");
-      find(form, place, HTMLSelectElement).value = sibling.id;
-      taken.push(sibling.name);
-    } else if (form.dataset.siblings) choose(form, part, part === "test" ? "none" : "fraction");
-  }
-  form.dataset.siblings = taken.length ? "taken" : "";
-  const words = elementById("siblings");
-  words.hidden = taken.length === 0;
-  setText(words, taken.length ? `Came in the same upload: ${taken.join(", ")}.` : "");
-}
-
-/**
- * Return the datasets that the job would use.
- *
- * @param {HTMLFormElement} form
- * @param {Map<string, Dataset>} byId
- * @param {HTMLSelectElement} trained
- */
-function chosen(form, byId, trained) {
-  const selects = [trained, ...Object.values(PLACES).map((place) => find(form, place, HTMLSelectElement))];
-  const ids = new Set(selects.filter((select) => !select.matches(":disabled")).map((select) => select.value));
-  return [...ids].flatMap((id) => byId.get(id) ?? []);
-}
-
-const form = elementById("train", HTMLFormElement);
-const button = find(form, 'button[type="submit"]');
-const words = elementById("grid");
-const createAll = manyCreator();
-const asked = new URLSearchParams(location.search);
-
-onSubmit(form, send);
+onSubmit(form, async () => {
+  const prefer = simple.checked ? "simple" : "best";
+  const { id } = await create("/v1/jobs", { kind: "auto-train", ...payloadOf(form), prefer });
+  openPage(jobPage(id));
+});
 await prepare().catch((error) => showError(form, error));
-for (const event of ["input", "change"]) form.addEventListener(event, showGrid);
 form.removeAttribute("aria-busy");
-showGrid();
 
 async function prepare() {
-  const [{ schemas }, { items }, { items: scorers }, earlier] = await Promise.all([
+  const [{ schemas }, { presets }, earlier] = await Promise.all([
     get("/v1/job-schemas"),
-    get("/v1/losses"),
-    get("/v1/scorers"),
-    readEarlier(),
+    get("/v1/metrics"),
+    readEarlier("auto-train"),
   ]);
   fillFields(form, schemas);
-  followChoices(form);
-  form.addEventListener("change", () => showSizes(form));
-  showSizes(form);
-  await Promise.all([offerDatasets(form, earlier?.spec.dataset_id || asked.get("dataset")), offerMetrics()]);
-  offerLosses(items);
-  offerScorers(form, scorers);
-  if (earlier) fillForm(form, await requestOf(earlier));
-}
-
-/** The training to begin from, null where there is none to be had. */
-async function readEarlier() {
-  const id = asked.get("from");
-  if (!id) return null;
-  const place = elementById("from");
-  place.hidden = false;
-  try {
-    const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
-    if (job.kind !== "train") throw new Problem(404, {});
-    replace(
-      place,
-      "As ",
-      h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
-      " was trained; change what you like.",
-    );
-    return job;
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    setText(place, `There is no training ${id} to begin from.`);
-    return null;
-  }
-}
-
-async function send() {
-  const { size, requests } = gridOf(form);
-  const repeats = repeatsOf();
-  if (size > MOST)
-    throw new Problem(422, {
-      title: "Too many trainings",
-      detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted together.`,
-    });
-  const jobs = await createAll(
-    requests().map((request) => ({ kind: "train", ...request })),
-    repeats,
-  );
-  openPage(jobs.length === 1 ? jobPage(jobs[0].id) : compareJobs(jobs.map(({ id }) => id)));
-}
-
-/** Return how often each training is repeated; what is no number of repeats is refused by the service. */
-function repeatsOf() {
-  return Number(elementById("repeats", HTMLInputElement).value.trim() || 1);
-}
-
-/** Shows the number of trainings. */
-function showGrid() {
-  const { size, axes } = gridOf(form);
-  words.hidden = size < 2;
-  const product = axes.map(([name, number]) => `${number} of ${name}`).join(" × ");
-  setText(
-    words,
-    size < 2
-      ? ""
-      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MOST ? ` The limit is ${MOST}.` : ""}`,
-  );
-  setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
-}
-
-async function offerMetrics() {
-  const { items, presets } = await get("/v1/metrics");
-  const names = items.map((each) => (typeof each === "string" ? each : each.name));
-  setText(elementById("known-metrics"), `Known: ${names.join(", ")}; a cutoff follows an @.`);
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  await offerDatasets(earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset"));
+  if (!earlier) return;
+  const { budget_seconds: seconds = null, metric = null, prefer } = earlier.spec;
+  fillControls(form, { ...(await requestOf(earlier)), budget_seconds: seconds, metric });
+  simple.checked = prefer !== "best";
+}
+
+/** @param {string | null} asked the dataset to train on */
+async function offerDatasets(asked) {
+  const datasets = await offerReady([trained, test], asked);
+  elementById("no-datasets").hidden = datasets.length > 0;
+  form.hidden = datasets.length === 0;
+  if (datasets.length > 1) trained.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
+  test.prepend(h("option", { value: "", selected: true }, "none"));
+  chooseDataset([trained], asked);
+  keepDataset(trained);
+  trained.addEventListener("change", takeTestData);
+  form.addEventListener("change", showLabels);
+  takeTestData();
+  showLabels();
+
+  /** Choose the test data that came in the same upload. */
+  function takeTestData() {
+    test.value = "";
+    const parts = datasets.find(({ id }) => id === trained.value)?.parts;
+    chooseDataset([test], parts?.test ?? null);
+  }
+
+  /** Ask for other labels where the datasets have some that no loss can use. */
+  function showLabels() {
+    const used = datasets.filter(({ id }) => id === trained.value || id === test.value);
+    offerLabelMap(labelMapOf(form), used);
+  }
 }

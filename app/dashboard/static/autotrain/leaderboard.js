@@ -1,0 +1,242 @@
+/**
+ * The leaderboard of an automatic training: its candidates on one scale, and those that were left out.
+ * @module
+ */
+import { conclusionPart } from "./conclusion.js";
+import {
+  baselineLines,
+  countLabel,
+  leftOut,
+  leftOutLabel,
+  lineLabel,
+  ranked,
+  reasonLabel,
+  settingsLabel,
+  SUM,
+  standing,
+} from "./labels.js";
+import { linearScale, whisker, whiskerAxis } from "../figures/whiskers.js";
+import { isActive } from "../jobs/labels.js";
+import { conditionalReader } from "../page/api.js";
+import { helpLink } from "../page/content.js";
+import { h, replace, setText, svg } from "../page/dom.js";
+import { briefDuration, count, fixed, metric, size } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+
+/** @typedef {import("./labels.js").Leaderboard} Leaderboard */
+/** @typedef {import("./labels.js").Candidate} Candidate */
+/** @typedef {import("../jobs/labels.js").Job} Job */
+/** @typedef {import("../tables/table.js").Column<Candidate>} Column */
+
+/**
+ * The conclusion and the candidates of a job, read again while it goes on.
+ *
+ * @param {Job} first
+ * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
+ */
+export function leaderboard(first) {
+  const name = String(first.spec.metric);
+  const read = conditionalReader();
+  const concluded = h("div", {});
+  const words = h("p", { class: "hint" });
+  const key = h("ul", { class: "whisker-key" });
+  const others = leftOutPart();
+  /** What the cells are drawn by. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
+  let drawing = { best: undefined, lines: [], scale: linearScale([]) };
+  const table = sortableTable(
+    columns(name, () => drawing),
+    {
+      label: "Candidates",
+      attributes: ({ weight, number }) => ({ class: weight > 0 && "main", "data-candidate": number }),
+    },
+  );
+  const node = h(
+    "div",
+    { class: "leaderboard" },
+    concluded,
+    h(
+      "section",
+      { "aria-label": "Candidates" },
+      h("h3", {}, "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
+      words,
+      key,
+      table.node,
+      others.node,
+    ),
+  );
+  let shown = "";
+
+  /** @param {Job} job */
+  async function update(job) {
+    const board = await read(`/v1/jobs/${encodeURIComponent(job.id)}/candidates`);
+    const state = JSON.stringify([board, job.status, job.result]);
+    if (state === shown) return;
+    shown = state;
+    const candidates = ranked(board);
+    const lines = baselineLines(board.conclusion);
+    const values = [
+      ...candidates.flatMap(({ value, interval }) => [value, ...(interval ?? [])]),
+      ...lines.map(({ value }) => value),
+    ];
+    drawing = {
+      best: candidates.find(({ number, status }) => number !== SUM && status === "complete"),
+      lines: lines.map(({ value }) => value),
+      scale: linearScale(values, 4),
+    };
+    replace(concluded, board.conclusion && conclusionPart(board.conclusion, job));
+    setText(words, stateLabel(job, board));
+    table.node.hidden = candidates.length === 0;
+    table.show(candidates);
+    replace(key, ...lines.map(lineOf));
+    others.update(board);
+  }
+  return { node, update };
+}
+
+/** @typedef {import("../figures/whiskers.js").Scale} Scale */
+
+/**
+ * @param {string} name of the metric
+ * @param {() => {best: Candidate | undefined, lines: number[], scale: Scale}} drawing
+ * @returns {Column[]}
+ */
+function columns(name, drawing) {
+  return [
+    {
+      key: "name",
+      label: "Candidate",
+      value: (candidate) => candidate.name,
+      cell: (candidate) => [
+        h("span", { class: "name", title: settingsLabel(candidate) }, candidate.name),
+        h("small", {}, standing(candidate, drawing().best)),
+      ],
+    },
+    {
+      key: "interval",
+      label: "95% interval",
+      value: ({ interval }) => interval?.[0] ?? null,
+      cell: ({ value, interval }) => {
+        const [lower, upper] = interval ?? [null, null];
+        return whisker({ mean: value, lower, upper }, drawing().scale, drawing().lines);
+      },
+      foot: () => whiskerAxis(drawing().scale),
+    },
+    {
+      key: "value",
+      label: name,
+      title: "Mean over the queries, each scored by models that have not seen it",
+      number: true,
+      value: ({ value }) => value,
+      cell: ({ value, interval }) => [
+        h("strong", {}, metric(value)),
+        h("small", {}, interval && interval.map(metric).join(" – ")),
+      ],
+    },
+    {
+      key: "weight",
+      label: "Weight",
+      title: "Weight of its scaled scores in the model",
+      number: true,
+      value: ({ weight }) => weight,
+      cell: ({ weight }) => (weight > 0 ? h("strong", {}, fixed(weight, 2)) : "–"),
+    },
+    {
+      key: "seconds",
+      label: "Time",
+      title: "Time of its trainings",
+      number: true,
+      value: ({ seconds }) => seconds,
+      cell: ({ seconds }) => (seconds ? briefDuration(seconds) : "–"),
+    },
+    {
+      key: "size",
+      label: "Size",
+      title: "Size in the model",
+      number: true,
+      value: ({ size_bytes: bytes }) => bytes,
+      cell: ({ size_bytes: bytes }) => (bytes === null ? "–" : size(bytes)),
+    },
+    {
+      key: "iterations",
+      label: "Iterations",
+      title: "Trees or epochs that are best over all folds",
+      number: true,
+      value: ({ iterations }) => iterations,
+      cell: ({ iterations }) => count(iterations),
+    },
+    {
+      key: "folds",
+      label: "Folds",
+      title: "Folds that were measured",
+      number: true,
+      value: ({ folds }) => folds,
+      cell: ({ folds }) => folds || "–",
+    },
+  ];
+}
+
+/** Describe how far the candidates are, and where a job ended without a model. @param {Job} job @param {Leaderboard} board */
+function stateLabel(job, board) {
+  const measured = board.items.some(({ status }) => status === "complete" || status === "running");
+  if (!measured) {
+    if (job.status === "queued") return "The candidates are listed here once a worker has begun.";
+    return isActive(job)
+      ? "The candidates are listed here once the first one is trained."
+      : "No candidate was measured.";
+  }
+  const words = `${countLabel(board)}.`;
+  if (job.status === "failed" || job.status === "cancelled")
+    return `${words} The job ended before a model was made of them.`;
+  return job.status === "succeeded" ? `${words} Those in bold are in the model.` : words;
+}
+
+/** @param {{name: string, value: number}} line @param {number} index */
+function lineOf(line, index) {
+  const mark = svg(
+    "svg",
+    { class: "whisker", "aria-hidden": "true" },
+    svg("line", { class: "reference", x1: "50%", x2: "50%", y1: 0, y2: "100%" }),
+  );
+  return h("li", { "data-line": index }, mark, lineLabel(line));
+}
+
+/** @returns {{node: HTMLElement, update: (board: Leaderboard) => void}} hidden while all candidates are ranked */
+function leftOutPart() {
+  const summary = h("summary");
+  const rows = h("tbody");
+  /** @param {string} words @param {boolean} [number] */
+  const head = (words, number) => h("th", { scope: "col", class: number && "number" }, words);
+  const heads = [head("Candidate"), head("Reason"), head("Value so far", true), head("Folds", true)];
+  const node = h(
+    "details",
+    { class: "more", hidden: true },
+    summary,
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Candidates that are not ranked", tabindex: "0" },
+      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), rows),
+    ),
+  );
+  return {
+    node,
+    update(board) {
+      const candidates = leftOut(board);
+      node.hidden = candidates.length === 0;
+      setText(summary, `Not ranked: ${leftOutLabel(candidates)}`);
+      replace(rows, ...candidates.map(leftOutRow));
+    },
+  };
+}
+
+/** @param {Candidate} candidate */
+function leftOutRow(candidate) {
+  const { name, folds, value } = candidate;
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("span", { class: "name", title: settingsLabel(candidate) }, name)),
+    h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
+    h("td", { class: "number" }, metric(value)),
+    h("td", { class: "number" }, folds || "–"),
+  );
+}

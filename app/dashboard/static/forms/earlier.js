@@ -1,0 +1,154 @@
+/**
+ * The forms of trainings begun from an earlier job, and the dataset that is chosen in both.
+ * @module
+ */
+import { OWN } from "./parameter_fields.js";
+import { jobPage } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { elementById, findAll, h, replace, setText } from "../page/dom.js";
+
+/** @typedef {Record<string, Json>} Request */
+
+/**
+ * Return the job that the address names to begin from, null where there is none.
+ *
+ * @param {string} kind of the jobs that the form submits
+ * @returns {Promise<Schemas["Job"] | null>}
+ */
+export async function readEarlier(kind) {
+  const id = new URLSearchParams(location.search).get("from");
+  if (!id) return null;
+  const place = elementById("from");
+  place.hidden = false;
+  try {
+    const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+    if (job.kind !== kind) throw new Problem(404, {});
+    replace(
+      place,
+      "As ",
+      h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
+      " was trained; change what you like.",
+    );
+    return job;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    setText(place, `There is no training ${id} to begin from.`);
+    return null;
+  }
+}
+
+/** Have the links between the forms keep the chosen dataset. @param {HTMLSelectElement} select */
+export function keepDataset(select) {
+  const links = findAll(elementById("goals"), "a", HTMLAnchorElement);
+  const keep = () => {
+    for (const link of links) {
+      const address = new URL(link.href);
+      address.search = select.value ? `?dataset=${encodeURIComponent(select.value)}` : "";
+      link.href = address.href;
+    }
+  };
+  select.addEventListener("change", keep);
+  keep();
+}
+
+/** @type {Record<string, number>} */
+const UNITS = { minutes: 60, gigabytes: 1e9 };
+
+/**
+ * Fill the controls of a form from a request. Fields that the request does not name are emptied, so that the default
+ * holds.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Request} request
+ * @param {string[]} [first] pointers of controls that make others, which are filled before them
+ */
+export function fillControls(form, request, first = []) {
+  for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement)) control.value = "";
+  for (const pointer of first) {
+    const value = at(request, pointer);
+    if (value !== undefined) set(form, pointer, value);
+  }
+  for (const [pointer, value] of leaves(form, request)) set(form, pointer, value);
+}
+
+/** @param {HTMLFormElement} form @param {string} pointer @param {Json} value */
+function set(form, pointer, value) {
+  const found = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
+    (control) => !control.matches("div"),
+  );
+  const control = found.find((each) => !each.matches(":disabled")) || found[0];
+  if (!control) return;
+  if (control.dataset.type === "checked") {
+    const ticked = Array.isArray(value) ? value : [value];
+    for (const box of findAll(control, "input", HTMLInputElement)) box.checked = ticked.includes(box.value);
+  } else if (!isField(control)) {
+    return;
+  } else if (control instanceof HTMLInputElement && control.type === "checkbox") {
+    control.checked = value === true;
+  } else if (control instanceof HTMLSelectElement && Array.isArray(value)) {
+    control.value = OWN;
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+    set(form, pointer, value.join(", "));
+  } else if (control.dataset.type === "json" && typeof value === "object") {
+    control.value = JSON.stringify(value);
+  } else {
+    control.value = Array.isArray(value)
+      ? value.join(", ")
+      : String(Number(value) / UNITS[control.dataset.unit ?? ""] || value);
+    if (control instanceof HTMLSelectElement) chooseOption(control, value);
+  }
+}
+
+/** @param {HTMLElement} control @returns {control is HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
+function isField(control) {
+  return control.matches("input, select, textarea");
+}
+
+/**
+ * Choose an option, and add one for a value that the form does not offer.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {Json} value
+ */
+function chooseOption(select, value) {
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (![...select.options].some((option) => option.value === text)) {
+    select.add(new Option(typeof value === "object" ? "as in that job" : text, text));
+    if (typeof value === "object") select.dataset.type = "json";
+  }
+  select.value = text;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+/** @param {Request} request @param {string} pointer @returns {Json | undefined} */
+function at(request, pointer) {
+  return pointer
+    .split("/")
+    .slice(1)
+    .reduce(
+      (place, step) => /** @type {Record<string, Json> | undefined} */ (place)?.[step],
+      /** @type {Json | undefined} */ (request),
+    );
+}
+
+/**
+ * Return pairs of pointer and value, down to what one control holds.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Request} value
+ * @param {string} [pointer]
+ * @returns {[pointer: string, value: Json][]}
+ */
+function leaves(form, value, pointer = "") {
+  return Object.entries(value).flatMap(([name, content]) => {
+    const here = `${pointer}/${name}`;
+    const isPart = content !== null && typeof content === "object" && !Array.isArray(content);
+    if (isPart && here !== "/contract" && !isJson(form, here)) return leaves(form, content, here);
+    return [[here, content]];
+  });
+}
+
+/** @param {HTMLFormElement} form @param {string} pointer */
+function isJson(form, pointer) {
+  return form.querySelector(`[data-type="json"][data-pointer="${CSS.escape(pointer)}"]`) !== null;
+}

@@ -1,0 +1,54 @@
+/**
+ * The members of a sum of models, with their weights.
+ * @module
+ */
+import { modelPage } from "../page/addresses.js";
+import { h } from "../page/dom.js";
+import { short } from "../page/format.js";
+
+/** @typedef {Schemas["Model"]} Model */
+/** @typedef {{name: string, weight: number | null, id: string | null}} Member id: of a model of the registry */
+
+/**
+ * Return the members of a sum. Those of a sum that was found by an automatic training are in the sum alone.
+ *
+ * @param {Pick<Model, "scorer" | "lineage">} model
+ * @returns {Member[]}
+ */
+export function membersOf({ scorer, lineage }) {
+  const names = Array.isArray(scorer?.models) ? scorer.models.map(String) : [];
+  const weights = Array.isArray(scorer?.weights) ? scorer.weights : [];
+  return names.map((name, place) => ({
+    name,
+    weight: typeof weights[place] === "number" ? weights[place] : null,
+    id: lineage?.members?.[place]?.id ?? null,
+  }));
+}
+
+/** @param {Model} model a sum */
+export function membersPanel(model) {
+  /** @param {Member} member */
+  const row = ({ name, weight, id }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, id ? h("a", { class: "name", href: modelPage(id) }, name) : name),
+      h("td", { class: "number" }, short(weight)),
+    );
+  return h(
+    "section",
+    { class: "panel members", "aria-labelledby": "members-title" },
+    h("h2", { id: "members-title" }, "Members"),
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h("tr", {}, h("th", { scope: "col" }, "Model"), h("th", { scope: "col", class: "number" }, "Weight")),
+      ),
+      h("tbody", {}, ...membersOf(model).map(row)),
+    ),
+    h("p", { class: "hint" }, "The score is the sum of the members' raw scores, each times its weight."),
+  );
+}

@@ -1,0 +1,105 @@
+"""The training of a forest on the scores of a model, which every search engine reads."""
+
+from typing import Any
+
+from pydantic import Field
+
+from app.http.schemas import Id, ModelName
+from app.jobs.requests.fields import DEFAULT_METRICS, MetricNames, QueuedRequest
+from app.jobs.requests.training import FeatureChoiceRequest, TrainRequest
+from core.errors import InvalidInput, NotFound
+from core.store import Model, Transaction
+from core.stored import Json
+from core.training.distillation import PREFIX
+
+_SUFFIX, _MOST_LETTERS = "-distilled", 90  # of the teacher's name in front of it
+_HELD_OUT, _SEED = {"fraction": 0.2}, 42
+# Trees of few leaves, many of them: that follows a smooth teacher more closely than fewer large trees.
+_LEAVES, _ITERATIONS, _LEAST_DOCUMENTS = 15, 1_000, 5
+
+
+class DistilRequest(QueuedRequest):
+    """Train a forest on the scores of a model; all fields have defaults."""
+
+    model_name: ModelName | None = Field(
+        None, description="The model that it becomes a version of; the teacher's with `-distilled` when null"
+    )
+    dataset_id: Id | None = Field(
+        None, description="Documents that the teacher scores, judged or not; its own dataset when null"
+    )
+    test_dataset_id: Id | None = Field(
+        None,
+        description="Judged queries on which both are measured; when null those of the teacher, or else a"
+        " fifth of the queries",
+    )
+    leaves: int = Field(_LEAVES, ge=2, le=4_096, description="Leaves of a tree at most")
+    iterations: int = Field(_ITERATIONS, ge=1, le=10_000, description="Trees")
+    metrics: MetricNames | None = Field(
+        None, description="The first one measures what is lost", examples=[None]
+    )
+    features: FeatureChoiceRequest | None = Field(
+        None, description="The features of the forest; those of the teacher when null"
+    )
+
+
+def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainRequest:
+    """Return the training of a forest by the loss `mse` on the scores of a model.
+
+    Raises:
+        InvalidInput: The model was imported, and the request names no dataset.
+    """
+    dataset_id = body.dataset_id or teacher.dataset_id
+    if dataset_id is None:
+        raise InvalidInput.at("/dataset_id", f"is needed: {teacher.reference} was imported without a dataset")
+    own: Json = teacher.lineage["spec"] if teacher.lineage else tx.jobs.get(teacher.job_id).spec
+    asked: dict[str, Any] = {name: getattr(body, name) for name in QueuedRequest.model_fields}
+    metrics = body.metrics or own.get("metrics") or [own.get("metric") or DEFAULT_METRICS[-1]]
+    features = body.features or FeatureChoiceRequest(use=list(teacher.feature_names))
+    return TrainRequest.model_validate(
+        {
+            **asked,
+            "kind": "train",
+            "model_name": body.model_name or f"{teacher.name[:_MOST_LETTERS]}{_SUFFIX}",
+            "dataset_id": dataset_id,
+            "labels_from": PREFIX + teacher.reference,
+            "loss": {"name": "mse"},
+            "hyperparameters": {
+                "num_leaves": body.leaves,
+                "num_iterations": body.iterations,
+                "min_data_in_leaf": _LEAST_DOCUMENTS,
+            },
+            "features": features,
+            "metrics": metrics,
+            "metric_interval": body.iterations,
+            "contract": own.get("contract") or "default",
+            "label_map": own.get("label_map") or {},
+            "seed": own.get("seed", _SEED),
+            **_test_data(tx, own, body, is_other=dataset_id != teacher.dataset_id),
+        }
+    )
+
+
+def _test_data(tx: Transaction, own: Json, body: DistilRequest, *, is_other: bool) -> Json:
+    """Return the fields of the test data: requested, or those of the teacher, or a part of the dataset.
+
+    Args:
+        tx: Transaction.
+        own: Specification of the teacher's training.
+        body: The request.
+        is_other: Whether the dataset is not the teacher's.
+    """
+    if body.test_dataset_id is not None:
+        return {"test_dataset_id": body.test_dataset_id}
+    tested_on = own.get("test_dataset_id")
+    if tested_on is not None and tested_on != body.dataset_id and _is_ready(tx, tested_on):
+        return {"test_dataset_id": tested_on}
+    if own.get("test") and not is_other:
+        return {"test": own["test"]}  # by the same seed the queries that the teacher was not trained on
+    return {"test": _HELD_OUT}
+
+
+def _is_ready(tx: Transaction, dataset_id: str) -> bool:
+    try:
+        return tx.datasets.get(dataset_id).status == "ready"
+    except NotFound:
+        return False

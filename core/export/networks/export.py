@@ -1,0 +1,85 @@
+"""Exports that are compared by their scores: those of linear scorers, networks and sums."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from core.export.networks.cases import edge_cases, synthetic
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
+from core.export.parity_report import NeighbourParity
+from core.export.target import Export, Target
+from core.types import Float32Array, Float64Array
+
+E = TypeVar("E", bound=Engine)
+
+
+class ScoredExport(Export, Generic[E]):
+    """A model in the form that another program reads, whose scores are compared within rounding."""
+
+    @property
+    @abstractmethod
+    def engines(self) -> tuple[E, ...]:
+        """Read back what was written; the scores of the first engine are the golden ones."""
+
+    @property
+    def n_trees(self) -> int:
+        """Return the number of trees."""
+        return 0
+
+    @abstractmethod
+    def synthetic(self, n_rows: int, random: np.random.Generator) -> Float32Array:
+        """Draw documents, (n_rows, n_features), like those that the model was trained on."""
+
+    @abstractmethod
+    def edge_cases(self, engine: E, base: Float32Array, random: np.random.Generator) -> Float32Array:
+        """Put extreme values into features of documents, (n, n_features), that the engine is to score."""
+
+    @abstractmethod
+    def rounding(self, engine: E, rows: Float32Array) -> Float64Array:
+        """Return the bound of the rounding error of each document's score in the engine."""
+
+    def neighbours(self, engine: E) -> NeighbourParity:
+        """Compare the decisions of trees in the engine; here there are none."""
+        return NeighbourParity(0, 0, 0, 0, ())
+
+
+@dataclass(frozen=True)
+class NetworkExport(ScoredExport[Engine]):
+    """A linear scorer or a network in the form that another program reads."""
+
+    target: NetworkTarget
+    source: NetworkSource
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """Read back what was written."""
+        return self.target.engines(self.content, self.source)
+
+    def synthetic(self, n_rows: int, random: np.random.Generator) -> Float32Array:
+        """Draw documents around the means of the inputs."""
+        return synthetic(self.source, n_rows, random)
+
+    def edge_cases(self, engine: Engine, base: Float32Array, random: np.random.Generator) -> Float32Array:
+        """Put extreme values into features of documents; see `core.export.networks.cases`."""
+        return edge_cases(self.source, engine, base, random)
+
+    def rounding(self, engine: Engine, rows: Float32Array) -> Float64Array:
+        """Return the bound of the rounding error of each score; see `core.export.networks.rounding`."""
+        return rounding(self.source.network, rows, SINGLE if engine.single else DOUBLE)
+
+
+def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:
+    """Write a linear scorer or a network.
+
+    Raises:
+        ModelError: The format cannot express it.
+    """
+    if not isinstance(target, NetworkTarget):
+        raise TypeError(target)
+    target.check(source)
+    source = replace(source, shift=target.shift_of(source))
+    return NetworkExport(target, source, target.write(source))

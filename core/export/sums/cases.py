@@ -1,0 +1,70 @@
+"""Synthetic documents and edge cases for sums, and the bound of their rounding errors."""
+
+import numpy as np
+
+from core.export.networks import cases
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.target import NetworkSource
+from core.export.sums.target import SumEngine, SumSource
+from core.export.tree_target import unplain
+from core.types import Float32Array, Float64Array
+
+
+def synthetic(source: SumSource, n_rows: int, random: np.random.Generator) -> Float32Array:
+    """Draw documents around the means of the inputs of its linear scorers and networks.
+
+    Args:
+        source: The model.
+        n_rows: Number of documents.
+        random: Generator to draw them from.
+    """
+    rows = random.normal(size=(n_rows, len(source.features))).astype(np.float32)
+    for part in source.parts:
+        if isinstance(part.source, NetworkSource):
+            rows[:, part.columns] = cases.synthetic(part.source, n_rows, random)
+    return rows
+
+
+def edge_cases(
+    source: SumSource, engine: SumEngine, base: Float32Array, random: np.random.Generator
+) -> Float32Array:
+    """Put extreme values of one member, or its thresholds, into features of each document.
+
+    Args:
+        source: The model.
+        engine: The engine to score the documents.
+        base: (n, n_features) float32 documents.
+        random: Generator to draw the values from.
+    """
+    rows, owners = base.copy(), random.integers(len(source.parts), size=len(base))
+    for place, part in enumerate(source.parts):
+        own = np.ix_(owners == place, part.columns)
+        if isinstance(part.source, NetworkSource):
+            rows[own] = cases.edge_cases(part.source, engine, base[own], random)
+        elif not unplain(part.source.text):
+            rows[own] = part.source.at_thresholds(base[own], random)
+    return rows
+
+
+def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) -> Float64Array:
+    """Return the bound of the rounding error of each document's score.
+
+    Each tree adds the relative error of an operation, of the sum of the largest leaves.
+
+    Args:
+        source: The model.
+        engine: The engine.
+        rows: (n_documents, n_features) float32, NaN where missing.
+    """
+    unit = SINGLE if any(trees.arithmetic.single for trees in engine.trees) else DOUBLE
+    bound, size = np.zeros(len(rows)), np.zeros(len(rows))
+    for part in source.parts:
+        weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
+        if isinstance(part.source, NetworkSource):
+            bound += weight * rounding(part.source.network, chosen, DOUBLE)
+        elif not unplain(part.source.text):
+            nodes = part.source.nodes
+            largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
+            bound += weight * (len(nodes.roots) + 2) * unit * largest
+        size += weight * np.abs(part.source.model.score(chosen))
+    return bound + 2.0 * (len(source.parts) + 2) * DOUBLE * size

@@ -1,0 +1,31 @@
+"""The job kind `try-candidates`: try candidates of an automatic training on another worker."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.base import PRIORITIES, JobSpec, Lane
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryCandidatesJob(JobSpec):
+    """Try candidates of an automatic training beside its own worker.
+
+    Attributes:
+        auto_train_id: Job of the automatic training.
+        model_name: Name of its model.
+        priority: That of the automatic training.
+    """
+
+    kind: ClassVar[str] = "try-candidates"
+    label: ClassVar[str] = "Candidates"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+    lane: ClassVar[Lane] = Lane.TRAINING
+
+    auto_train_id: str
+    model_name: str
+    priority: str = "normal"
+
+    @property
+    def queue_priority(self) -> int:
+        """Return its priority in the queue."""
+        return PRIORITIES[self.priority]

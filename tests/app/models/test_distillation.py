@@ -1,0 +1,79 @@
+"""Trainings on the scores of a model, by a short request."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.conftest import FEATURE_NAMES, TestClient
+
+AddModel = Callable[..., Model]
+
+
+def distilled(client: TestClient, reference: str = "web", **body: Any) -> dict[str, Any]:
+    """Return the specification of the training that a request queues."""
+    answer = client.post(f"/v1/models/{reference}/distil", json=body)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["location"] == f"/v1/jobs/{answer.json()['id']}"
+    spec: dict[str, Any] = answer.json()["spec"]
+    return spec
+
+
+def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddModel) -> None:
+    """Its dataset, features and metrics; a fifth of the queries where nothing else measures both."""
+    teacher = add_model("web", metrics=["map"], label_map={"9": 0.0})
+    spec = distilled(client)
+    assert (spec["kind"], spec["model_name"], spec["labels_from"]) == (
+        "train",
+        "web-distilled",
+        "model:web:1",
+    )
+    assert (spec["dataset_id"], spec["features"]["use"]) == (teacher.dataset_id, FEATURE_NAMES)
+    assert (spec["test"], spec["validation"], spec["test_dataset_id"]) == ({"fraction": 0.2}, None, None)
+    assert (spec["metrics"], spec["label_map"], spec["loss"]["name"]) == (["map"], {"9": 0.0}, "mse")
+    assert spec["hyperparameters"]["num_leaves"] == 15
+
+
+def test_both_are_measured_on_queries_that_are_new_to_the_teacher(
+    client: TestClient, add_model: AddModel, ready_dataset: Callable[[], str]
+) -> None:
+    """Those of its own training, unless others are named or the documents are others."""
+    first, second = ready_dataset(), ready_dataset()
+    add_model("web", first, test={"fraction": 0.5}, seed=7)
+    assert {"test": {"fraction": 0.5}, "seed": 7}.items() <= distilled(client).items()
+    assert distilled(client, dataset_id=second)["test"] == {"fraction": 0.2}
+    assert distilled(client, test_dataset_id=second)["test_dataset_id"] == second
+    add_model("shop", first, test_dataset_id=second)
+    assert distilled(client, "shop")["test_dataset_id"] == second
+    assert distilled(client, "shop", dataset_id=second)["test"] == {"fraction": 0.2}
+
+
+def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
+    """The name, the size, the features, and the labels of the job."""
+    add_model("web")
+    chosen = {"model_name": "small", "leaves": 63, "iterations": 200, "features": {"leave_out": ["bm25"]}}
+    spec = distilled(client, **chosen, priority="low", tags={"for": "solr"})
+    assert (spec["model_name"], spec["features"]["leave_out"], spec["priority"]) == ("small", ["bm25"], "low")
+    assert {"num_leaves": 63, "num_iterations": 200}.items() <= spec["hyperparameters"].items()
+    assert spec["tags"] == {"for": "solr"}
+
+
+def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> None:
+    """It has none, and the request says so by its place."""
+    with store.begin() as tx:
+        job = tx.jobs.add("import-model", {"model_name": "web"})
+        tx.models.add(
+            name="web", job_id=job.id, feature_names=["a"], best_iteration=1, sha256="0" * 64, size_bytes=1
+        )
+    answer = client.post("/v1/models/web/distil", json={})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/dataset_id")
+
+
+@pytest.mark.parametrize(("field", "value"), [("leaves", 1), ("metrics", ["magic"]), ("loss", "mse")])
+def test_what_is_unfit_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
+    """By the place in the request."""
+    add_model("web")
+    answer = client.post("/v1/models/web/distil", json={field: value})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"].startswith(f"/{field}")

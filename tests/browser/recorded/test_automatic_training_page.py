@@ -1,0 +1,149 @@
+"""Automatic trainings, from the form to the model."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import searches
+from tests.browser.prepared import Prepared
+from tests.browser.recorded.conftest import OnRecord
+from tests.browser.visit import PHONE, Visit
+
+pytestmark = pytest.mark.browser
+
+
+def form(visit: Visit, dataset_id: str) -> Page:
+    """Open the form of a new training on a dataset."""
+    page = visit.open(f"/train?dataset={dataset_id}")
+    page.locator("#best-model:not([aria-busy])").wait_for()
+    return page
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (PHONE, 844)])
+def test_the_best_model_is_asked_for_at_a_glance(
+    visit: Visit, prepared: Prepared, width: int, height: int
+) -> None:
+    """The goal comes first, and everything up to Start is in sight; the rest is folded."""
+    visit.page.set_viewport_size({"width": width, "height": height})
+    page = form(visit, prepared.dataset("learnt from.csv", 1))
+    goal = page.get_by_role("navigation", name="Goal").get_by_role("link").first
+    expect(goal).to_have_attribute("aria-current", "page")
+    expect(goal).to_contain_text("Find the best model")
+    expect(page.get_by_role("button", name="Start")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_label("Budget")).to_have_value("5")
+    expect(page.get_by_label("Seed")).to_be_hidden()
+    assert visit.barriers() == []
+    visit.fit("train-best", (1440, PHONE))
+
+
+def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
+    """Minutes are sent as seconds, the tick as a preference; what is refused is shown at its field."""
+    visit.refusals_expected = True
+    trained, tested = prepared.dataset("learnt from.csv", 1), prepared.test_data()
+    page = form(visit, trained)
+    page.get_by_label("Model name").fill("best")
+    page.get_by_label("Metric").fill("ndgc@10")
+    page.get_by_label("Budget").fill("0.5")
+    page.get_by_label("Test data").select_option(tested)
+    page.get_by_label("Prefer a single model").uncheck()
+    with page.expect_request("**/v1/jobs") as sent:
+        page.get_by_role("button", name="Start").click()
+    assert sent.value.post_data_json == {
+        "kind": "auto-train",
+        "dataset_id": trained,
+        "test_dataset_id": tested,
+        "model_name": "best",
+        "metric": "ndgc@10",
+        "budget_seconds": 30,
+        "prefer": "best",
+    }
+    expect(page.locator(".field", has=page.get_by_label("Metric"))).to_contain_text("ndcg@10")
+
+
+def test_the_goals_share_the_chosen_dataset(visit: Visit, prepared: Prepared) -> None:
+    """Which a user need not choose again."""
+    dataset_id = prepared.dataset("learnt from.csv", 1)
+    prepared.test_data()  # else the only dataset is chosen anyway
+    page = visit.open("/train")
+    page.locator("#best-model:not([aria-busy])").wait_for()
+    page.get_by_label("Train on").select_option(dataset_id)
+    page.get_by_role("link", name="Train with one loss").click()
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(page.get_by_label("Train on")).to_have_value(dataset_id)
+
+
+def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
+    """The candidates measured so far, best first, then the one being tried; no line and no conclusion yet."""
+    page = visit.open(f"/jobs/{on_record('searching', searches.searching)}")
+    expect(page.locator(".progress-words")).to_contain_text(
+        "trying linear by ranknet · 34 of 60 · 2 min 20 s left"
+    )
+    rows = page.locator(".leaderboard .sortable tbody tr")
+    expect(rows.locator(".name")).to_have_text(
+        ["linear by lambdarank", "trees by lambdarank", "trees by arp-loss2", "linear by ranknet"]
+    )
+    expect(rows.last).to_contain_text("being tried")
+    expect(page.locator(".leaderboard")).to_contain_text("3 candidates measured, 2 to go.")
+    expect(page.locator(".conclusion, .leaderboard .reference")).to_have_count(0)
+    visit.fit("auto-train-running", (1440, PHONE))
+
+
+def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
+    """The sentence, where to go on, all values on one scale with the baselines, and why some are left out."""
+    page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
+    conclusion = page.get_by_role("region", name="Conclusion")
+    expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")
+    for action, view in (("Promote", "aliases"), ("Export", "exports")):
+        expect(conclusion.get_by_role("link", name=action)).to_have_attribute(
+            "href", re.compile(f"#view={view}$")
+        )
+    expect(conclusion.locator(".verdict")).to_have_text(["better", "no evidence", "better"])
+
+    rows = page.locator(".leaderboard .sortable tbody tr")
+    expect(rows.locator(".name").first).to_have_text("sum of 2 candidates")
+    expect(page.locator(".leaderboard tr.main .name")).to_have_text(
+        ["sum of 2 candidates", "linear by lambdarank", "trees by lambdarank"]
+    )
+    expect(rows.filter(has_text="cannot be told from the best").locator(".name")).to_have_text(
+        "trees by lambdarank"
+    )
+    expect(rows.first.locator("svg.whisker .reference")).to_have_count(2)
+    expect(page.locator(".whisker-key li")).to_have_text(
+        ["LightGBM's default trees 0.4310", "best single feature (bm25) 0.4702"]
+    )
+    page.get_by_text("Not ranked: 1 stopped, 1 out of time").click()
+    left_out = page.get_by_role("region", name="Candidates that are not ranked")
+    expect(left_out).to_contain_text("stopped: shown to be worse")
+    expect(left_out).to_contain_text("out of time: the budget was used up")
+    assert visit.barriers() == []
+    visit.fit("auto-train", (1440, PHONE))
+
+    conclusion.get_by_role("link", name="Model", exact=True).click()
+    members = page.get_by_role("region", name="Members")
+    expect(members.locator("tbody tr")).to_have_text(
+        [re.compile(r"trees by lambdarank.*0\.731"), re.compile(r"linear by lambdarank.*12\.34")]
+    )
+    expect(page.get_by_role("button", name="Train again and compare bytes")).to_have_count(0)
+
+
+def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> None:
+    """Failed among its candidates, and cancelled before the first."""
+    page = visit.open(f"/jobs/{on_record('search failed', searches.search_failed)}")
+    expect(page.locator(".job-problem")).to_contain_text("Memory limit")
+    expect(page.locator(".leaderboard")).to_contain_text("The job ended before a model was made of them.")
+    expect(page.locator(".leaderboard .sortable tbody tr")).to_have_count(3)
+    page = visit.open(f"/jobs/{on_record('search cancelled', searches.search_waiting)}")
+    expect(page.locator(".leaderboard")).to_contain_text("No candidate was measured.")
+    expect(page.locator(".leaderboard table").first).to_be_hidden()
+    visit.fit("auto-train-cancelled", (1440, PHONE))
+
+
+def test_searches_are_listed_by_their_kind(visit: Visit, on_record: OnRecord) -> None:
+    """As any other job, and open in the list as on their page."""
+    job_id = on_record("searched", searches.searched)
+    page = visit.open("/jobs?kind=auto-train")
+    row = page.locator(f'[data-job="{job_id}"]')
+    expect(row.locator('[data-column="kind"]')).to_have_text("Automatic training")
+    row.get_by_role("button", name=re.compile("^Details of")).click()
+    expect(row.locator(".sentence")).to_contain_text("better than LightGBM's default trees")

@@ -1,0 +1,44 @@
+"""The best model by one request, in the browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import PHONE, Visit
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_best_model_is_found_and_exported(visit: Visit, prepared: Prepared) -> None:
+    """From the page of a dataset: ask, watch, read the sentence, and ask for the same again."""
+    page = visit.open(f"/datasets/{prepared.synthetic('searched', queries=24, seed=7)}")
+    page.get_by_role("link", name="Train on it").click()
+    page.locator("#best-model:not([aria-busy])").wait_for()
+    expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("searched")
+    page.get_by_label("Model name").fill("searched")
+    page.get_by_label("Budget").fill("1")
+    page.get_by_text("More options").click()
+    page.get_by_label("Candidates").fill("linear by lambdarank")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile(r"/jobs/job_"))
+
+    sentence = page.get_by_role("region", name="Conclusion").locator(".sentence")
+    expect(sentence).to_contain_text(
+        re.compile(r"ndcg@10 0\.\d{4} \[0\.\d{4}, 0\.\d{4}\] on held-out queries")
+    )
+    expect(page.locator(".leaderboard .sortable").get_by_role("rowheader")).to_contain_text(
+        ["linear by lambdarank"]
+    )
+    visit.fit("auto-train-story", (1440, PHONE))
+
+    page.get_by_role("link", name="Clone and edit").click()
+    page.locator("#best-model:not([aria-busy])").wait_for()
+    expect(page.get_by_label("Budget")).to_have_value("1")
+    expect(page.get_by_label("Candidates")).to_have_value("linear by lambdarank")
+
+    page.go_back()
+    page.get_by_role("link", name="Export").click()
+    expect(page.locator("h1")).to_contain_text("searched:1")
+    expect(page.locator("#exports")).to_contain_text("ONNX")

@@ -1,0 +1,180 @@
+"""Every format of sums, read by its engine, scores as the members' own formulas say."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.errors import InvalidInput, ModelError
+from core.export import FORMATS, Export, ExportOptions, export_model, golden_vectors, parity
+from core.export.parity_report import NetworkParityReport
+from core.scorers import Member, Network, Sum, write_network, write_sum
+from core.types import Float64Array
+from tests.core.export import engines as code
+from tests.core.export.models import trained
+from tests.core.export.sums.vespa import vespa
+from tests.core.export.test_engines import by_row, cc
+from tests.core.inspection.forests import forest_of, stump
+from tests.core.scorers.networks import plain_score, random_features, random_network
+from tests.core.scoring.forests import random_model_text
+
+__all__ = ["cc"]
+
+TREES = trained(missing=True)
+MODELS: list[str | Network] = [
+    TREES,
+    random_network(3, missing_indicators=True),
+    random_network(4, (5, 3), activation="tanh", layer_norm=True, kind="rank-gauss", seed=2),
+    random_network(4, log1p=True, seed=4),
+    TREES,
+]
+# Members share features in other orders; some features are of one member alone.
+FEATURES = ("abcde", "fbc", "gahc", "gahc", "edcba")
+WEIGHTS = (0.25, -2.0, 1 / 3, 1e-3, 1.5)
+NAMES = list("abcdefgh")
+
+
+def content_of(model: str | Network) -> bytes:
+    """Return the file of a member."""
+    return write_network(model) if isinstance(model, Network) else model.encode()
+
+
+ADDED = Sum.of(
+    [
+        Member(f"m:{place}", content_of(model), tuple(features), weight)
+        for place, (model, features, weight) in enumerate(zip(MODELS, FEATURES, WEIGHTS, strict=True))
+    ]
+)
+Scores = Callable[[Float64Array], list[float]]
+
+
+def expected(rows: Float64Array) -> Float64Array:
+    """Return `Σ weight · score` by LightGBM and NumPy."""
+    total = np.zeros(len(rows))
+    for model, features, weight in zip(MODELS, FEATURES, WEIGHTS, strict=True):
+        chosen = rows[:, [NAMES.index(name) for name in features]]
+        if isinstance(model, Network):
+            total += weight * plain_score(model, chosen)
+        else:
+            total += weight * np.asarray(lightgbm.Booster(model_str=model).predict(chosen, raw_score=True))
+    return total
+
+
+def exported(format: str, added: Sum = ADDED, **options: Any) -> Export:
+    """Export a sum."""
+    return export_model(write_sum(added), format, None, "web-3", ExportOptions(**options))
+
+
+def rows_of(seed: int, *, finite: bool = False) -> Float64Array:
+    """Draw documents, some of whose features are missing, 0, huge or infinite."""
+    rows = random_features(80, len(NAMES), seed, missing=0.2)
+    rows[::7] = np.where(np.random.default_rng(seed).random(rows[::7].shape) < 0.3, 0.0, rows[::7])
+    return np.where(np.isinf(rows) & finite, np.float32(0.5), rows).astype(np.float64)
+
+
+def assert_scores(score: Scores, tolerance: float, *, finite: bool = False) -> None:
+    """Hold an engine's scores against the formula's."""
+    rows = rows_of(1, finite=finite)
+    np.testing.assert_allclose(score(rows), expected(rows), rtol=tolerance, atol=tolerance)
+
+
+def test_python_scores_as_the_members() -> None:
+    """Within 1e-12."""
+    assert_scores(by_row(code.python(exported("python").content)), 1e-12)
+
+
+@pytest.mark.usefixtures("cc")
+def test_c_scores_as_the_members(tmp_path: Path) -> None:
+    """Within 1e-12, and without a warning of the compiler: members do not share a name."""
+    assert_scores(by_row(code.c(exported("c").content, tmp_path, "web_3")), 1e-12)
+
+
+def test_onnx_scores_as_the_members() -> None:
+    """Within the float32 of the trees; a sum without trees within 1e-12."""
+    assert_scores(lambda rows: code.onnx(exported("onnx").content)(rows).tolist(), 2e-6)
+    networks = Sum.of([each for each in ADDED.members if each.model.kind != "trees"])
+    rows = rows_of(2)[:, : len(networks.feature_names)]
+    scores = code.onnx(exported("onnx", networks).content)(rows)
+    np.testing.assert_allclose(scores, networks.score(rows.astype(np.float32)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("single", "tolerance"), [(True, 2e-6), (False, 1e-12)])
+def test_vespas_profile_scores_as_the_members(single: bool, tolerance: float) -> None:
+    """On content nodes within the float32 of the leaves, in containers within 1e-12."""
+    export = exported("vespa")
+    files = export.target.companions(export.source, export.content)
+    assert list(files) == [f"models/web-3-{end}" for end in ("1.json", "3.onnx", "4.onnx", "5.json")]
+    assert export.content.count(b"{") == export.content.count(b"}")
+    assert_scores(by_row(vespa(export.content, files, NAMES, single=single)), tolerance, finite=True)
+
+
+def test_members_round_features_as_in_training() -> None:
+    """Imported trees read float64, others float32: 0.1 is above the threshold 0.1 when it was rounded."""
+    text = forest_of(stump(0, 0.1, 1.0, 2.0), n_features=1).write().encode()
+    both = Sum.of([Member("web:1", text, ("a",), 1.0), Member("imported:1", text, ("a",), 10.0, "float64")])
+    assert code.python(exported("python", both).content)([0.1]) == 2.0 + 10.0
+    assert code.python(exported("python", both).content)([1e300]) == 2.0 + 20.0
+
+
+@pytest.mark.parametrize("format", FORMATS["sum"])
+def test_a_faithful_export_is_exact(format: str) -> None:
+    """Over documents, edge cases and the neighbours of all thresholds."""
+    labels = np.random.default_rng(3).integers(5, size=200)
+    features = random_features(200, len(NAMES), 3, missing=0.1)
+    data = RankingDataset.from_arrays(features, labels, np.arange(0, 201, 10), feature_names=NAMES)
+    export = exported(format)
+    report = parity(export, data)
+    assert isinstance(report, NetworkParityReport)
+    assert (report.exact, report.scorer, report.trees) == (True, "sum", 24)
+    for engine in report.engines:
+        assert engine.neighbours.decisions > 1_000
+        assert engine.data is not None
+        assert (engine.data.documents, engine.data.swapped_pairs) == (200, 0)
+    assert len(list(golden_vectors(export, data))) == len(list(golden_vectors(export))) == 48
+
+
+@pytest.mark.parametrize(
+    ("format", "pattern", "change"),
+    [
+        ("c", r"return -2\.0 \* score", "return -2.0000001 * score"),
+        ("python", r"0\.3333333333333333", "0.33333333"),
+        ("vespa", r"0\.001 \* ", "0.0010000001 * "),
+        ("c", r"\b5, 1, 2$", "5, 2, 1"),
+        ("c", r"(\{\d, )(-?\d+\.\d+)(, \d, \d+\})", r"\g<1>77.5\g<3>"),
+    ],
+)
+def test_a_changed_file_is_found(format: str, pattern: str, change: str) -> None:
+    """A weight, the order of a member's features, a threshold."""
+    export = exported(format)
+    text = export.content.decode()
+    changed = re.sub(pattern, change, text, count=1, flags=re.MULTILINE)
+    assert changed != text
+    assert not parity(replace(export, content=changed.encode())).exact
+
+
+def test_a_lost_member_is_refused() -> None:
+    """Its file has fewer members than the sum."""
+    export = exported("c")
+    shorter = export.content[: export.content.index(b"/* Member 5 of the sum. */")]
+    with pytest.raises(ModelError, match="another number of members"):
+        parity(replace(export, content=shorter))
+
+
+def test_what_a_member_cannot_be_written_as_names_the_member() -> None:
+    """Categories are exported as the stored file alone; formats without sums name the way out."""
+    text = random_model_text(np.random.default_rng(5), n_features=3, n_trees=5, max_leaves=8)
+    added = Sum.of([ADDED.members[1], Member("shop:2", text.encode(), tuple("xyz"), 1.0)])
+    for name in set(FORMATS["sum"]) - {"safetensors"}:
+        with pytest.raises(ModelError, match=r"member 'shop:2' of the sum: the model has categorical splits"):
+            exported(name, added)
+    export = exported("safetensors", added)
+    assert export.content == write_sum(added)
+    assert parity(export).exact
+    with pytest.raises(InvalidInput, match=r"solr does not take a sum of models.*distil it to a forest"):
+        exported("solr")
