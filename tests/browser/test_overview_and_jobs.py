@@ -182,7 +182,7 @@ def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None
     page.get_by_label("Gain, own numbers").fill("0, 1, 3, 7, 15")
     page.get_by_role("group", name="Validate on").get_by_label("one of several folds").check()
     page.get_by_label("Conventions").select_option("lightgbm")
-    page.get_by_text("Diagnostics what").click()
+    page.get_by_text("Diagnostics checks").click()
     page.get_by_label("Diagnose every").fill("5")
     page.get_by_text("Limits", exact=True).click()
     page.get_by_label("Minutes, at most").fill("1.5")
