@@ -26,7 +26,7 @@ class AutoTrainMember(ResponseModel):
 
 
 class AutoTrainBaseline(ResponseModel):
-    """What the model of an automatic training is compared with."""
+    """A ranking that the model of an automatic training is compared with."""
 
     name: str = Field(examples=["LightGBM's default trees"])
     value: float = Field(description="Its mean of the metric", examples=[0.4310])

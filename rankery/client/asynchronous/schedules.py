@@ -88,7 +88,8 @@ class AsyncScheduleCalls(AsyncCalls):
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
                 "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest that is
-                ready. Or a drift job: `{"kind": "drift", "model": "web@champion"}`.
+                ready. Or an automatic training or a study with datasets by name, or a drift job:
+                `{"kind": "drift", "model": "web@champion"}`.
             timezone: Of the expression, `Europe/Zurich`; UTC when left out.
             promote: The alias that asks its gate for each new version.
             only_new_data: Skip a run whose datasets are those of the last one.

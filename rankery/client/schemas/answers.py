@@ -63,7 +63,7 @@ class AliasHistory(Answer):
 
 
 class AutoTrainBaseline(Answer):
-    """What the model of an automatic training is compared with."""
+    """A ranking that the model of an automatic training is compared with."""
 
     name: str
     value: float
