@@ -11,8 +11,8 @@ from tests.browser.visit import PHONE, Visit
 pytestmark = pytest.mark.browser
 
 
-def test_the_best_model_is_found_and_exported(visit: Visit, prepared: Prepared) -> None:
-    """From the page of a dataset: ask, watch, read the sentence, and ask for the same again."""
+def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: Prepared) -> None:
+    """From the page of a dataset: ask, watch, read the sentence, clone, export and schedule."""
     page = visit.open(f"/datasets/{prepared.synthetic('searched', queries=24, seed=7)}")
     page.get_by_role("link", name="Train on it").click()
     page.locator("#best-model:not([aria-busy])").wait_for()
@@ -42,3 +42,13 @@ def test_the_best_model_is_found_and_exported(visit: Visit, prepared: Prepared) 
     page.get_by_role("link", name="Export").click()
     expect(page.locator("h1")).to_contain_text("searched:1")
     expect(page.locator("#exports")).to_contain_text("ONNX")
+
+    page.go_back()
+    page.get_by_role("link", name="Schedule", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Training to repeat").locator("option:checked")).to_contain_text("searched")
+    dialog.get_by_role("textbox", name="Name").fill("Nightly search")
+    dialog.get_by_label("When").fill("0 3 * * *")
+    dialog.get_by_role("button", name="Schedule").click()
+    card = page.locator("[data-schedule]").filter(has_text="Nightly search")
+    expect(card).to_contain_text("finds the best searched")

@@ -87,6 +87,12 @@ test("a candidate names all that decides it", () => {
   assert.equal(labels.settingsLabel(linear), "loss ranknet, scorer linear, scorer learning rate 0.01");
 });
 
+test("folds that are to come are counted", () => {
+  assert.equal(labels.foldsLabel({ folds: 4, planned_folds: 10 }), "4 of 10");
+  assert.equal(labels.foldsLabel({ folds: 10, planned_folds: 10 }), "10");
+  assert.equal(labels.foldsLabel({ folds: 0, planned_folds: 10 }), "–");
+});
+
 test("the time of a search is told by its parts", () => {
   const seconds = { trials: 240, "final trainings": 20 };
   assert.equal(labels.timesLabel({ seconds }, String), "Time: trials 240, final trainings 20.");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { flatten, plainName, shown } from "../../app/dashboard/static/jobs/specification.js";
+import { byDatasetNames, flatten, plainName, shown } from "../../app/dashboard/static/jobs/specification.js";
 
 test("settings of a part are named behind it, hyperparameters by their own names", () => {
   const spec = { loss: { name: "lambdarank", sigma: 1 }, hyperparameters: { num_leaves: 31 }, seed: 0 };
@@ -42,4 +42,14 @@ test("limits have units, and lists are enumerated", () => {
   assert.equal(shown("systems", [{ system: "web:3" }, { system: "rnk_1" }], {}), "web:3, rnk_1");
   assert.equal(shown("contract", { gain: "linear" }, {}), "gain y");
   assert.equal(shown("learning_rate", 0.1 + 0.2, {}), "0.3");
+});
+
+test("a schedule names the datasets of all parts", () => {
+  const request = { dataset_id: "ds_1", test_dataset_id: "ds_2", validation: { dataset_id: "ds_3" }, metrics: ["map"] };
+  assert.deepEqual(byDatasetNames(request, { ds_1: "clicks", ds_2: "judged" }), {
+    dataset: "clicks",
+    test_dataset: "judged",
+    validation: { dataset: "ds_3" },
+    metrics: ["map"],
+  });
 });

@@ -59,7 +59,7 @@ function sumRow(items, conclusion) {
     {
       ...{ number: SUM, name: `sum of ${members.length} candidates`, loss: { name: "" }, scorer: { kind: "sum" } },
       ...{ hyperparameters: null, status: "complete", reason: null, value, interval, tied_with_best: null },
-      ...{ folds: 0, iterations: null, seconds: 0, size_bytes: bytes || null, weight: 1 },
+      ...{ folds: 0, planned_folds: 0, iterations: null, seconds: 0, size_bytes: bytes || null, weight: 1 },
     },
   ];
 }
@@ -79,6 +79,12 @@ export function leftOutLabel(candidates) {
     .filter(([number]) => number)
     .map(([number, words]) => `${number} ${words}`)
     .join(", ");
+}
+
+/** "4 of 10" while some are to come. @param {Pick<Candidate, "folds" | "planned_folds">} candidate */
+export function foldsLabel({ folds, planned_folds: planned }) {
+  if (!folds) return "–";
+  return planned > folds ? `${folds} of ${planned}` : String(folds);
 }
 
 /** "not tried: the budget was used up". @param {Candidate} candidate without a place in the order */

@@ -6,6 +6,7 @@ import { conclusionPart } from "./conclusion.js";
 import {
   baselineLines,
   countLabel,
+  foldsLabel,
   leftOut,
   leftOutLabel,
   lineLabel,
@@ -170,7 +171,7 @@ function columns(name, drawing) {
       title: "Folds that were measured",
       number: true,
       value: ({ folds }) => folds,
-      cell: ({ folds }) => folds || "–",
+      cell: foldsLabel,
     },
   ];
 }
@@ -230,13 +231,13 @@ function leftOutPart() {
 
 /** @param {Candidate} candidate */
 function leftOutRow(candidate) {
-  const { name, folds, value } = candidate;
+  const { name, value } = candidate;
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, h("span", { class: "name", title: settingsLabel(candidate) }, name)),
     h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
     h("td", { class: "number" }, metric(value)),
-    h("td", { class: "number" }, folds || "–"),
+    h("td", { class: "number" }, foldsLabel(candidate)),
   );
 }

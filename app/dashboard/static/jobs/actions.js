@@ -40,7 +40,7 @@ export function jobActions(changed, { page }) {
           { class: "button quiet", href: `${FORMS[job.kind]}?from=${encodeURIComponent(job.id)}` },
           "Clone and edit",
         ),
-      job.kind === "train" &&
+      job.kind in FORMS &&
         job.status === "succeeded" &&
         h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),

@@ -27,6 +27,24 @@ export async function requestOf({ kind, spec }) {
 }
 
 /**
+ * Return a request with names of datasets in place of their IDs, as schedules take them.
+ *
+ * @param {Json} value
+ * @param {Record<string, string>} names by ID
+ * @returns {Json}
+ */
+export function byDatasetNames(value, names) {
+  if (typeof value === "string") return names[value] ?? value;
+  if (Array.isArray(value)) return value.map((each) => byDatasetNames(each, names));
+  if (!value || typeof value !== "object") return value;
+  const entries = Object.entries(value).map(([name, content]) => [
+    name.replace(/dataset_id$/, "dataset"),
+    byDatasetNames(content, names),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/**
  * Return the name of a contract that is a preset, other contracts as they are.
  *
  * @param {Contract | undefined} contract

@@ -307,7 +307,10 @@ const again = poll(refresh, (problem) =>
 async function refresh() {
   const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
   const found = resultLink(job);
-  if (location.hash === "#result" && found) location.replace(urlOf(found.href));
+  if (location.hash === "#result" && found) {
+    location.replace(urlOf(found.href));
+    return null;
+  }
   view ??= await build(job);
   await view(job);
   if (lastStatus && lastStatus !== job.status) announce(`${job.title}: ${job.status}.`);

@@ -3,7 +3,7 @@
  * @module
  */
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
-import { requestOf } from "../jobs/specification.js";
+import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
@@ -91,7 +91,12 @@ function openForm() {
 }
 
 async function offerTrainings() {
-  const { items } = await get(`/v1/jobs?kind=train&status=succeeded&limit=${MOST_OFFERED}`);
+  const pages = await Promise.all(
+    ["train", "auto-train"].map((kind) => get(`/v1/jobs?kind=${kind}&status=succeeded&limit=${MOST_OFFERED}`)),
+  );
+  const items = pages
+    .flatMap((page) => page.items)
+    .sort((one, other) => other.created_at.localeCompare(one.created_at));
   const options = items.map(({ id, title }) => h("option", { value: id }, `${title}, ${id}`));
   replace(training, ...options);
   const wanted = new URLSearchParams(location.search).get("from");
@@ -106,19 +111,7 @@ async function offerTrainings() {
  */
 async function scheduledJob(id) {
   const job = await get(/** @type {const} */ (`/v1/jobs/${encodeURIComponent(id)}`));
-  return named(await requestOf(job), job.dataset_names);
-}
-
-/** @param {Json} value @param {Record<string, string>} names by id @returns {Json} */
-function named(value, names) {
-  if (typeof value === "string") return names[value] ?? value;
-  if (Array.isArray(value)) return value.map((each) => named(each, names));
-  if (!value || typeof value !== "object") return value;
-  const entries = Object.entries(value).map(([name, content]) => [
-    name === "dataset_id" ? "dataset" : name,
-    named(content, names),
-  ]);
-  return Object.fromEntries(entries);
+  return byDatasetNames(await requestOf(job), job.dataset_names);
 }
 
 /** @param {Schedule} first */
@@ -203,7 +196,9 @@ function card(first) {
 
 /** @param {Schedule} schedule @returns {Child[]} */
 function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_run_at: next }) {
-  const what = job.model_name ? `${DOES[job.kind] ?? job.kind} ${job.model_name}` : `looks for drift of ${job.model}`;
+  const what = job.model_name
+    ? `${DOES[String(job.kind)] ?? job.kind} ${job.model_name}`
+    : `looks for drift of ${job.model}`;
   return [
     h("code", {}, cron),
     ` ${timezone} · ${what}`,
