@@ -75,8 +75,8 @@ class AutoTrainBaseline(Answer):
     p_value: float
     """Fisher's randomisation test, two-sided, corrected for all baselines (Holm)"""
 
-    verdict: str
-    """Of the model against it, at 0.05: `better`, `worse` or `no evidence`"""
+    verdict: Literal["better", "worse", "no evidence"]
+    """Of the model against it, at 0.05"""
 
 
 class AutoTrainCandidate(Answer):
@@ -135,12 +135,9 @@ class AutoTrainMember(Answer):
     """Weight of its scaled scores; weights add up to 1"""
 
 
-class AutoTrainConclusion(Answer):
-    """The conclusion of an automatic training."""
+class AutoTrainQuality(Answer):
+    """The quality of a model on some queries, beside baselines."""
 
-    model_config = ConfigDict(
-        extra="allow",
-    )
     sentence: str
     """All of it in words"""
 
@@ -153,8 +150,29 @@ class AutoTrainConclusion(Answer):
     data: Literal["held-out", "test"]
     """`held-out` queries of the training data, each measured by models and a choice without it; or those of the `test` data"""
 
-    members: list[AutoTrainMember]
     baselines: list[AutoTrainBaseline]
+
+
+class AutoTrainConclusion(Answer):
+    """The conclusion of an automatic training: the quality of its model, on test data where it has some."""
+
+    sentence: str
+    """All of it in words"""
+
+    value: float
+    """Mean of the metric"""
+
+    interval: list[float] | None = None
+    """95% interval of the mean"""
+
+    data: Literal["held-out", "test"]
+    """`held-out` queries of the training data, each measured by models and a choice without it; or those of the `test` data"""
+
+    baselines: list[AutoTrainBaseline]
+    held_out: AutoTrainQuality | None = None
+    """The quality on held-out queries"""
+
+    members: list[AutoTrainMember]
     seconds: dict[str, float]
     """Running time by part"""
 
