@@ -171,7 +171,7 @@ def test_lists_name_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
 
 def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
     """An earlier network is changed and sent again, as a grid over its layers and its learning rate."""
-    page = visit.open(f"/train/one-loss?from={jobs['mlp']}")
+    page = visit.open(f"/train?from={jobs['mlp']}")
     page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("a network")).to_be_checked()
     layers = page.get_by_label("Units of the hidden layers")

@@ -40,3 +40,9 @@ test("the state of a page is kept behind its #, empty values are forgotten", () 
   assert.equal(addresses.kept("tree"), "7");
   assert.equal(addresses.kept("query"), "a&b");
 });
+
+test("a training is begun again in the form of its kind, other jobs have none", () => {
+  assert.equal(addresses.formFrom({ kind: "train", id: "job_1" }), "/train/one-loss?from=job_1");
+  assert.equal(addresses.formFrom({ kind: "auto-train", id: "job_1" }), "/train?from=job_1");
+  assert.equal(addresses.formFrom({ kind: "evaluate", id: "job_1" }), null);
+});

@@ -71,6 +71,10 @@ test("limits are told where there are any", () => {
   assert.equal(labels.limitLabel(TRAINING), "");
   const limits = { seconds: 3600, memory_bytes: 2e9 };
   assert.equal(labels.limitLabel({ ...TRAINING, spec: { limits } }), "at most 1 h and 2.0 GB");
+  assert.equal(
+    labels.limitLabel({ ...TRAINING, spec: { limits, budget_seconds: 300 } }),
+    "budget 5 min · at most 1 h and 2.0 GB",
+  );
 });
 
 test("a job leads to its result", () => {

@@ -3,14 +3,14 @@
  * @module
  */
 import { OWN } from "./parameter_fields.js";
-import { jobPage } from "../page/addresses.js";
+import { formFrom, jobPage, urlOf } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
 /** @typedef {Record<string, Json>} Request */
 
 /**
- * Return the job that the address names to begin from, null where there is none.
+ * Return the job that the address names to begin from, null where there is none. One of another form is opened there.
  *
  * @param {string} kind of the jobs that the form submits
  * @returns {Promise<Schemas["Job"] | null>}
@@ -22,7 +22,12 @@ export async function readEarlier(kind) {
   place.hidden = false;
   try {
     const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
-    if (job.kind !== kind) throw new Problem(404, {});
+    const form = formFrom(job);
+    if (!form) throw new Problem(404, {});
+    if (job.kind !== kind) {
+      location.replace(urlOf(form));
+      return null;
+    }
     replace(
       place,
       "As ",

@@ -5,13 +5,10 @@
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
-import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { compareWith, datasetPage, formFrom, jobPage, modelPage } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
-
-/** Forms that begin from an earlier job, by its kind. @type {Record<string, string>} */
-const FORMS = { train: "/train/one-loss", "auto-train": "/train" };
 
 /**
  * Return the buttons and links of a job: its pages, its results and how to cancel it.
@@ -27,20 +24,18 @@ export function jobActions(changed, { page }) {
     const state = JSON.stringify([job.id, job.status, job.cancel_requested, job.result]);
     if (state === shown) return;
     shown = state;
+    const form = formFrom(job);
     replace(
       node,
       job.kind === "ingest" &&
         job.spec.dataset_id &&
         h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
+      job.spec.auto_train_id &&
+        h("a", { class: "button quiet", href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
       page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
       ...results(job),
-      job.kind in FORMS &&
-        h(
-          "a",
-          { class: "button quiet", href: `${FORMS[job.kind]}?from=${encodeURIComponent(job.id)}` },
-          "Clone and edit",
-        ),
-      job.kind in FORMS &&
+      form && h("a", { class: "button quiet", href: form }, "Clone and edit"),
+      form &&
         job.status === "succeeded" &&
         h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),

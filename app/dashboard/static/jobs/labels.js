@@ -93,11 +93,14 @@ function limitsOf(job) {
   return job.spec.limits ?? {};
 }
 
-/** "at most 1 h and 2.0 GB" or nothing. @param {Job} job */
+/** "budget 5 min · at most 1 h and 2.0 GB" or nothing. @param {Job} job */
 export function limitLabel(job) {
   const { seconds, memory_bytes: bytes } = limitsOf(job);
+  const { budget_seconds: budget } = job.spec;
   const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
-  return words.length > 0 ? `at most ${words.join(" and ")}` : "";
+  return [budget && `budget ${duration(Number(budget))}`, words.length > 0 && `at most ${words.join(" and ")}`]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** Return the dataset of a job. @param {Job} job */

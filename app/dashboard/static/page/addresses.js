@@ -115,6 +115,14 @@ export function comparisonApi(id, below) {
   return apiPath("comparisons", id, below);
 }
 
+/** Forms of trainings by the kind of their jobs. @type {Record<string, string>} */
+const FORMS = { train: "/train/one-loss", "auto-train": "/train" };
+
+/** Return the form that begins from a job, null where its kind has none. @param {{kind: string, id: string}} job */
+export function formFrom({ kind, id }) {
+  return kind in FORMS ? `${FORMS[kind]}?from=${encodeURIComponent(id)}` : null;
+}
+
 /** @param {string} ref id or `name:version` */
 export function modelPage(ref) {
   return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;

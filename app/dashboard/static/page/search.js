@@ -43,6 +43,7 @@ const PAGES = [
 /** @type {Choice[]} */
 const ACTIONS = [
   { name: "New training", href: "/train" },
+  { name: "Train with one loss", href: "/train/one-loss" },
   { name: "New study", href: "/studies/new" },
   { name: "Run an experiment", href: "/experiments#run" },
   { name: "Add a dataset", href: "/datasets#add" },

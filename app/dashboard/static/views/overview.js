@@ -297,7 +297,7 @@ function firstSteps({ datasets, models, comparisons }) {
     [
       models > 0,
       "Train a model",
-      "Choose a loss, or several: their learning curves appear as they train.",
+      "Find the best one within some minutes, or choose its loss.",
       "/train",
       "New training",
     ],
