@@ -64,7 +64,7 @@ class PackedNetwork:
     @cached_property
     def _row_size(self) -> int:
         widest = int(self.layout[:-1, 2].max(initial=0))
-        return up(int(self.layout[0, 0]), LANES) + 2 * widest
+        return int(up(int(self.layout[0, 0]), LANES)) + 2 * widest
 
 
 def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
