@@ -10,13 +10,14 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.declared_options import TRAINING_OPTIONS
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import on_service, with_options
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_options import (
@@ -57,6 +58,7 @@ _FIRST_METRIC = "ndcg@5"  # the service's own
 
 
 @on_service
+@with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
     data: Annotated[
@@ -182,6 +184,7 @@ def train(
         ),
     ] = None,
     watch: Watch = True,
+    **declared: Any,
 ) -> None:
     """Train a model: upload the data, wait until they are read, train, and print how good it is.
 
@@ -227,6 +230,7 @@ def train(
         seed,
         ranks,
         threads_per_rank,
+        *declared.values(),
     )
     if from_json is not None:
         if any(option is not None for option in options):
@@ -255,6 +259,7 @@ def train(
             "early_stopping": _early_stopping(early_stopping, metric, validation),
             "seed": seed,
             "distribution": distribution,
+            **declared,
         }
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
