@@ -123,9 +123,10 @@ def _command_option(name: str, schema: Document) -> str:
     value = next((one for one in schema.get("anyOf", ()) if one["type"] != "null"), schema)
     kind = _PYTHON_TYPES[value["type"]]
     flag = name.replace("_", "-")
-    spelling, default = f"--{flag}", "none" if schema["default"] is None else str(schema["default"])
+    given = schema.get("default")  # a null default is left out of the document
+    spelling, default = f"--{flag}", "none" if given is None else str(given)
     if kind is bool:
-        spelling, default = f"--{flag}/--no-{flag}", f"--{'' if schema['default'] else 'no-'}{flag}"
+        spelling, default = f"--{flag}/--no-{flag}", f"--{'' if given else 'no-'}{flag}"
     bounds = {"min": value.get("minimum"), "max": value.get("maximum")}
     settings = {"help": f"{schema['description']}.", "show_default": default} | {
         name: kind(bound) for name, bound in bounds.items() if bound is not None
