@@ -9,10 +9,10 @@ from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 
-JobRequest = Annotated[
-    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest,
-    Field(discriminator="kind"),
-]
+AnyRequest = (
+    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
+)
+JobRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 
 MAX_BATCH_JOBS = 256
 

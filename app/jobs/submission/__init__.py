@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.jobs.requests import JobBatchRequest
+from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
@@ -19,11 +19,8 @@ from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
-Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest
-
-
 # The check of each kind of request, which returns the resolved specification of its job.
-_CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
+_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
     {
         TrainRequest: training,
         EvaluateRequest: evaluation,
@@ -37,7 +34,7 @@ _CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = Ma
 
 def submit(
     tx: Transaction,
-    request: Request,
+    request: AnyRequest,
     key_id: str | None = None,
 ) -> Job:
     """Validate a job request and queue it with its resolved specification.
@@ -79,7 +76,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     return [tx.enqueue(spec, key_id, labels) for spec, labels in resolved]
 
 
-def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
+def _resolve(tx: Transaction, request: AnyRequest) -> SubmittedJob:
     return _CHECKS[type(request)](tx, request)
 
 
