@@ -104,7 +104,7 @@ function ticks(scale) {
 
 /** @param {Scale} scale @param {number} tick */
 function decimals(scale, tick) {
-  return scale.words(tick).split(".")[1]?.length ?? 0;
+  return scale.format(tick).split(".")[1]?.length ?? 0;
 }
 
 /**

@@ -7,7 +7,7 @@ import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
 import { contributions, question, readCandidates, scored } from "./scored.js";
-import { datasetApi, keep, kept, modelApi, serviceUrl } from "../page/addresses.js";
+import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
@@ -288,7 +288,7 @@ export async function tryView(model) {
   const words = h("p", { class: "hint", role: "status" });
   const [{ features: telling, words: tellingLabel }, datasets] = await Promise.all([
     tellingFeatures(model),
-    offerReady([dataset], kept("dataset") ?? model.dataset_id),
+    offerReady([dataset], hashValue("dataset") ?? model.dataset_id),
   ]);
   const table = candidateTable(telling);
   const text = candidateText(model, (candidates) => {
@@ -340,7 +340,7 @@ export async function tryView(model) {
       const { candidates, total } = await readCandidates(dataset.value, queryId, { most: MOST });
       if (now !== turn) return;
       query.value = queryId;
-      keep({ view: "try", dataset: dataset.value, query: queryId });
+      setHashValues({ view: "try", dataset: dataset.value, query: queryId });
       setText(
         words,
         total > candidates.length
@@ -382,8 +382,8 @@ export async function tryView(model) {
     `Change what a document is like and rank again. Shown are ${tellingLabel}; all others stay as they are in the data.`,
   );
   if (datasets.length) {
-    chooseDataset([dataset], kept("dataset") ?? model.dataset_id);
-    choose(kept("query") ?? "");
+    chooseDataset([dataset], hashValue("dataset") ?? model.dataset_id);
+    choose(hashValue("query") ?? "");
   } else {
     table.take([
       { id: "d1", label: null, features: {} },

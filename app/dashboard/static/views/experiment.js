@@ -7,7 +7,7 @@ import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { datasetPage, experimentApi, jobPage, subject } from "../page/addresses.js";
+import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -23,7 +23,7 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {import("../experiments/labels.js").Report} Report */
 
 const FIRST_ROWS = 20;
-const id = subject();
+const id = pageObject();
 const place = elementById("experiment");
 const read = conditionalReader();
 const readTrainings = conditionalReader();

@@ -4,7 +4,7 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { bars } from "../figures/marks.js";
-import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, subject } from "../page/addresses.js";
+import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObject } from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -26,7 +26,7 @@ import { trialsPanel } from "../studies/trials.js";
 /** @typedef {import("../studies/labels.js").Study} Study */
 /** @typedef {import("../studies/labels.js").Trial} Trial */
 
-const id = subject();
+const id = pageObject();
 const place = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
