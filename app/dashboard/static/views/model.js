@@ -7,7 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, unfinished } from "../jobs/actions.js";
-import { foundLabel, isNetwork } from "../jobs/labels.js";
+import { outcomeDetail, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { modelTicks, versionTable } from "../models/versions.js";
@@ -214,7 +214,7 @@ function answer(job) {
       " ",
       h("code", { class: "digest" }, sha256),
     );
-  return problemBox({ title: "Not the same bytes", detail: foundLabel(job) });
+  return problemBox({ title: "Not the same bytes", detail: outcomeDetail(job) });
 }
 
 /** @param {Model} model */
