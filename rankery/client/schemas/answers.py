@@ -2719,10 +2719,10 @@ class RunningJob(Answer):
     """Kind of a job."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Display name of the kind"""
 
     worker: str
-    """The worker and its process that has it"""
+    """Worker and process that run it"""
 
     started_at: AwareDatetime
 
@@ -3690,7 +3690,7 @@ class WorkerAtWork(Answer):
     """Machine and process"""
 
     lane: Literal["training", "quick"]
-    """`training`, or the jobs that take little time"""
+    """`training`, or `quick` for all other jobs"""
 
     processes: int
     """Number of jobs that it runs concurrently"""
@@ -3700,10 +3700,10 @@ class WorkerAtWork(Answer):
 
     started_at: AwareDatetime
     seen_at: AwareDatetime
-    """When it was heard of last, some seconds ago at most"""
+    """Time of its last heartbeat, at most some seconds ago"""
 
     jobs: list[RunningJob]
-    """What it is at, oldest first"""
+    """Its running jobs, oldest first"""
 
 
 class WorkerList(Answer):
