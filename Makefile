@@ -207,7 +207,7 @@ bench-dashboard: develop ## seconds until each page can be used, with 10,000 job
 	$(BIN)/python -m benchmarks.dashboard
 
 .PHONY: bench-scoring
-bench-scoring: develop ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
+bench-scoring: develop ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite, and with sums
 	$(BIN)/python -m benchmarks.scoring
 
 .PHONY: bench-network-scoring

@@ -32,41 +32,46 @@ from core.warm_up import warm_up
 METRIC = "ndcg@10"
 QUERIES = (50, 150, 500, 1_500, 5_000)
 FOLDS = 5
-_MANY_POLYNOMIALS = 500  # queries, beyond which one polynomial takes long enough
+_MANY_POLYNOMIALS = 500  # training queries; with more, one polynomial is drawn
 DEFAULTS, AUTO, SEARCH = "defaults", "auto", "random search"
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Queries to learn from, and queries to measure on."""
+class Split:
+    """Training and test queries."""
 
     training: RankingDataset
     test: RankingDataset
 
 
-def parts_of_file(path: Path, repetitions: int) -> Iterator[Parts]:
+def splits_of_file(path: Path, repetitions: int) -> Iterator[Split]:
     """Split a file into folds, differently each time."""
     dataset = read_dataset(path)
     for seed in range(repetitions):
         for fold in range(1, FOLDS + 1):
-            yield Parts(*fold_queries(dataset, FOLDS, fold, seed))
+            yield Split(*fold_queries(dataset, FOLDS, fold, seed))
 
 
-def synthetic_parts(queries: int, polynomials: int) -> Iterator[Parts]:
+def synthetic_splits(queries: int, polynomials: int) -> Iterator[Split]:
     """Draw training and test queries of several polynomials, with as much noise as signal."""
     drawn: dict[str, Any] = {"documents_per_query": 20, "n_features": 50, "noise": 1.0}
     for number in range(polynomials):
         training = synthetic_dataset(queries, number, number, **drawn)
-        yield Parts(training, synthetic_dataset(500, 1_000 + number, number, **drawn))
+        yield Split(training, synthetic_dataset(500, 1_000 + number, number, **drawn))
 
 
 def trained(
-    loss: str, training: RankingDataset, validation: RankingDataset | None, asked: Mapping[str, Any]
+    loss: str, training: RankingDataset, validation: RankingDataset | None, hyperparameters: Mapping[str, Any]
 ) -> TrainedRanker:
-    """Train on one thread; the best iteration by validation is kept."""
-    interval = 5 if validation is not None else asked.get("num_iterations", 100)
+    """Train on one thread, and keep the best iteration by validation."""
+    interval = 5 if validation is not None else hyperparameters.get("num_iterations", 100)
     spec = training_spec(
-        {"loss": {"name": loss}, "hyperparameters": asked, "metrics": [METRIC], "metric_interval": interval}
+        {
+            "loss": {"name": loss},
+            "hyperparameters": hyperparameters,
+            "metrics": [METRIC],
+            "metric_interval": interval,
+        }
     )
     return train(spec, training, validation)
 
@@ -74,8 +79,8 @@ def trained(
 def values(ranker: TrainedRanker, test: RankingDataset) -> Float64Array:
     """Return the metric of each test query."""
     scores = Forest.parse(ranker.model_text).score(test.features, 1)
-    found: Float64Array = np.asarray(parse_metric(METRIC)(scores, test.labels, test.query_boundaries))
-    return found
+    measured: Float64Array = np.asarray(parse_metric(METRIC)(scores, test.labels, test.query_boundaries))
+    return measured
 
 
 def draw(generator: np.random.Generator) -> dict[str, Any]:
@@ -88,10 +93,10 @@ def draw(generator: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def searched(
+def best_of_search(
     loss: str, training: RankingDataset, validation: RankingDataset, draws: int, seed: int
 ) -> TrainedRanker:
-    """Return the best of several draws by the validation queries."""
+    """Return the best model of a random search by the validation queries."""
     generator = np.random.default_rng(seed)
     best: tuple[float, TrainedRanker] | None = None
     for _ in range(draws):
@@ -103,31 +108,35 @@ def searched(
     return best[1]
 
 
-def measure(loss: str, parts: Parts, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
-    """Return the test values by protocol and way."""
+def measure(loss: str, parts: Split, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
+    """Return the test values by protocol and source of the hyperparameters."""
     size = DatasetSize(parts.training.n_queries, parts.training.n_documents, parts.training.n_features)
-    ways: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: sizes_for(size)}
+    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: sizes_for(size)}
     kept, held_out = split_queries(parts.training, 0.2, seed)
-    found = {}
-    for way, asked in ways.items():
-        found["no validation", way] = values(trained(loss, parts.training, None, asked), parts.test)
-        found["validation", way] = values(trained(loss, kept, held_out, asked), parts.test)
+    measured = {}
+    for source, hyperparameters in sources.items():
+        measured["no validation", source] = values(
+            trained(loss, parts.training, None, hyperparameters), parts.test
+        )
+        measured["validation", source] = values(trained(loss, kept, held_out, hyperparameters), parts.test)
     if draws:
-        found["validation", SEARCH] = values(searched(loss, kept, held_out, draws, seed), parts.test)
-    return found
+        measured["validation", SEARCH] = values(best_of_search(loss, kept, held_out, draws, seed), parts.test)
+    return measured
 
 
-def table(name: str, loss: str, parts: list[Parts], draws: int) -> Table:
-    """Measure one dataset; a row a protocol."""
-    found = [measure(loss, each, draws, seed) for seed, each in enumerate(track(parts, name, transient=True))]
-    pooled = {key: np.concatenate([one[key] for one in found]) for key in found[0]}
+def table(name: str, loss: str, parts: list[Split], draws: int) -> Table:
+    """Measure one dataset; each row is a protocol."""
+    measured = [
+        measure(loss, each, draws, seed) for seed, each in enumerate(track(parts, name, transient=True))
+    ]
+    pooled = {key: np.concatenate([one[key] for one in measured]) for key in measured[0]}
     size = parts[0].training
     chosen = sizes_for(DatasetSize(size.n_queries, size.n_documents, size.n_features))
-    words = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
-    made = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {words}")
-    made.add_column("protocol")
+    sizes = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
+    rows = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {sizes}")
+    rows.add_column("protocol")
     for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "beyond auto", "p"):
-        made.add_column(heading, justify="right")
+        rows.add_column(heading, justify="right")
     for protocol in ("no validation", "validation"):
         defaults, auto = pooled[protocol, DEFAULTS], pooled[protocol, AUTO]
         defined = np.isfinite(defaults) & np.isfinite(auto)
@@ -136,8 +145,8 @@ def table(name: str, loss: str, parts: list[Parts], draws: int) -> Table:
         tuned = pooled.get((protocol, SEARCH))
         if tuned is not None:
             cells += [f"{tuned[defined].mean():.4f}", *_difference(tuned - auto, defined)]
-        made.add_row(protocol, *cells)
-    return made
+        rows.add_row(protocol, *cells)
+    return rows
 
 
 def _difference(differences: Float64Array, defined: Any) -> tuple[str, str]:
@@ -158,10 +167,10 @@ def main() -> None:
     console = Console(width=130)
     console.print(f"{METRIC} on held-out queries, {given.loss}")
     for path in given.files:
-        parts = list(parts_of_file(path, given.repetitions))
+        parts = list(splits_of_file(path, given.repetitions))
         console.print(table(path.parent.name, given.loss, parts, given.draws))
     for queries in given.queries:
-        parts = list(synthetic_parts(queries, given.repetitions if queries <= _MANY_POLYNOMIALS else 1))
+        parts = list(synthetic_splits(queries, given.repetitions if queries <= _MANY_POLYNOMIALS else 1))
         console.print(table("synthetic", given.loss, parts, given.draws))
 
 

@@ -1,7 +1,8 @@
 """Microseconds to score documents with one thread, beside LightGBM, ONNX Runtime and treelite; medians.
 
 Measurements alternate. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our
-export and takes float32; treelite walks the trees by its General Tree Inference Library.
+export and takes float32; treelite walks the trees by its General Tree Inference Library. A second table has
+the processor time of sums of the forest and a linear scorer or a network, relative to the forest alone.
 """
 
 import argparse
@@ -21,13 +22,17 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.network_scoring import network
 from core.export import export_model
+from core.scorers import Member, Sum, TreeModel, write_network
 from core.scoring import Forest
-from core.types import Float64Array
+from core.scoring.model_text import ModelText
+from core.types import Float64Array, FloatArray
 
 N_FEATURES = 136
 FORESTS = ((500, 64), (1000, 255))
 DOCUMENTS = (1, 10, 100, 1000)
+DOCUMENTS_OF_SUMS = (100, 10_000)
 TRAINING_DOCUMENTS = 20_000
 _MEASURED_SECONDS = 1.5
 _MISSING_SHARE = 0.02
@@ -92,6 +97,48 @@ def contenders(text: str, folder: Path) -> dict[str, Scorer]:
     }
 
 
+def sums(text: str) -> dict[str, Callable[[FloatArray], Any]]:
+    """Return the forest, and sums of it with a linear scorer and with a network of two layers."""
+    names = tuple(f"f{number}" for number in range(N_FEATURES))
+    forest = Member("trees", text.encode(), names, 0.5)
+    linear, net = (write_network(network(hidden)) for hidden in ((), (64, 32)))
+    added = {
+        "and linear": Member("linear", linear, names, 0.5),
+        "and linear, in another order of columns": Member("linear", linear, names[::-1], 0.5),
+        "and a network": Member("net", net, names, 0.5),
+    }
+    found: dict[str, Callable[[FloatArray], Any]] = {"alone": TreeModel(ModelText.read(text)).score}
+    return found | {name: Sum.of([forest, member]).score for name, member in added.items()}
+
+
+def processor_microseconds(scorers: list[Callable[[], object]]) -> list[float]:
+    """Return the first quartiles of alternating measurements: other processes slow the others down."""
+    taken: list[list[int]] = [[] for _ in scorers]
+    until = time.monotonic() + len(scorers) * _MEASURED_SECONDS
+    while time.monotonic() < until or len(taken[0]) < 5:
+        for nanoseconds, scorer in zip(taken, scorers, strict=True):
+            started = time.process_time_ns()
+            scorer()
+            nanoseconds.append(time.process_time_ns() - started)
+    return [float(np.percentile(nanoseconds, 25)) / 1e3 for nanoseconds in taken]
+
+
+def compare_sums(console: Console, forests: dict[str, str]) -> None:
+    """Measure and print sums beside their forest."""
+    table = Table("forest", "documents", "trees alone µs")
+    for name, text in forests.items():
+        scorers = sums(text)
+        if len(table.columns) == 3:
+            for added in list(scorers)[1:]:
+                table.add_column(f"{added} (times alone)", justify="right")
+        for n_documents in track(DOCUMENTS_OF_SUMS, f"sums of {name}", console=console):
+            features = documents(n_documents).astype(np.float32)
+            alone, *taken = processor_microseconds([partial(score, features) for score in scorers.values()])
+            ratios = (f"{each:,.0f} ({each / alone:.2f})" for each in taken)
+            table.add_row(name, f"{n_documents:,}", f"{alone:,.0f}", *ratios)
+    console.print(table)
+
+
 def main() -> None:
     """Measure and print."""
     argparse.ArgumentParser(
@@ -100,9 +147,12 @@ def main() -> None:
     console = Console()
     table = Table("trees", "leaves", "documents", "equal bits")
     names: list[str] = []
+    forests: dict[str, str] = {}
     for n_trees, n_leaves in FORESTS:
         with console.status(f"training {n_trees} trees of {n_leaves} leaves"), TemporaryDirectory() as folder:
-            scorers = contenders(model_text(n_trees, n_leaves), Path(folder))
+            text = model_text(n_trees, n_leaves)
+            scorers = contenders(text, Path(folder))
+            forests[f"{n_trees} × {n_leaves}"] = text
         if not names:
             names = list(scorers)
             for name in names:
@@ -120,6 +170,7 @@ def main() -> None:
                 *(f"{other:,.0f} ({other / taken[0]:.1f})" for other in taken[1:]),
             )
     console.print(table)
+    compare_sums(console, forests)
 
 
 if __name__ == "__main__":

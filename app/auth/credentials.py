@@ -49,11 +49,11 @@ def set_session(response: Response, token: str, lifetime: timedelta, *, path: st
     """Set the session cookie, which scripts and other sites cannot read.
 
     Args:
-        response: Gets the cookie.
-        token: Of the session.
-        lifetime: For which the browser keeps it.
-        path: Below which the browser sends it.
-        https: Whether it is sent over HTTPS alone.
+        response: Response to add the cookie to.
+        token: Secret of the session.
+        lifetime: Lifetime of the cookie.
+        path: Path prefix of requests with the cookie.
+        https: Whether the cookie is sent over HTTPS only.
     """
     response.set_cookie(
         SESSION_COOKIE,

@@ -82,7 +82,7 @@ class AuthMiddleware(HttpMiddleware):
         if not caller.may(needed):
             raise refusals.forbidden(caller, needed)
         if rule is not None and rule.shows_all_projects and caller.projects is not None:
-            raise refusals.bound(caller)
+            raise refusals.bound_to_projects(caller)
         return None
 
 

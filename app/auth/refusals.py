@@ -11,10 +11,8 @@ from app.http.problems import ProblemKind, problem
 
 UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is needed")
 FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key may not do this")
-FOREIGN_ORIGIN = ProblemKind(HTTPStatus.FORBIDDEN, "foreign-origin", "A page of another site asks")
-FOREIGN_HOST = ProblemKind(
-    HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "The service does not go by this name"
-)
+FOREIGN_ORIGIN = ProblemKind(HTTPStatus.FORBIDDEN, "foreign-origin", "Cross-origin request")
+FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
 TOO_MANY_WRONG_KEYS = ProblemKind(
     HTTPStatus.TOO_MANY_REQUESTS, "too-many-wrong-keys", "Too many wrong API keys"
 )
@@ -29,9 +27,9 @@ class Refusal(Exception):
     """A refusal of a request: its problem and headers.
 
     Attributes:
-        kind: What kind of problem it is.
-        detail: Why, in a sentence.
-        headers: For the answer.
+        kind: Kind of the problem.
+        detail: Reason, as a sentence.
+        headers: Headers of the response, or None.
     """
 
     def __init__(self, kind: ProblemKind, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -56,8 +54,8 @@ def forbidden(caller: Caller, scope: str) -> Refusal:
     return Refusal(FORBIDDEN, f"this needs the scope {scope}; the key {caller.key_id} has {held}")
 
 
-def bound(caller: Caller) -> Refusal:
-    """Refuse a key that is bound to projects what counts or shows all of them."""
+def bound_to_projects(caller: Caller) -> Refusal:
+    """Refuse a key that is bound to projects an operation on all projects."""
     names = ", ".join(caller.projects or ())
     return Refusal(FORBIDDEN, f"this is about all projects; the key {caller.key_id} is bound to {names}")
 
@@ -66,14 +64,13 @@ def foreign_host() -> Refusal:
     """Refuse a request with a foreign Host header."""
     return Refusal(
         FOREIGN_HOST,
-        "the name in the Host header is none of this service's; RANKERY_ALLOWED_HOSTS lists those beyond"
-        " this machine's own",
+        "the service does not answer to the name in the Host header; add it to RANKERY_ALLOWED_HOSTS",
     )
 
 
 def foreign_origin() -> Refusal:
     """Refuse a cross-origin request."""
-    return Refusal(FOREIGN_ORIGIN, "by its Origin or Sec-Fetch-Site header a page of another site asks")
+    return Refusal(FOREIGN_ORIGIN, "the Origin or Sec-Fetch-Site header names another site")
 
 
 def too_many_wrong_keys(wait_seconds: float) -> Refusal:

@@ -12,10 +12,10 @@ from app.http.caller import ADMIN, READ, SCORE, WRITE
 
 READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
-# What a probe asks, from wherever it runs and by whatever name.
+# Paths of health probes, which need no key and accept any Host header.
 HEALTH = frozenset({"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"})
 METRICS = "/metrics"
-# What scores documents.
+# Paths that score documents.
 SCORING = (
     "/v1/models/{ref}/rank",
     "/v2/models/{name}/infer",
@@ -23,7 +23,7 @@ SCORING = (
 )
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
-# All that the page to sign in loads.
+# Files that the sign-in page loads.
 SIGN_IN_FILES = (
     "/static/favicon.svg",
     "/static/page/theme.js",

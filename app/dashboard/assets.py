@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-ASK_AGAIN = "no-cache"
+REVALIDATE = "no-cache"
 
 
-class KeptFiles(StaticFiles):
-    """Files of a folder, with their Cache-Control header."""
+class CachedFiles(StaticFiles):
+    """Files of a folder, served with a Cache-Control header."""
 
     def __init__(self, directory: Path, cache_control: str, **options: Any) -> None:
         super().__init__(directory=directory, **options)
@@ -52,14 +52,14 @@ class KeptFiles(StaticFiles):
 def mount_static(app: Starlette) -> None:
     """Serve `/static/`: our files, and `/static/plotly.min.js` from the wheel.
 
-    Below `files_url()` the browser keeps our files for good: an upgrade has another address, so that it never
-    mixes versions. Under their plain names it asks each time.
+    URLs below `files_url()` contain the version, so browsers cache these files for good. Others are
+    revalidated on each use.
     """
     files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
             Route(f"{files_url().removeprefix('/static')}/{{name:path}}", own_file),
-            Mount("/", KeptFiles(FOLDER, ASK_AGAIN)),
+            Mount("/", CachedFiles(FOLDER, REVALIDATE)),
         ]
     )
     app.mount("/static", files, name="static")

@@ -16,7 +16,7 @@ TITLE = "Page not found"
 class MissingPages(HttpMiddleware):
     """ASGI middleware that answers 404 with a page where a browser expects one.
 
-    Programs, and callers without a key, get the problem as it is.
+    Other clients, and callers without a key, get the JSON problem.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -48,7 +48,7 @@ class DatasetFiles:
         """List queries in the dataset's order, those whose id starts with `prefix`.
 
         Raises:
-            InvalidInput: The cursor is not one that a page carried.
+            InvalidInput: The cursor is not from an earlier page.
         """
         index = query_index(self._store, self.data_key)
         if prefix:
@@ -72,7 +72,7 @@ class DatasetFiles:
         limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
         last = min(first + limit, entry.first_row + entry.documents)
-        # The first row is read in any case: it knows the weight of the query and the features' names.
+        # Read at least the first row, for the weight of the query and the names of the features.
         rows = read_rows_of(self._store, self.data_key, min(first, last - 1), last)
         skipped = rows.n_documents - (last - first)
         return JudgedQuery(
@@ -87,9 +87,9 @@ class DatasetFiles:
         )
 
     def first_queries(self, limit: int) -> RankingDataset:
-        """Read the queries from the first on that have up to `limit` documents together.
+        """Read the first queries, as many as have at most `limit` documents together.
 
-        Of a first query that has more, its first documents.
+        If the first query alone has more, read its first `limit` documents.
         """
         entries = query_index(self._store, self.data_key).entries(0, limit)
         ends = [entry.first_row + entry.documents for entry in entries]
@@ -126,14 +126,14 @@ def _qrels(store: Store, data_key: str) -> Iterator[str]:
 
 @functools.lru_cache(_INDEXES_KEPT)
 def query_index(store: Store, data_key: str) -> QueryIndex:
-    """Read the index of a stored dataset's queries, or take it from memory."""
+    """Return the cached index of a stored dataset's queries; read it on the first use."""
     with store.verified.open(queries_key(data_key)) as file:
         return QueryIndex.read(file)
 
 
 def _data_key(dataset: Dataset) -> str:
     if dataset.status != "ready" or dataset.data_key is None:
-        raise WrongState("dataset", dataset.id, dataset.status, "it can be looked at when it is ready")
+        raise WrongState("dataset", dataset.id, dataset.status, "it can be browsed when it is ready")
     return dataset.data_key
 
 

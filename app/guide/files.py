@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from app.dashboard.assets import ASK_AGAIN, KeptFiles
+from app.dashboard.assets import REVALIDATE, CachedFiles
 from app.http.root_path import root_path_of
 
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
@@ -30,7 +30,7 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
     application.mount("/guide", _Guide(site), name="guide")
 
 
-class _GuideFiles(KeptFiles):
+class _GuideFiles(CachedFiles):
     """Files whose links to the service are kept below its root path."""
 
     def file_response(
@@ -45,7 +45,7 @@ class _GuideFiles(KeptFiles):
         if not root_path or file.suffix != ".html":
             return super().file_response(full_path, stat_result, scope, status_code)
         text = _SERVICE_LINK.sub(rf'\1="{root_path}/', file.read_text())
-        return HTMLResponse(text, status_code, headers={"cache-control": ASK_AGAIN})
+        return HTMLResponse(text, status_code, headers={"cache-control": REVALIDATE})
 
 
 class _Guide:
@@ -53,7 +53,7 @@ class _Guide:
 
     def __init__(self, site: Path) -> None:
         self._site = site
-        self._files = _GuideFiles(site, ASK_AGAIN, html=True, check_dir=False)
+        self._files = _GuideFiles(site, REVALIDATE, html=True, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI request."""

@@ -2,10 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.http.schemas import Json, ResponseModel
 from core.errors import NotFound
+from core.evaluation.paired import Verdict
 from core.jobs.auto_train import AutoTrainJob
 from core.metrics import parse_metric
 from core.store import Candidate as CandidateRow
@@ -35,16 +36,11 @@ class AutoTrainBaseline(ResponseModel):
         description="Fisher's randomisation test, two-sided, corrected for all baselines (Holm)",
         examples=[0.002],
     )
-    verdict: str = Field(
-        description="Of the model against it, at 0.05: `better`, `worse` or `no evidence`",
-        examples=["better"],
-    )
+    verdict: Verdict = Field(description="Of the model against it, at 0.05")
 
 
-class AutoTrainConclusion(ResponseModel):
-    """The conclusion of an automatic training."""
-
-    model_config = ConfigDict(from_attributes=True, extra="allow")
+class AutoTrainQuality(ResponseModel):
+    """The quality of a model on some queries, beside baselines."""
 
     sentence: str = Field(description="All of it in words", examples=[_SENTENCE])
     value: float = Field(description="Mean of the metric", examples=[0.4512])
@@ -53,8 +49,14 @@ class AutoTrainConclusion(ResponseModel):
         description="`held-out` queries of the training data, each measured by models and a choice without"
         " it; or those of the `test` data"
     )
-    members: list[AutoTrainMember]
     baselines: list[AutoTrainBaseline]
+
+
+class AutoTrainConclusion(AutoTrainQuality):
+    """The conclusion of an automatic training: the quality of its model, on test data where it has some."""
+
+    held_out: AutoTrainQuality | None = Field(None, description="The quality on held-out queries")
+    members: list[AutoTrainMember]
     seconds: dict[str, float] = Field(
         description="Running time by part", examples=[{"trials": 240.1, "selection": 1.2, "other": 3.0}]
     )

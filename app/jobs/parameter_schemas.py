@@ -78,12 +78,16 @@ def request_model(model_name: str, cls: type, documentation: str, **extra: Any) 
         documentation: The model's description.
         **extra: Further fields, in pydantic's `(annotation, Field(...))` form, put first.
     """
-    fields: dict[str, Any] = {p.name: (_annotation(p), _field(p)) for p in parameters_of(cls)}
     model: type[ParametersRequest] = create_model(
-        model_name, __base__=ParametersRequest, __doc__=documentation, **{**extra, **fields}
+        model_name, __base__=ParametersRequest, __doc__=documentation, **{**extra, **declared_fields(cls)}
     )
     model.declared_by = cls
     return model
+
+
+def declared_fields(cls: type) -> dict[str, Any]:
+    """Return the fields of the `parameter()` declarations of a dataclass, as `create_model` takes them."""
+    return {p.name: (_annotation(p), _field(p)) for p in parameters_of(cls)}
 
 
 def describe(cls: type) -> list[ParameterDescription]:

@@ -142,7 +142,7 @@ def list_models(
 def tag_models(
     body: Annotated[TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
 ) -> ModelList:
-    """Set and remove tags of several models; all of them, or none where one is not there."""
+    """Set and remove tags of several models, or of none where one does not exist."""
     with services.store.begin() as tx:
         # In one order everywhere, so that no two requests wait for each other's locks.
         for model_id in sorted(set(body.ids)):

@@ -25,7 +25,7 @@ from app.scoring.served_models import ServedModels
 from core.errors import RankeryError
 from core.store import Store
 
-# Several Prometheus servers, or an impatient person, do not make the database count more often.
+# Longest age of a database reading that another scrape reuses.
 FRESH_SECONDS = 3.0
 TIMEOUT_SECONDS = 2.0
 _log = structlog.stdlib.get_logger("rankery.metrics")
@@ -44,7 +44,7 @@ class Metrics:
     """
 
     def __init__(self, store: Store, models: ServedModels, version: str) -> None:
-        # They would be an unused second series of each counter.
+        # Leave out `…_created`, an unused second series of each counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._database = Probe(lambda: DatabaseSnapshot.take(store))
@@ -59,7 +59,7 @@ class Metrics:
     async def exposition(self, accept: str) -> tuple[bytes, str]:
         """Return all metrics as text, with their content type.
 
-        The database is read unless it was a moment ago. One that is away or hangs is one of the metrics.
+        The last reading of the database is reused for `FRESH_SECONDS`. One metric is whether it answers.
 
         Args:
             accept: The request's `Accept` header.
@@ -90,13 +90,15 @@ class _Process:
 
     def collect(self) -> Iterator[Metric]:
         build = {"version": self._version, "python": platform.python_version()}
-        yield InfoMetricFamily("rankery_build", "Which Rankery this is", value=build)
+        yield InfoMetricFamily("rankery_build", "Versions of Rankery and Python", value=build)
         usage = self._models.usage()
         yield CounterMetricFamily(
             "rankery_model_cache_hits", "Scoring requests whose model was in memory", value=usage.hits
         )
         yield CounterMetricFamily(
-            "rankery_model_cache_misses", "Scoring requests whose model had to be read", value=usage.misses
+            "rankery_model_cache_misses",
+            "Scoring requests whose model was read from the store",
+            value=usage.misses,
         )
         yield GaugeMetricFamily("rankery_model_cache_models", "Models in memory", value=usage.models)
         yield GaugeMetricFamily("rankery_model_cache_bytes", "Memory that models take", value=usage.bytes)

@@ -18,8 +18,8 @@ class RunningJob(ResponseModel):
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     kind: JobKind
-    kind_label: str = Field("", description="The kind for people", examples=["Training"])
-    worker: str = Field(description="The worker and its process that has it", examples=["trainer-2:41/57"])
+    kind_label: str = Field("", description="Display name of the kind", examples=["Training"])
+    worker: str = Field(description="Worker and process that run it", examples=["trainer-2:41/57"])
     started_at: datetime
 
     @classmethod
@@ -59,14 +59,14 @@ class WorkerAtWork(ResponseModel):
     )
 
     name: str = Field(description="Machine and process")
-    lane: Literal["training", "quick"] = Field(description="`training`, or the jobs that take little time")
+    lane: Literal["training", "quick"] = Field(description="`training`, or `quick` for all other jobs")
     processes: int = Field(description="Number of jobs that it runs concurrently")
     compiling: str | None = Field(
         None, description="Progress of the compilation of its kernels; null once it runs jobs"
     )
     started_at: datetime
-    seen_at: datetime = Field(description="When it was heard of last, some seconds ago at most")
-    jobs: list[RunningJob] = Field(description="What it is at, oldest first")
+    seen_at: datetime = Field(description="Time of its last heartbeat, at most some seconds ago")
+    jobs: list[RunningJob] = Field(description="Its running jobs, oldest first")
 
     @classmethod
     def of(cls, worker: Worker, running: list[Job]) -> "WorkerAtWork":
@@ -120,7 +120,7 @@ class MetricTrend(ResponseModel):
 
     @classmethod
     def of(cls, champion: Model, tested: Sequence[Model]) -> "MetricTrend | None":
-        """Return the main metric of the versions tested as one was, None where there are not two."""
+        """Return the main metric of the versions tested on one's dataset, None for fewer than two."""
         dataset_id, metrics = _test_dataset(champion), champion.metrics or {}
         metric = next(iter(metrics), None)
         points = [
@@ -154,7 +154,7 @@ class AliasedModel(Alias):
 
     @classmethod
     def among(cls, row: ModelAlias, gated: bool, tested: Sequence[Model]) -> "AliasedModel":
-        """Return the response of an alias with the metrics of its model and of the versions around it."""
+        """Return the response of an alias with the metrics of its model and of tested versions."""
         own = dict(Alias.of(row, gated))
         return cls(**own, metrics=row.model.metrics, trend=MetricTrend.of(row.model, tested))
 

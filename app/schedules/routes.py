@@ -137,7 +137,7 @@ def change_schedule(
 
 
 def _set_times(row: ScheduleRow, change: ScheduleChange) -> None:
-    """Set when a schedule is due; it stays due where neither times nor pause change."""
+    """Apply new times or a pause, and compute the next due time if either changed."""
     cron = Cron.parse(change.cron or row.cron, change.timezone or row.timezone)
     was_enabled, enabled = row.enabled, row.enabled if change.enabled is None else change.enabled
     has_moved = (cron.expression, cron.timezone) != (row.cron, row.timezone)

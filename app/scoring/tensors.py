@@ -55,7 +55,7 @@ class Inference:
 
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features in the precision of the model, NaN where missing."""
-        with np.errstate(invalid="ignore"):  # for NaN that signals
+        with np.errstate(invalid="ignore"):  # for signalling NaN
             return self._matrix(model)
 
     def _matrix(self, model: ServedModel) -> FloatArray:
@@ -156,7 +156,7 @@ def _tensors(
     binary: memoryview,
     model: ServedModel,
 ) -> Iterator[FloatArray]:
-    """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them.
+    """Read each tensor in its shape; binary data follow the JSON in the order of their tensors.
 
     Args:
         inputs: The tensors.
@@ -229,8 +229,8 @@ def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterat
 
 
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
-    """Make numbers of 32 or 64 bits, none of which float32 would round to infinity."""
-    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+    """Return the numbers as float32 or float64; refuse those beyond the range of float32."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for signalling NaN
         # Bytes of the body cannot be written to, and kernels would be compiled for that.
         floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)
@@ -271,7 +271,7 @@ def _numbers(data: Any) -> Iterator[Any]:
 def _columns(
     inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel
 ) -> list[range] | None:
-    """Find the features of each tensor, of which all have as many documents; None for one tensor of all."""
+    """Return the columns of each tensor, None for one of all; refuse different numbers of documents."""
     first = tensors[0]
     known = model.columns
     if len(tensors) == 1 and first.ndim == _MATRIX and first.shape[1] != len(known.get(inputs[0].name, ())):

@@ -27,13 +27,13 @@ from core.store.tables import Webhook
 
 MOST_SENT = 16
 MOST_SENT_TO_ONE = 4
-# Waits are longer by up to this share, so that receivers that come back are not met by a crowd.
+# Largest random extension of a wait, as a share, so that retries do not arrive together.
 JITTER = 0.2
-# Beyond the timeout, for what comes before and after the request.
+# Lease beyond the timeout of the request, for the work before and after it.
 _LEASE_MARGIN_SECONDS = 5.0
-_LONGEST_REST_SECONDS = 30.0
-_SHORTEST_REST_SECONDS = 0.1  # where another process has locked what is due
-_REST_AFTER_FAILURE_SECONDS = 5.0
+_LONGEST_WAIT_SECONDS = 30.0
+_SHORTEST_WAIT_SECONDS = 0.1  # while another process has locked the due deliveries
+_WAIT_AFTER_FAILURE_SECONDS = 5.0
 _ROUNDS_APART_SECONDS = 0.02
 _LAST_ATTEMPTS_SECONDS = 2.0
 GONE = "The receiver answered 410 Gone."
@@ -46,9 +46,9 @@ class _Round:
     """Due deliveries, read from the database.
 
     Attributes:
-        enabled: Whether events are sent anywhere.
+        enabled: Whether any webhook is enabled.
         claimed: Deliveries to send now.
-        next_due: When the next one may be sent, None for none that waits.
+        next_due: Due time of the next delivery, or None.
     """
 
     enabled: bool
@@ -57,17 +57,17 @@ class _Round:
 
 
 class Deliverer:
-    """Sends and retries messages; API processes share the work by claims.
+    """Send and retry messages; API processes share the work by claims.
 
-    A delivery is claimed for as long as an attempt may take. What this process sends when it is killed is
-    sent again after that: each event is delivered at least once.
+    A claim lasts as long as an attempt may take. Messages of a killed process are sent again after that: each
+    event is delivered at least once.
 
     Args:
-        store: Where events, webhooks and deliveries are.
-        feed: Wakes it when something happens.
-        cipher: Decrypts the secrets that sign.
+        store: Store of events, webhooks and deliveries.
+        feed: Event feed, which wakes it.
+        cipher: Decrypts the signing secrets.
         settings: Timeouts and retries.
-        version: Rankery's.
+        version: Version of Rankery, for the User-Agent header.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Deliverer:
                 while True:
                     self._follower.woken.clear()
                     rest_seconds = await self._round(follow)
-                    await self._rest(rest_seconds)
+                    await self._wait(rest_seconds)
             finally:
                 await self._end()
                 await self._client.aclose()
@@ -119,30 +119,30 @@ class Deliverer:
         """Send due messages; return the seconds until the next round."""
         sending = Counter(claimed.webhook.id for claimed in self._sending.values())
         try:
-            found = await WEBHOOKS.run(lambda: self._look(sending))
+            found = await WEBHOOKS.run(lambda: self._claim_due(sending))
         except RankeryError as error:
             _log.warning("webhooks.database_away", reason=str(error))
-            return _REST_AFTER_FAILURE_SECONDS
-        except Exception:  # noqa: BLE001 - the next look tries again, whatever it was
+            return _WAIT_AFTER_FAILURE_SECONDS
+        except Exception:  # noqa: BLE001 - the next round tries again after any error
             _log.exception("webhooks.not_read")
-            return _REST_AFTER_FAILURE_SECONDS
+            return _WAIT_AFTER_FAILURE_SECONDS
         follow.set(found.enabled)
         for claimed in found.claimed:
             task = asyncio.create_task(self._deliver(claimed))
             self._sending[task] = claimed
             task.add_done_callback(self._sent)
         if found.next_due is None or len(self._sending) >= MOST_SENT:
-            return _LONGEST_REST_SECONDS
+            return _LONGEST_WAIT_SECONDS
         due_in_seconds = (found.next_due - utc_now()).total_seconds()
-        return min(max(due_in_seconds, _SHORTEST_REST_SECONDS), _LONGEST_REST_SECONDS)
+        return min(max(due_in_seconds, _SHORTEST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
 
-    async def _rest(self, seconds: float) -> None:
-        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # what comes together is looked for once
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # one round handles events that arrive together
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._follower.woken.wait()
 
-    def _look(self, sending: Counter[str]) -> _Round:
+    def _claim_due(self, sending: Counter[str]) -> _Round:
         free = MOST_SENT - sending.total()
         with self._store.read() as tx:
             if not tx.webhooks.any_enabled():

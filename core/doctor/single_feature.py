@@ -22,8 +22,8 @@ class SingleFeatures:
     """Mean NDCG@10 over the sampled queries, each feature as the only score.
 
     Attributes:
-        descending: (n_features,) the largest value first; NaN where no query can tell.
-        ascending: (n_features,) the smallest value first; NaN where no query can tell.
+        descending: (n_features,) the largest value first; NaN without a usable query.
+        ascending: (n_features,) the smallest value first; NaN without a usable query.
         by_chance: The expectation of a random order.
         queries: Queries in the sample.
         documents: Their documents.
@@ -151,13 +151,13 @@ def _sum_ndcg(
 def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeatures:
     """Measure NDCG@10 of every feature as the only score, in both directions.
 
-    Equal values share their ranks: the gain of each is the mean of theirs (McSherry and Najork 2008), so that
-    what a feature leaves open counts as chance, and a constant feature as no better than it, whatever the
-    order of the input. Documents without a value rank last in both directions. Gains are 2^y − 1, or y where
-    labels go beyond 30; a label below 0 or NaN gains nothing.
+    Documents of equal values share their ranks and have their mean gain (McSherry and Najork 2008). So the
+    order of the input does not matter, and a constant feature has the value of a random order. Documents
+    without a value rank last in both directions. Gains are 2^y − 1, or y where labels go beyond 30; a label
+    below 0 or NaN gains nothing.
 
-    Measured are at most 1,000 queries, and about 16 million values, drawn by the seed from the queries
-    whose documents differ in gain: no order is better than another in the rest.
+    The seed draws at most 1,000 queries and about 16 million values. Queries whose documents have equal gains
+    are not drawn, since every order of them is equally good.
     """
     labels = np.nan_to_num(np.maximum(dataset.labels, 0.0, dtype=np.float64))
     gains = labels if labels.max() > LARGEST_EXP2_LABEL else np.exp2(labels) - 1.0

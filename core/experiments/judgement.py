@@ -123,7 +123,7 @@ class PairedTests:
                 seconds, firsts, permutations=self._permutations, threads=self._threads
             )
             for (first, second), test in zip(together, tested, strict=True):
-                # The arrays stay, so that their ids stay theirs.
+                # Keep the arrays: the id of a deleted one could be used again.
                 self._made[id(first), id(second)] = first, second, test
 
 
@@ -137,13 +137,13 @@ def p_value(paired: PairedDifference, test: Test) -> float:
 
 
 class Judge:
-    """Judges the claims of one table.
+    """Judge the claims of one table.
 
     Args:
-        values: What was measured, by row and column.
+        values: Measured values by row and column.
         significance: The table's test; Fisher's when None.
-        unit: What a natural unit is multiplied by for sentences: 100 for percent.
-        tests: What compares two systems.
+        unit: Factor from natural units to those of sentences: 100 for percent.
+        tests: Paired tests of two systems.
     """
 
     def __init__(
@@ -171,13 +171,13 @@ class Judge:
         compared = self._adjusted([self._compare(pair) for pair in rule.pairs])
         absent = [pair for pair, comparison in zip(rule.pairs, compared, strict=True) if comparison is None]
         comparisons = [comparison for comparison in compared if comparison is not None]
-        below = [c for c in comparisons if c.difference < 0.0 and _known(c.adjusted_p) < SIGNIFICANCE]
+        below = [c for c in comparisons if c.difference < 0.0 and _or_default(c.adjusted_p) < SIGNIFICANCE]
         if below:
             return self._decided(claim, "contradicted", min(below, key=lambda c: c.difference), comparisons)
         if absent:
             return self._absent(claim, absent, comparisons)
-        shown = all(c.difference > 0.0 and _known(c.p) < SIGNIFICANCE for c in comparisons)
-        weakest = max(comparisons, key=lambda c: (c.difference <= 0.0, _known(c.p)))
+        shown = all(c.difference > 0.0 and _or_default(c.p) < SIGNIFICANCE for c in comparisons)
+        weakest = max(comparisons, key=lambda c: (c.difference <= 0.0, _or_default(c.p)))
         return self._decided(claim, "held" if shown else "not-shown", weakest, comparisons)
 
     @_apply.register
@@ -191,7 +191,7 @@ class Judge:
         sentence = (
             f"The gap is {100.0 * paired.mean_b:+.2f}% where it should be wider and"
             f" {100.0 * paired.mean_a:+.2f}% where narrower;"
-            f" {format_p(_known(comparison.p))}, {paired.queries:,} queries."
+            f" {format_p(_or_default(comparison.p))}, {paired.queries:,} queries."
         )
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
 
@@ -203,15 +203,15 @@ class Judge:
             absent = [pair for pair, c in zip(rule.pairs, compared, strict=True) if c is None]
             return self._absent(claim, absent, comparisons)
         widened = _simultaneous(len(comparisons))
-        beyond = [c for c in comparisons if _nearest(c, widened) > rule.margin]
-        farthest = max(comparisons, key=lambda c: max(-_known(c.lower, 0.0), _known(c.upper, 0.0)))
+        beyond = [c for c in comparisons if _distance_from_zero(c, widened) > rule.margin]
+        farthest = max(comparisons, key=lambda c: max(-_or_default(c.lower, 0.0), _or_default(c.upper, 0.0)))
         if beyond:
             farthest = max(beyond, key=lambda c: abs(c.difference))
             verdict: Verdict = "contradicted"
         else:
-            widest = max(-_known(farthest.lower, 0.0), _known(farthest.upper, 0.0))
+            widest = max(-_or_default(farthest.lower, 0.0), _or_default(farthest.upper, 0.0))
             verdict = "held" if widest < rule.margin else "not-shown"
-        lower, upper = (self._signed(_known(end, 0.0)) for end in (farthest.lower, farthest.upper))
+        lower, upper = (self._signed(_or_default(end, 0.0)) for end in (farthest.lower, farthest.upper))
         sentence = (
             f"The widest interval is {lower} to {upper} ({_named(farthest)}); the margin is"
             f" ±{self._unit * rule.margin:.2f}."
@@ -222,14 +222,14 @@ class Judge:
     def _larger(self, rule: Larger, claim: Claim) -> Judgement:
         absent = [pair for pair in rule.pairs if None in (self._number(pair[0]), self._number(pair[1]))]
         comparisons = [
-            Comparison(first, second, _known(self._number(first)) - _known(self._number(second)))
+            Comparison(first, second, _or_default(self._number(first)) - _or_default(self._number(second)))
             for first, second in rule.pairs
             if (first, second) not in absent
         ]
         if absent:
             return self._absent(claim, absent, comparisons)
         smallest = min(comparisons, key=lambda c: c.difference)
-        margins = [rule.margin * _known(self._number(c.second)) for c in comparisons]
+        margins = [rule.margin * _or_default(self._number(c.second)) for c in comparisons]
         verdict: Verdict = "not-shown"
         if all(c.difference > margin for c, margin in zip(comparisons, margins, strict=True)):
             verdict = "held"
@@ -280,8 +280,8 @@ class Judge:
         absent = [(place, place) for place in rule.places if self._number(place) is None]
         if absent:
             return self._absent(claim, absent, [])
-        highest = max(rule.places, key=lambda place: _known(self._number(place)))
-        excess = _known(self._number(highest)) - rule.bound
+        highest = max(rule.places, key=lambda place: _or_default(self._number(place)))
+        excess = _or_default(self._number(highest)) - rule.bound
         sentence = (
             f"The largest is {self._unit * (rule.bound + excess):.3f} ({', '.join(highest)}), the bound"
             f" {self._unit * rule.bound:.3f}; judged by the numbers alone, without a test."
@@ -293,7 +293,7 @@ class Judge:
         return None if cell is None else cell.value
 
     def _words(self, place: Place) -> str:
-        return f"{self._unit * _known(self._number(place)):.2f}"
+        return f"{self._unit * _or_default(self._number(place)):.2f}"
 
     def _signed(self, difference: float) -> str:
         return f"{100.0 * difference:+.2f}" if self._unit == 100.0 else f"{difference:+.4f}"
@@ -322,7 +322,7 @@ class Judge:
     @staticmethod
     def _adjusted(comparisons: Sequence[Comparison | None]) -> list[Comparison | None]:
         present = [comparison for comparison in comparisons if comparison is not None]
-        against = [_known(c.p) if c.difference < 0.0 else 1.0 for c in present]
+        against = [_or_default(c.p) if c.difference < 0.0 else 1.0 for c in present]
         adjusted = dict(zip(map(id, present), holm(against), strict=True))
         return [
             replace(c, adjusted_p=adjusted[id(c)]) if c and c.difference < 0.0 else c for c in comparisons
@@ -334,7 +334,7 @@ class Judge:
         which = {"held": "The weakest difference", "contradicted": "The largest difference the other way"}
         sentence = (
             f"{which.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
-            f" ({_named(by)}); {format_p(_known(by.p))}, {by.queries or 0:,} queries."
+            f" ({_named(by)}); {format_p(_or_default(by.p))}, {by.queries or 0:,} queries."
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 
@@ -346,27 +346,27 @@ class Judge:
 
 
 def _simultaneous(n_comparisons: int) -> float:
-    """Return what 95% intervals are widened by to hold together (Bonferroni, normal approximation)."""
+    """Return the factor that makes 95% intervals simultaneous (Bonferroni, normal approximation)."""
     from scipy import special
 
     alone, together = special.ndtri([1.0 - SIGNIFICANCE / 2.0, 1.0 - SIGNIFICANCE / (2.0 * n_comparisons)])
     return float(together / alone)
 
 
-def _nearest(comparison: Comparison, widened: float) -> float:
-    """Return how far from 0 the nearest end of the widened interval is; below 0 where 0 is inside."""
+def _distance_from_zero(comparison: Comparison, widened: float) -> float:
+    """Return the distance from 0 to the nearest end of the widened interval, negative if it contains 0."""
     difference = comparison.difference
     end = comparison.lower if difference > 0.0 else comparison.upper
-    return abs(difference) - widened * abs(difference - _known(end, difference))
+    return abs(difference) - widened * abs(difference - _or_default(end, difference))
 
 
 def _directed(comparison: Comparison) -> Verdict:
-    if _known(comparison.p) >= SIGNIFICANCE or comparison.difference == 0.0:
+    if _or_default(comparison.p) >= SIGNIFICANCE or comparison.difference == 0.0:
         return "not-shown"
     return "held" if comparison.difference > 0.0 else "contradicted"
 
 
-def _known(value: float | None, default: float = 1.0) -> float:
+def _or_default(value: float | None, default: float = 1.0) -> float:
     return default if value is None else value
 
 

@@ -65,6 +65,7 @@ def _training(stored: Stored) -> "TrainingSpec":
 
 def _training_json(spec: "TrainingSpec") -> Json:
     from core.losses import loss_values
+    from core.training.options import changed_options
     from core.training.spec import scorer_json
 
     return {
@@ -75,6 +76,7 @@ def _training_json(spec: "TrainingSpec") -> Json:
         "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
         "seed": spec.seed,
         "metric_interval": spec.metric_interval,
+        **changed_options(spec),
         "categorical_feature": list(spec.categorical_feature),
         **scorer_json(spec),
     }
@@ -94,7 +96,6 @@ class BoostingJob(SubmittedJob):
         labels_from: Model whose scores replace the training labels, `model:web:3`, or None.
         training: Loss, hyperparameters and all else that determines the model.
         automatic: Hyperparameters chosen by the size of the dataset, or None.
-        bootstrap: Whether to train on a bootstrap sample of the training queries.
         distribution: The ranks of a distributed training, or None for one process.
     """
 
@@ -110,7 +111,6 @@ class BoostingJob(SubmittedJob):
     labels_from: str | None = entry(None, later=True)
     training: "TrainingSpec" = entry(read=_training, write=_training_json, flat=True)
     automatic: "AutomaticChoice | None" = entry(None, read=_automatic, later=True)
-    bootstrap: bool = entry(False, later=True)
     distribution: "Distribution | None" = entry(None, read=_distribution, later=True)
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class BoostingJob(SubmittedJob):
     def parts_are_random(self) -> bool:
         """Return whether queries are drawn at random for training, validation or test."""
         parts = (part for part in (self.validation, self.test) if not isinstance(part, HeldOutDataset))
-        return self.bootstrap or any(part.is_random for part in parts if part is not None)
+        return self.training.bootstrap or any(part.is_random for part in parts if part is not None)
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:

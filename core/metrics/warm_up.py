@@ -17,7 +17,7 @@ def ranked() -> None:
 
 
 def binary() -> None:
-    """Measure a tiny query by each metric that asks whether documents are relevant."""
+    """Measure a tiny query by each metric of binary relevance."""
     _measure(binary=True)
 
 

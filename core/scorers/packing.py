@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,9 +58,13 @@ class PackedNetwork:
 
     def scratch(self, n_documents: int) -> Float64Array:
         """Return room for the inputs of a block of so many documents, and for the units of two layers."""
-        rows = min(up(n_documents, ROWS), BLOCK)
+        rows = min(-(-n_documents // ROWS) * ROWS, BLOCK)
+        return np.empty(rows * self._row_size)
+
+    @cached_property
+    def _row_size(self) -> int:
         widest = int(self.layout[:-1, 2].max(initial=0))
-        return np.empty(rows * (up(int(self.layout[0, 0]), LANES) + 2 * widest))
+        return int(up(int(self.layout[0, 0]), LANES)) + 2 * widest
 
 
 def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:

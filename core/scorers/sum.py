@@ -143,8 +143,9 @@ class Sum:
                 f"the model needs {len(self.feature_names)} features, these are {features.shape[-1]}"
             )
         total = np.zeros(features.shape[0])
-        for member, columns in self.parts:
-            total += member.weight * member.model.score(_chosen(features, columns), threads)
+        for (member, columns), reads_all in zip(self.parts, self._read_all, strict=True):
+            chosen = features if reads_all else _chosen(features, columns)
+            total += member.weight * member.model.score(chosen, threads)
         return finite(total)
 
     @cached_property
@@ -154,6 +155,11 @@ class Sum:
         return tuple(
             (member, np.array([places[name] for name in member.feature_names])) for member in self.members
         )
+
+    @cached_property
+    def _read_all(self) -> tuple[bool, ...]:
+        """Return of each member whether it reads the sum's features, all of them in their order."""
+        return tuple(np.array_equal(columns, np.arange(len(self.feature_names))) for _, columns in self.parts)
 
 
 def write_sum(model: Sum) -> bytes:
@@ -207,8 +213,7 @@ def _bytes(content: bytes) -> NDArray[np.uint8]:
 
 
 def _chosen(features: FloatArray | SelectedFeatures, columns: Int64Array) -> FloatArray | SelectedFeatures:
-    if len(columns) == features.shape[1] and np.array_equal(columns, np.arange(len(columns))):
-        return features
     if isinstance(features, SelectedFeatures) or len(features) > _COPIED_ROWS:
         return select_columns(cast("Features", features), columns, np.nan)
-    return np.ascontiguousarray(features[:, columns])
+    chosen: FloatArray = np.take(features, columns, axis=1)
+    return chosen

@@ -10,6 +10,7 @@ from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build, values_of
 from core.scorers import NetworkScorer, Scorer, Trees, WeightedSum, make_scorer, scorer_values
 from core.training.hyperparameters import Hyperparameters
+from core.training.options import OPTION_NAMES, TrainingOptions
 
 _SEEDS = 2**31
 _NO_LOSS = "mse"  # placeholder for a sum of models, which is not trained by a loss
@@ -46,7 +47,7 @@ class DiagnosticsPlan:
 
 
 @dataclass(frozen=True)
-class TrainingSpec:
+class TrainingSpec(TrainingOptions):
     """Loss, hyperparameters and everything else that determines a model, without the data.
 
     Attributes:
@@ -56,8 +57,6 @@ class TrainingSpec:
             where there is validation data and no early stopping, and where no trees are dropped.
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 below 2^31; that of the loss, too, unless it names one.
-        metric_interval: Iterations from one measurement of loss and metrics to the next; the last one is
-            always measured.
         conventions: The contract of the metrics.
         diagnostics: What to follow of the loss, or None.
         categorical_feature: Features of whole numbers that are categories, beside those of texts.
@@ -69,7 +68,6 @@ class TrainingSpec:
     metrics: tuple[str, ...] = ("ndcg@10",)
     early_stopping: EarlyStopping | None = None
     seed: int = 42
-    metric_interval: int = 1
     conventions: Conventions = DEFAULT
     diagnostics: DiagnosticsPlan | None = None
     categorical_feature: tuple[str, ...] = ()
@@ -150,15 +148,15 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     seed = values.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         problems.append(InputProblem("/seed", f"must be a whole number from 0 below {_SEEDS}"))
-    metric_interval = values.get("metric_interval", 1)
-    problems += _not_positive("/metric_interval", metric_interval)
+    given = {name: values[name] for name in OPTION_NAMES if values.get(name) is not None}
+    options = _part(problems, "", lambda: build(TrainingOptions, given))
     contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
     scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
     if scorer is not None and not isinstance(scorer, Trees):
         problems += _of_trees_alone(values, scorer)
-    if problems or loss is None or hyperparameters is None or scorer is None:
+    if problems or loss is None or hyperparameters is None or scorer is None or options is None:
         raise InvalidInput(*problems)
     loss = seeded(loss, seed)
     return TrainingSpec(
@@ -167,11 +165,11 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
         metrics,
         early_stopping,
         seed,
-        metric_interval,
         contract,
         diagnostics,
         categorical,
         scorer,
+        **values_of(options),
     )
 
 

@@ -79,8 +79,7 @@ _FILTERS: Mapping[str, Mapping[str, Filter]] = {
 
 def filtered(command: Callable[..., None], noun: str) -> Callable[..., None]:
     """Give a command the filters of a noun in the place of its `**` parameter, and a service."""
-    with_options(command, {name: one.option for name, one in _filters(noun).items()})
-    return on_service(command)
+    return on_service(with_options({name: one.option for name, one in _filters(noun).items()})(command))
 
 
 def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,6 @@ Reference = Annotated[
 _Name = Annotated[str, typer.Argument(help="The model's name.")]
 _Alias = Annotated[str, typer.Option(help="The alias.")]
 _CHAMPION = "champion"
-_NETWORKS = ("linear", "mlp")
 
 
 @models.command("list")
@@ -321,7 +320,7 @@ def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "kind", model.kind
     yield "scorer", model.scorer and _settings({**model.scorer, "kind": None})
     yield "hyperparameters", model.hyperparameters and _settings(model.hyperparameters)
-    yield "epochs" if model.kind in _NETWORKS else "trees", model.best_iteration
+    yield from model.sizes().items()
     yield "features", len(model.feature_names)
     yield "test metrics", model.metrics and _means(model.metrics)
     yield "cannot be explained", model.explanation and model.explanation.problem

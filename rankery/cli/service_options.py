@@ -76,14 +76,19 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def with_options(command: Callable[..., None], options: Mapping[str, Any]) -> None:
+def with_options(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace the `**` parameter of a command by options of these names and annotations."""
-    own = [one for one in signature(command).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-    more = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in options.items()
-    ]
-    _declare(command, [*own, *more])
+
+    def replaced(command: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in signature(command).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        more = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in options.items()
+        ]
+        _declare(command, [*own, *more])
+        return command
+
+    return replaced
 
 
 def _declare(command: Callable[..., None], parameters: list[Parameter]) -> None:

@@ -10,13 +10,14 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.declared_options import TRAINING_OPTIONS
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import on_service, with_options
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.train_best import (
@@ -65,6 +66,7 @@ _FIRST_METRIC = "ndcg@5"  # the service's own
 
 
 @on_service
+@with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
     data: Annotated[
@@ -194,6 +196,7 @@ def train(
         ),
     ] = None,
     watch: Watch = True,
+    **declared: Any,
 ) -> None:
     """Train a model: upload the data, wait until they are read, train, and print how good it is.
 
@@ -238,6 +241,7 @@ def train(
         "--threads-per-rank": threads_per_rank,
     }
     if best:
+        of_one |= {f"--{option.replace('_', '-')}": value for option, value in declared.items()}
         refuse_options(of_one | {"--grid": grid, "--repeats": repeats, "--from-json": from_json}, best=True)
         train_best(
             session,
@@ -255,7 +259,7 @@ def train(
         )
         return
     refuse_options({"--budget": budget, "--prefer": prefer, "--candidate": candidate}, best=False)
-    options = (data, test, columns, name, metric, preset, seed, *of_one.values())
+    options = (data, test, columns, name, metric, preset, seed, *of_one.values(), *declared.values())
     if from_json is not None:
         if any(option is not None for option in options):
             raise WrongUsage("--from-json holds the whole job: only --grid, --repeats and --watch go with it")
@@ -283,6 +287,7 @@ def train(
             "early_stopping": _early_stopping(early_stopping, metric, validation),
             "seed": seed,
             "distribution": distribution,
+            **declared,
         }
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")

@@ -10,6 +10,7 @@ from rankery.client.schemas.requests import (
     HoldOut,
     Loss,
     Scorer,
+    TrainingOptions,
     Validation,
 )
 from rankery.errors import InvalidArgument
@@ -56,8 +57,8 @@ class JobLabels(TypedDict, total=False):
     """The project that it belongs to"""
 
 
-class TrainingLabels(TypedDict, total=False):
-    """Labels of a training; its tags are those of its model."""
+class TrainingFields(TrainingOptions, total=False):
+    """Declared options of a training, and labels of its job; its tags are those of its model."""
 
     name: str
     """Display name; by default that of its model"""

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any, TypeAlias, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from rankery import __version__
 from rankery.errors import AnswerNotUnderstood, InvalidSettings, KeyRefused, RankeryApiError
 
 Document: TypeAlias = dict[str, Any]
@@ -28,8 +28,8 @@ def read(kind: type[Read], document: Any) -> Read:
         (first, *_) = error.errors()
         place = "/" + "/".join(map(str, first["loc"]))
         raise AnswerNotUnderstood(
-            f"the service's answer is not what rankery {__version__} expects ({place}: {first['msg']});"
-            " install the version of rankery that the service has"
+            f"the service's answer is not what rankery {version('rankery')} expects"
+            f" ({place}: {first['msg']}); install the version of rankery that the service has"
         ) from error
 
 

@@ -27,8 +27,8 @@ test("what is compared stands in the address, in its order", () => {
   assert.equal(addresses.compareWith(["web:1"]), "/comparisons?system=web%3A1#compare");
 });
 
-test("the subject of a page is read as text, whatever was typed", () => {
-  assert.equal(addresses.subject(), "web:3");
+test("the pageObject of a page is read as text, whatever was typed", () => {
+  assert.equal(addresses.pageObject(), "web:3");
   assert.equal(addresses.decoded("100%"), "100%");
   assert.equal(addresses.decoded("a%20b"), "a b");
 });

@@ -89,9 +89,12 @@ test("a job leads to its result", () => {
 
 test("a reproduction tells what differed", () => {
   const result = { equal: false, differences: [{ what: "lightgbm", then: "4.5", now: "4.6" }] };
-  assert.equal(labels.foundLabel({ kind: "reproduce", result }), "Other bytes came out; lightgbm 4.5 then, 4.6 now.");
+  assert.equal(
+    labels.outcomeDetail({ kind: "reproduce", result }),
+    "Other bytes came out; lightgbm 4.5 then, 4.6 now.",
+  );
   const changed = { equal: true, stored_sha256: "a", expected_sha256: "b" };
-  assert.match(labels.foundLabel({ kind: "reproduce", result: changed }), /the stored text is not what was stored/);
+  assert.match(labels.outcomeDetail({ kind: "reproduce", result: changed }), /the stored text has changed since/);
 });
 
 test("the time of an iteration times their number is the time that they took", () => {

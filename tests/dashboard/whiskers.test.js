@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { intervalLabel, linearScale } from "../../app/dashboard/static/figures/whiskers.js";
 
 test("the ends of a scale are round and hold all values", () => {
-  const { low, high, ticks, words } = linearScale([0.413, 0.487]);
+  const { low, high, ticks, format } = linearScale([0.413, 0.487]);
   assert.ok(low <= 0.413 && high >= 0.487);
-  assert.deepEqual(ticks.map(words), ["0.40", "0.42", "0.44", "0.46", "0.48", "0.50"]);
+  assert.deepEqual(ticks.map(format), ["0.40", "0.42", "0.44", "0.46", "0.48", "0.50"]);
 });
 
 test("a value is placed between the ends", () => {
@@ -15,7 +15,7 @@ test("a value is placed between the ends", () => {
 });
 
 test("the tick at zero has no minus", () => {
-  assert.deepEqual(linearScale([-1, 1], 4).ticks.map(linearScale([-1, 1], 4).words), [
+  assert.deepEqual(linearScale([-1, 1], 4).ticks.map(linearScale([-1, 1], 4).format), [
     "−1.0",
     "−0.5",
     "0.0",

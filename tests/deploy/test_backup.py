@@ -27,7 +27,7 @@ DOCUMENTS = [{"id": str(value), "features": [float(value)] * FEATURES} for value
 
 
 class Places(NamedTuple):
-    """Where a service keeps what it has, and the section of the page about that kind of store."""
+    """Settings of a service's stores, and the section of the page about stores of this kind."""
 
     section: str
     data_dir: Path
@@ -74,7 +74,7 @@ def elsewhere(places: Places, tmp_path: Path, request: pytest.FixtureRequest) ->
 def test_what_was_committed_is_restored_elsewhere(
     places: Places, elsewhere: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same is listed and scored by the same bytes; what a writer had not yet committed is not there."""
+    """The restored service has the same lists and scores; uncommitted writes are absent."""
     _set(monkeypatch, places)
     settings = WorkerSettings(data_dir=places.data_dir, threads=1)
     store = Store.open(settings)
@@ -98,7 +98,7 @@ def _set(monkeypatch: pytest.MonkeyPatch, places: Places) -> None:
 
 
 def _answers(places: Places) -> list[object]:
-    """Return what is listed, and what needs the bytes of artifacts."""
+    """Return the lists, and scores that need the bytes of artifacts."""
     application = create_app(ApiSettings(data_dir=places.data_dir, broker_url=NO_BROKER))
     body = {"queries": [{"id": "q", "documents": DOCUMENTS}]}
     with TestClient(application, base_url="http://127.0.0.1") as client:
@@ -110,14 +110,14 @@ def _answers(places: Places) -> list[object]:
 
 
 @pytest.mark.slow
-def test_a_backup_taken_at_work_is_restored_elsewhere(
+def test_a_backup_of_a_running_service_is_restored_elsewhere(
     places: Places, elsewhere: Places, tmp_path: Path
 ) -> None:
-    """The restored service lists the same, and scores by the same bytes; what came later is not in it."""
+    """The restored service has the same lists and scores, and nothing of later changes."""
     with EmbeddedStack(places.data_dir, environment=places.environment) as stack, Client(stack.url) as client:
         dataset = client.synthetic_dataset(30, seed=1, name="train").wait()
         client.train("web", dataset, "lambdarank", hyperparameters={"num_iterations": 5}).wait()
-        before = what_it_has(client)
+        before = lists_and_scores(client)
         client.train("later", dataset, "ranknet", hyperparameters={"num_iterations": 100_000})
         run(f"{places.section}-back-up", places.environment, tmp_path)
         client.synthetic_dataset(30, seed=2, name="later").wait()
@@ -126,13 +126,13 @@ def test_a_backup_taken_at_work_is_restored_elsewhere(
         EmbeddedStack(elsewhere.data_dir, environment=elsewhere.environment) as stack,
         Client(stack.url) as client,
     ):
-        assert what_it_has(client) == before
+        assert lists_and_scores(client) == before
         (unfinished,) = [job for job in client.jobs() if job.status not in ("succeeded", "failed")]
         assert unfinished.cancel().id == unfinished.id
 
 
-def what_it_has(client: Client) -> dict[str, object]:
-    """Return what is listed, and what needs the bytes of artifacts."""
+def lists_and_scores(client: Client) -> dict[str, object]:
+    """Return the lists, and scores that need the bytes of artifacts."""
     (query,) = client.rank("web", [{"id": "q", "documents": DOCUMENTS}]).queries
     return {
         "datasets": [dataset.id for dataset in client.datasets()],

@@ -13,7 +13,7 @@ from tests.requirements import require_program
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
-# Of 100, from safe to exposed; without any directive of the unit's it is 96.
+# Exposure from 0 (safe) to 100; a unit without hardening directives has 96.
 MOST_EXPOSED = 20
 
 each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -27,7 +27,7 @@ def systemd_analyze() -> str:
 
 @pytest.fixture
 def installed(unit: Path, tmp_path: Path) -> Path:
-    """A copy of the unit that finds Rankery's command where this environment has it."""
+    """A copy of the unit with the path of this environment's `rankery` command."""
     copy = tmp_path / unit.name
     command = Path(sys.executable).with_name("rankery")
     copy.write_text(unit.read_text().replace("/opt/rankery/bin/rankery", str(command)))

@@ -19,6 +19,7 @@ from tests.faults.recovery import Recovery, measure_recovery
 from tests.faults.resume import SETTINGS, Killed, kill_and_resume
 from tests.faults.table import show_faults, show_recoveries, show_resumed
 from tests.faults.verdict import Row
+from tests.faults.work import automatic
 
 TWO, RECOVERY, RESUME = "two-workers", "recovery", "resume"
 PARTS = (*ON_SERVERS, TWO, RECOVERY, RESUME, *ON_ONE_DISK)
@@ -81,6 +82,7 @@ class Run:
             ):
                 self._say("kills at random iterations")
                 self.killed = kill_and_resume(campaign, self.kills)
+                self.killed += kill_and_resume(campaign, self.kills // 2, automatic)
 
     @contextmanager
     def _campaign(self, installation: Installation) -> Iterator[Campaign]:

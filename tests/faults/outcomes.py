@@ -42,8 +42,9 @@ def outcome_of(client: StubbornClient, job: Document) -> Outcome:
         if hashlib.sha256(model_file).hexdigest() != model["sha256"]:
             complaints.append("the stored model is not the one that was trained")
         results["model"] = model
-        results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
-        complaints += _history_complaints(history, job)
+        if job["kind"] == "train":
+            results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
+            complaints += _history_complaints(history, job)
     if evaluation_id := made.get("evaluation_id"):
         results["evaluation"] = client.get(f"/v1/evaluations/{evaluation_id}")
         results["queries"] = client.get(f"/v1/evaluations/{evaluation_id}/queries")

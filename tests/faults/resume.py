@@ -1,13 +1,15 @@
 """Trainings killed at random iterations, and what the resumed ones make beside an undisturbed one."""
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.faults.campaign import ITERATIONS, Campaign
+from tests.faults.campaign import Campaign
+from tests.faults.client import Document
 from tests.faults.outcomes import Outcome, outcome_of
 from tests.faults.parts import kill_process
 from tests.faults.scene import ENDED, Scene, pid_of
-from tests.faults.work import Submission, network_stopping_early, stopping_early
+from tests.faults.work import Submission, stopping_early
 
 # Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
 SETTINGS = {
@@ -51,19 +53,24 @@ class Killed:
 
 
 def kill_and_resume(
-    campaign: Campaign, kills: int, iterations: int = ITERATIONS, *, network: bool = False
+    campaign: Campaign, kills: int, make: Callable[[Mapping[str, str]], Document] = stopping_early
 ) -> list[Killed]:
-    """Kill trainings that draw at random and stop early, each once: of trees, or of a network."""
-    make = network_stopping_early if network else stopping_early
-    body = make(campaign.materials.datasets, iterations=2 * iterations)
+    """Kill trainings of one request at random, each once.
+
+    Args:
+        campaign: Where they run.
+        kills: Number of trainings.
+        make: Returns the request, by the ids of the datasets.
+    """
+    body = make(campaign.materials.datasets)
     with campaign.scene("resume") as scene:
         submission = Submission("undisturbed", "/v1/jobs", body)
         undisturbed = scene.run_soon(submission)
         assert undisturbed is not None
         assert undisturbed["status"] == "succeeded", undisturbed["problem"]
         reference = outcome_of(campaign.client, undisturbed)
-        last = campaign.client.get(f"/v1/jobs/{undisturbed['id']}/history")["iterations"][-1]
-        waiting = [Killed(scene.random.randint(1, last - 5)) for _ in range(kills)]
+        last = undisturbed["progress"]["iteration"]
+        waiting = [Killed(scene.random.randint(1, last - 2)) for _ in range(kills)]
         done: list[Killed] = []
         under_way: list[Killed] = []
         deadline = time.monotonic() + _START_SECONDS + _EACH_SECONDS * kills

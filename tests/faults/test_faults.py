@@ -11,6 +11,7 @@ import pytest
 from tests.faults.campaign import Campaign
 from tests.faults.faults import NOTHING, ON_SERVERS, TWO_WORKERS
 from tests.faults.resume import kill_and_resume
+from tests.faults.work import automatic, network_stopping_early
 
 pytestmark = pytest.mark.slow
 
@@ -36,13 +37,19 @@ def test_two_workers_carry_out_each_job_once(campaign: Campaign) -> None:
 
 def test_a_killed_training_of_a_network_goes_on_to_the_same_model(campaign: Campaign) -> None:
     """Its epochs go on from a checkpoint in the bucket, to the same bytes."""
-    killed = kill_and_resume(campaign, kills=2, network=True)
+    killed = kill_and_resume(campaign, 2, network_stopping_early)
     assert [one.complaints for one in killed if not one.is_good] == []
     assert any(one.resumed_from for one in killed)
 
 
 def test_a_killed_training_goes_on_to_the_same_model(campaign: Campaign) -> None:
     """Resumed from a checkpoint, a training makes the model, history and evaluation of an undisturbed one."""
-    killed = kill_and_resume(campaign, kills=2)
+    killed = kill_and_resume(campaign, 2)
     assert [one.complaints for one in killed if not one.is_good] == []
     assert any(one.resumed_from for one in killed)
+
+
+def test_a_killed_automatic_training_goes_on_to_the_same_model(campaign: Campaign) -> None:
+    """The scores of completed folds are kept, and jobs beside it may try other candidates meanwhile."""
+    killed = kill_and_resume(campaign, 2, automatic)
+    assert [one.complaints for one in killed if not one.is_good] == []

@@ -148,7 +148,7 @@ def training(
     }
 
 
-def stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
+def stopping_early(datasets: Mapping[str, str], *, iterations: int = 240) -> Document:
     """Return a training that stops when validation no longer improves."""
     body = training(datasets, "lambdarank", iterations=iterations)
     body["hyperparameters"] |= {"learning_rate": 0.3}
@@ -156,12 +156,26 @@ def stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
     return body
 
 
-def network_stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
+def network_stopping_early(datasets: Mapping[str, str], *, iterations: int = 240) -> Document:
     """Return a training of a network, with units left out at random, that stops early."""
     body = training(datasets, "lambdarank", iterations=iterations)
     scorer = {"kind": "mlp", "hidden": [64, 32], "dropout": 0.1, "batch_documents": 64, "epochs": iterations}
     early_stopping = {"metric": "ndcg@10", "rounds": 40}
     return {**body, "hyperparameters": {}, "scorer": scorer, "early_stopping": early_stopping}
+
+
+def automatic(datasets: Mapping[str, str]) -> Document:
+    """Return an automatic training whose budget decides nothing."""
+    return {
+        "kind": "auto-train",
+        "model_name": "faults",
+        "dataset_id": datasets["train"],
+        "test_dataset_id": datasets["test"],
+        "metric": "ndcg@10",
+        "budget_seconds": 36_000,
+        "prefer": "best",
+        "candidates": ["linear by lambdarank", "linear by ranknet", "stumps by lambdarank"],
+    }
 
 
 def _losses(datasets: Mapping[str, str], iterations: int) -> list[Submission]:

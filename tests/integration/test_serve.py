@@ -27,7 +27,7 @@ def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_part_that_dies_again_and_again_ends_the_service(serve: Serve, tmp_path: Path) -> None:
+def test_a_process_that_dies_repeatedly_ends_the_service(serve: Serve, tmp_path: Path) -> None:
     """After five deaths in a row, with one line that names the process, how it ended and its log."""
     service = serve(tmp_path)
     service.started()
@@ -51,7 +51,7 @@ def _pid_of(data_dir: Path, words: str) -> int | None:
 
 
 def test_a_taken_port_is_one_line_and_nothing_is_started(serve: Serve, tmp_path: Path) -> None:
-    """The service looks before it starts anything, and writes nothing."""
+    """The port is checked before any process starts or file is written."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         service = serve(tmp_path / "data", "--port", str(port))

@@ -91,6 +91,15 @@ def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
     assert drawn.endswith(" 120 of 500, validation ndcg@10 0.4568, 41 s left")
 
 
+def test_a_bar_names_the_candidate_of_an_automatic_training(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its phases differ in what is tried, while those of a training are the same for hours."""
+    progress = {"phase": "trying linear by ranknet", "iteration": 7, "total": 65, "eta_seconds": 120.0}
+    job = job_of(kind="auto-train", title="web", status="running", progress=progress)
+    with followed([job], True) as show:
+        show(job)
+    assert "trying linear by ranknet, 7 of 65, 120 s left" in " ".join(capsys.readouterr().err.split())
+
+
 def test_an_interrupted_wait_leaves_the_job_and_says_so() -> None:
     """The sentence has what stops it."""
     with (

@@ -112,8 +112,8 @@ class TestBuckets:
         assert dataset.source["format"] == "parquet"
         assert imports.downloads() == []
 
-    def test_a_pattern_is_the_whole(self, imports: Imports, bucket: str) -> None:
-        """As are the same objects by their addresses, and the folder of one file."""
+    def test_a_pattern_reads_all_matching_objects(self, imports: Imports, bucket: str) -> None:
+        """A list of addresses and a folder with one file make the same dataset."""
         whole = imports.read(f"{bucket}/clicks/whole.parquet")
         parts = imports.read(f"{bucket}/clicks/parts", files="part-*.parquet")
         assert imports.stored(parts) == imports.stored(whole)
@@ -124,10 +124,10 @@ class TestBuckets:
         assert named.digest == parts.digest
         assert imports.read(f"{bucket}/clicks").digest == whole.digest
 
-    def test_what_cannot_be_read_is_told(
+    def test_an_unreadable_address_is_named(
         self, imports: Imports, bucket: str, store: Store, settings: WorkerSettings
     ) -> None:
-        """With the address and the way out."""
+        """The problem of the dataset names the address and the way out."""
         assert "expected a file at" in problem_of(imports.read(f"{bucket}/clicks/none"))
         several = problem_of(imports.read(f"{bucket}/clicks/parts"))
         assert "/files: is needed" in several
@@ -145,7 +145,7 @@ class TestBuckets:
         s3: S3Server,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """The environment has none; neither the row nor the log has those of the name."""
+        """The named credentials are used without any in the environment; row and log omit them."""
         for name in s3.environment:
             monkeypatch.delenv(name)
         options = {"key": "rankery", "secret": "5ecret", "endpoint_url": s3.endpoint_url}
@@ -188,20 +188,20 @@ class TestWeb:
     def test_private_hosts_are_refused(
         self, store: Store, settings: WorkerSettings, server: WebServer
     ) -> None:
-        """Also where the prefix is allowed."""
+        """An allowed prefix does not permit a private host."""
         imports = Imports(store, settings, sources=[server.url])
         assert "localhost" in problem_of(imports.read(f"{server.url}/whole.parquet"))
         assert server.requests == []
 
     def test_the_quota_of_the_key_bounds_the_size(self, imports: Imports, server: WebServer) -> None:
-        """As the API told it."""
+        """The limit is the one that the API stored with the job."""
         problem = problem_of(imports.read(f"{server.url}/whole.parquet", max_bytes=100))
         assert "at most 100 bytes" in problem
 
-    def test_a_lost_server_is_come_back_to(
+    def test_a_download_continues_when_the_server_is_back(
         self, store: Store, settings: WorkerSettings, server: WebServer
     ) -> None:
-        """By the next attempt of the job, which goes on from what is there."""
+        """The next attempt of the job continues from the downloaded bytes."""
         settings = settings.model_copy(update={"retry_seconds": 0.0, "storage_patience_seconds": 0.0})
         imports = Imports(store, settings, sources=[server.url], outbound_allowed=["localhost"])
         file = server.files["/whole.parquet"]
@@ -212,7 +212,9 @@ class TestWeb:
         assert server.requests[1].headers["range"] == "bytes=5000-"
         assert imports.job(str(dataset.job_id)).attempt == 2
 
-    def test_progress_counts_bytes_and_stops_at_once(self, imports: Imports, server: WebServer) -> None:
+    def test_progress_counts_bytes_and_a_cancelled_download_stops(
+        self, imports: Imports, server: WebServer
+    ) -> None:
         """A cancelled download leaves nothing."""
         file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(4_000_000))
         file.bytes_per_second = 1_000_000
@@ -272,7 +274,7 @@ class TestIrDatasets:
         return Imports(store, settings, sources=["ir_datasets:"])
 
     def test_scored_documents_become_a_feature(self, imports: Imports, registered: str) -> None:
-        """With labels, and the texts of queries; what is judged and not scored is left out."""
+        """With labels, and the texts of queries; judged documents without a score are left out."""
         dataset = imports.read(f"ir_datasets:{registered}", options={})
         imports.stored(dataset)
         with imports.store.artifacts.open(str(dataset.data_key)) as file:
@@ -286,14 +288,14 @@ class TestIrDatasets:
         assert [row["q1"] for row in rows[2:4]] == ['red "shoes"', "blue, coat"]
 
     def test_judgments_alone_are_qrels(self, imports: Imports, registered: str) -> None:
-        """To measure runs on."""
+        """Runs can be evaluated on them."""
         dataset = imports.read(f"ir_datasets:{registered}-judged", options={})
         imports.stored(dataset)
         assert dataset.source["format"] == "trec-qrels"
         assert (dataset.statistics or {})["documents"] == 4
 
-    def test_what_is_not_judged_is_told(self, imports: Imports, registered: str) -> None:
-        """As is what the package does not have."""
+    def test_a_dataset_without_judgments_is_refused(self, imports: Imports, registered: str) -> None:
+        """A name that the package does not have is refused, too."""
         problem = problem_of(imports.read(f"ir_datasets:{registered}-queries", options={}))
         assert "it has only queries; name a subset that is judged" in problem
         problem = problem_of(imports.read("ir_datasets:no-such/dataset", options={}))

@@ -57,14 +57,14 @@ class Laboratory:
             return tx.experiments.add(**(values | changed)).id
 
     def work(self) -> None:
-        """Carry out everything that waits."""
+        """Run all queued jobs."""
         queued = True
         while queued:
             run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
             queued = bool(advance_all(self.store))
 
     def end(self, experiment_id: str) -> Experiment:
-        """Lead an experiment to its end and return it."""
+        """Run an experiment to its end and return it."""
         self.work()
         return self.row(experiment_id)
 
@@ -108,8 +108,8 @@ def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory)
 
 
 @pytest.mark.long
-def test_a_training_without_a_result_is_told_and_done_again_on_resuming(laboratory: Laboratory) -> None:
-    """The report names it; what has succeeded is kept."""
+def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(laboratory: Laboratory) -> None:
+    """The report names it; successful trainings are kept."""
     experiment_id = laboratory.add()
     first, second = advance_all(laboratory.store)
     with laboratory.store.begin() as tx:
@@ -133,7 +133,7 @@ def test_a_training_without_a_result_is_told_and_done_again_on_resuming(laborato
 
 
 @pytest.mark.long
-def test_cancelling_spares_what_another_experiment_waits_for(laboratory: Laboratory) -> None:
+def test_cancelling_keeps_trainings_of_other_experiments(laboratory: Laboratory) -> None:
     """Both need the trainings of one table, the cancelled one those of another as well."""
     wide, narrow = laboratory.add([TABLE, "figure-5"]), laboratory.add([TABLE])
     advance_all(laboratory.store)
@@ -148,7 +148,7 @@ def test_cancelling_spares_what_another_experiment_waits_for(laboratory: Laborat
 
 @pytest.mark.long
 def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) -> None:
-    """Its numbers are there while trainings of another table have not ended."""
+    """The report has its numbers while trainings of another table run."""
     experiment_id = laboratory.add([TABLE, "figure-5"])
     jobs = {job.id for job in advance_all(laboratory.store)}
     with laboratory.store.begin() as tx:

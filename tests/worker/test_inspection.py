@@ -1,4 +1,4 @@
-"""Inspections: from a trained model and a dataset to what the model looks at."""
+"""Inspection jobs: importance and partial dependence of features."""
 
 from dataclasses import asdict
 from typing import Any
@@ -20,7 +20,7 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
 
 
-ASKED: dict[str, Any] = {
+SPECIFICATION: dict[str, Any] = {
     "metric": "ndcg@5",
     "contract": "default",
     "label_map": {},
@@ -32,7 +32,7 @@ ASKED: dict[str, Any] = {
 
 
 def _inspected(workshop: Workshop, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
-    job = workshop.run("inspect", dataset_id, model_id=model_id, **{**ASKED, **asked})
+    job = workshop.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **asked})
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     with workshop.store.read() as tx:
@@ -40,7 +40,7 @@ def _inspected(workshop: Workshop, dataset_id: str, model_id: str, **asked: Any)
 
 
 def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: RankingDataset) -> None:
-    """What is stored is what core finds, by the features' names, and the most important ones are followed."""
+    """The importances equal those of `core.inspection`; the most important features have curves."""
     dataset_id = workshop.add(dataset, "d1")
     model_id = workshop.trained(dataset_id)["model_id"]
     found = _inspected(workshop, dataset_id, model_id)
@@ -67,7 +67,7 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
 
 
 def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Also those that no tree looks at, whose scores do not move; labels are replaced as asked."""
+    """Features that no tree uses have flat curves; the label map of the job applies."""
     constant = dataset.matrix.copy()
     constant[:, 4] = 1.0
     negative = dataset.with_features(constant, dataset.feature_names).with_labels(dataset.labels - 1)
@@ -86,12 +86,12 @@ def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: 
 @pytest.mark.long
 @pytest.mark.parametrize("change", ["labels", "features"])
 def test_data_that_do_not_fit_end_the_job(workshop: Workshop, dataset: RankingDataset, change: str) -> None:
-    """The problem says what is wrong."""
+    """The problem of the job names the reason."""
     model_id = workshop.trained(workshop.add(dataset, "d1"))["model_id"]
     unfit = dataset.with_labels(-np.ones_like(dataset.labels))
     if change == "features":
         unfit = dataset.with_features(dataset.features[:, :2].copy(), ("bm25", "age"))
-    job = workshop.run("inspect", workshop.add(unfit, "d2"), model_id=model_id, **ASKED)
+    job = workshop.run("inspect", workshop.add(unfit, "d2"), model_id=model_id, **SPECIFICATION)
     assert job.status == "failed"
     assert job.problem is not None
     assert {"labels": "label", "features": "lacks 4 of the 4 features that"}[change] in job.problem["detail"]

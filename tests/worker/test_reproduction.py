@@ -1,4 +1,4 @@
-"""Models trained again."""
+"""Reproductions of trainings."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
 @pytest.fixture
 def trained(workshop: Workshop) -> Workshop:
-    """Version 1 of `web`, with a test and with everything that draws at random."""
+    """Version 1 of `web`, with a test and every random choice."""
     train_id, test_id = workshop.add(DATASET, "train"), workshop.add(_some(range(5)), "test")
     workshop.trained(
         train_id,
@@ -46,7 +46,7 @@ def _reproduced(workshop: Workshop) -> dict[str, Any]:
 
 
 def test_the_same_bytes_come_out(trained: Workshop) -> None:
-    """Without what is at hand and without the test's dataset; no model is made."""
+    """Caches and the test dataset are not needed; no model is created."""
     settings = trained.settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
     result = _reproduced(Workshop(trained.store, settings))
     with trained.store.read() as tx:
@@ -72,8 +72,8 @@ def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> Non
     assert model.explanation["problem"] is None
 
 
-def test_a_text_that_somebody_changed_is_not_equal(trained: Workshop) -> None:
-    """Though training gives what is on record; which then takes its place."""
+def test_a_changed_model_text_is_not_equal(trained: Workshop) -> None:
+    """The training gives the recorded bytes, which then replace the changed text."""
     with trained.store.read() as tx:
         key = model_key(tx.models.resolve("web").id)
     good = trained.store.artifacts.read_bytes(key)
@@ -84,7 +84,7 @@ def test_a_text_that_somebody_changed_is_not_equal(trained: Workshop) -> None:
     assert result["sha256"] == result["expected_sha256"] != result["stored_sha256"]
 
 
-def test_what_differs_between_then_and_now_is_named(trained: Workshop) -> None:
+def test_differences_from_the_lineage_are_named(trained: Workshop) -> None:
     """Libraries by name, datasets by role."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
@@ -100,7 +100,7 @@ def test_what_differs_between_then_and_now_is_named(trained: Workshop) -> None:
 
 
 def test_a_model_from_before_lineages_is_trained_from_its_job(trained: Workshop) -> None:
-    """It comes out the same; what differs is not known."""
+    """The bytes are equal; differences are unknown without a lineage."""
     with trained.store.begin() as tx:
         tx.models.resolve("web").lineage = None
     result = _reproduced(trained)
@@ -108,7 +108,7 @@ def test_a_model_from_before_lineages_is_trained_from_its_job(trained: Workshop)
 
 
 def test_a_model_without_its_data_cannot_be_trained_again(trained: Workshop) -> None:
-    """The dataset that is gone is named."""
+    """The error names the deleted dataset."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
         purge(tx, "dataset", str(model.dataset_id))

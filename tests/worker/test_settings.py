@@ -7,14 +7,14 @@ from worker import WorkerSettings
 
 
 def test_cores_are_shared_among_the_jobs() -> None:
-    """Jobs that run at the same time do not fight for cores, and each has at least one."""
+    """Concurrent jobs divide the cores, and each has at least one."""
     for concurrency in (1, 2, 256):
         settings = WorkerSettings(worker_concurrency=concurrency)
         assert settings.threads_per_job == max(1, available_cpus() // concurrency)
 
 
 def test_memory_is_shared_among_the_jobs_of_a_lane() -> None:
-    """What a job may take is derived from the machine or container, unless a setting says it."""
+    """The limit of a job is derived from the memory of the machine or container, unless it is set."""
     available = available_memory_bytes()
     assert available is not None
     settings = WorkerSettings(worker_concurrency=4, quick_concurrency=2)

@@ -1,4 +1,4 @@
-"""Jobs that add models up, and trees on the residuals of a network."""
+"""Sums of models, and trees grown on the residuals of a network."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def _model(workshop: Workshop, result: dict[str, Any]) -> tuple[Model, Any]:
 
 
 def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -> None:
-    """By a job of an earlier release the sum is at least as good there as each of its models."""
+    """The sum is at least as good there as each model, also by a job that an earlier release stored."""
     job = workshop.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
@@ -76,7 +76,7 @@ def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -
 
 
 def test_fitted_weights_are_shrunk(workshop: Workshop, dataset_id: str) -> None:
-    """A finding says how far, and the same job makes the same bytes again."""
+    """A finding reports the shrinkage, and the same job makes the same bytes again."""
     asked = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
     job = workshop.train(dataset_id, **asked, validation={"fraction": 0.3})
     assert job.result is not None, job.problem
@@ -93,7 +93,7 @@ def test_fitted_weights_are_shrunk(workshop: Workshop, dataset_id: str) -> None:
 
 
 def test_given_weights_stay(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
-    """Scores are those of the members, weighted; the same job makes the same bytes again."""
+    """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
     asked = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
     row, added = _model(workshop, workshop.trained(dataset_id, **asked))
     expected = np.zeros(dataset.n_documents)
@@ -111,7 +111,7 @@ def test_given_weights_stay(workshop: Workshop, dataset: RankingDataset, dataset
 
 
 def test_other_data_must_have_the_features(workshop: Workshop, dataset_id: str) -> None:
-    """A sum without what its models look at would rank by chance."""
+    """Without the features of its models a sum would rank by chance."""
     narrow = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
     problem = workshop.train(narrow, **BOTH, validation={"fraction": 0.5}).problem
     assert problem is not None

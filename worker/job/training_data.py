@@ -155,7 +155,7 @@ class TrainingData:
         teacher_findings: tuple[Finding, ...] = ()
         if job.labels_from is not None:
             training, teacher_findings = taught(run, job, _kept(whole, job), training)
-        if job.bootstrap:
+        if spec.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
         members = load_members(run.store, job)

@@ -40,18 +40,20 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     window = Window(row.name, until - days, until)
     sampled = _read(run, spec, model, window)
     before = Window(row.name, until - 2 * days, until - days)
-    # Features and scores of other data, and both of the previous window.
+    # Families of tests: features, scores, and both against the previous window.
     families = 2 + spec.compare_with_previous
     run.reporter.phase("comparing with the training data")
     comparisons = [_with_training(run, spec, model, sampled, families)]
     if spec.compare_with_previous:
-        run.reporter.phase("comparing with the time before")
+        run.reporter.phase("comparing with the previous window")
         earlier = _read(run, spec, model, before)
         comparison = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
         reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}
         features, scores = comparison.columns[:-1], comparison.columns[-1:]
         comparisons.append(
-            _shown("previous", reference, earlier.sample, sampled, comparison.verdict, features, scores)
+            _comparison_json(
+                "previous", reference, earlier.sample, sampled, comparison.verdict, features, scores
+            )
         )
     verdict, drifted, sentence = _summary(comparisons, sampled, spec)
     report_id = new_id(DRIFT_REPORT)
@@ -100,7 +102,7 @@ def _with_training(
     of_scores = _compare(spec, scored, sampled.sample, model, (False, True), families)
     verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
     reference_ids = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
-    comparison = _shown(
+    comparison = _comparison_json(
         "training", reference_ids, reference, sampled, verdict, of_features.columns, of_scores.columns
     )
     if of_scores.verdict == "too_few" and of_features.verdict != "too_few":
@@ -142,8 +144,8 @@ def _compare(
     )
 
 
-def _shown(
-    what: str,
+def _comparison_json(
+    baseline: str,
     reference: Values,
     before: QuerySample,
     sampled: Sampled,
@@ -151,7 +153,7 @@ def _shown(
     features: Sequence[ColumnDrift],
     scores: Sequence[ColumnDrift],
 ) -> Values:
-    """Return a comparison as it is stored, with its features by verdict and index."""
+    """Return the JSON of a comparison to store; features are sorted by verdict and drift index."""
     now = sampled.sample
     ordered = sorted(features, key=lambda each: (_ORDER[each.verdict], -each.psi, each.name))
     drifted = [each.name for each in (*scores, *ordered) if each.verdict == "drift"]
@@ -162,7 +164,7 @@ def _shown(
             f" {LEAST_QUERIES} of each are needed."
         )
     return {
-        "with": what,
+        "with": baseline,
         "reference": {**reference, "queries": before.n_queries, "documents": before.n_documents},
         "queries": now.n_queries,
         "documents": now.n_documents,
@@ -184,8 +186,8 @@ def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) ->
     names = list(dict.fromkeys(each["name"] for each in sorted(drifted, key=lambda each: -each["psi"])))
     if names:
         against = [comparison["with"] for comparison in comparisons if comparison["verdict"] == "drift"]
-        words = {"training": "the training data", "previous": "the time before"}
-        sentence = f"Drift from {' and '.join(words[each] for each in against)}: {first_names(names)}."
+        names_of = {"training": "the training data", "previous": "the previous window"}
+        sentence = f"Drift from {' and '.join(names_of[each] for each in against)}: {first_names(names)}."
         return "drift", names, sentence
     if comparisons[0]["verdict"] != "too_few":
         return "none", [], str(comparisons[0]["sentence"])

@@ -10,16 +10,16 @@ from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 
-JobRequest = Annotated[
+AnyRequest = (
     TrainRequest
     | AutoTrainRequest
     | EvaluateRequest
     | RankDatasetRequest
     | CompareRequest
     | InspectRequest
-    | DriftRequest,
-    Field(discriminator="kind"),
-]
+    | DriftRequest
+)
+JobRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 
 MAX_BATCH_JOBS = 256
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from app.datasets.hold_out_schemas import HoldOut, LabelMap, Validation
@@ -10,7 +10,13 @@ from app.http.labels import Tags
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import DistributionRequest
-from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
+from app.jobs.parameter_schemas import (
+    FeatureName,
+    LossRequest,
+    ScorerRequest,
+    declared_fields,
+    request_model,
+)
 from app.jobs.requests.fields import (
     DEFAULT_METRICS,
     AllowAbsentFeatures,
@@ -21,6 +27,7 @@ from app.jobs.requests.fields import (
 )
 from core.scorers import WeightedSum
 from core.training import Hyperparameters
+from core.training.options import TrainingOptions
 
 MAX_ROUNDS = 100_000
 
@@ -79,7 +86,11 @@ class FeatureChoiceRequest(RequestModel):
     leave_out: FeatureNames | None = Field(None, description="All but these")
 
 
-class TrainingRequest(QueuedRequest):
+# Code reads these fields from the checked `TrainingSpec`.
+_OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
+
+
+class TrainingRequest(_OptionsRequest):
     """Fields of all requests to train, except for their datasets."""
 
     kind: Literal["train"]
@@ -131,14 +142,6 @@ class TrainingRequest(QueuedRequest):
         None, description="Computed on the training data; their values are curves of the history"
     )
     seed: Seed = 42
-    bootstrap: bool = Field(
-        False,
-        description="Learn from as many training queries drawn with replacement by the seed, so that another"
-        " seed gives another model",
-    )
-    metric_interval: int = Field(
-        1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
-    )
     allow_absent_features: AllowAbsentFeatures = False
     distribution: DistributionRequest | None = Field(
         None,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.jobs.requests import JobBatchRequest
+from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
@@ -21,19 +21,8 @@ from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
-Request = (
-    TrainRequest
-    | AutoTrainRequest
-    | EvaluateRequest
-    | RankDatasetRequest
-    | CompareRequest
-    | InspectRequest
-    | DriftRequest
-)
-
-
 # The check of each kind of request, which returns the resolved specification of its job.
-_CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
+_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
     {
         TrainRequest: training,
         AutoTrainRequest: automatic_training,
@@ -48,7 +37,7 @@ _CHECKS: Mapping[type[Request], Callable[[Transaction, Any], SubmittedJob]] = Ma
 
 def submit(
     tx: Transaction,
-    request: Request,
+    request: AnyRequest,
     key_id: str | None = None,
 ) -> Job:
     """Validate a job request and queue it with its resolved specification.
@@ -90,7 +79,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     return [tx.enqueue(spec, key_id, labels) for spec, labels in resolved]
 
 
-def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
+def _resolve(tx: Transaction, request: AnyRequest) -> SubmittedJob:
     return _CHECKS[type(request)](tx, request)
 
 

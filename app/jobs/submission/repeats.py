@@ -49,12 +49,13 @@ def _unrepeatable(pointer: str, request: TrainRequest, repeats: RepeatsRequest) 
 def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
     """Return a request once for each seed, tagged by its number."""
     tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
+    draw = {"bootstrap": True} if repeats.by == "bootstrap" else {}
     return [
         request.model_copy(
             update={
                 "seed": request.seed + number,
-                "bootstrap": request.bootstrap or repeats.by == "bootstrap",
                 "tags": tags | {REPEAT_TAG: str(number + 1)},
+                **draw,
             }
         )
         for number in range(repeats.count)

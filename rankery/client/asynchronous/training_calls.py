@@ -6,7 +6,7 @@ from typing import Any, Literal, Unpack
 from rankery.client.arguments import (
     DEFAULT_METRICS,
     Columns,
-    TrainingLabels,
+    TrainingFields,
     spelled_distribution,
     spelled_early_stopping,
     spelled_loss,
@@ -61,15 +61,13 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         init_model: str | HasId | None = None,
         tags: Mapping[str, str] | None = None,
         diagnostics: DiagnosticsRequest | None = None,
-        metric_interval: int | None = None,
         seed: int | None = None,
-        bootstrap: bool | None = None,
         distribution: int | DistributionRequest | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[TrainingLabels],
+        **fields: Unpack[TrainingFields],
     ) -> AsyncJob:
         """Train a new version of a model.
 
@@ -99,16 +97,15 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             init_model: A model whose trees come first, by its reference; training goes on from its scores.
             tags: Tags of the model; those of a grid name what varies.
             diagnostics: Compute diagnostics of the loss: `{"interval": 10}`.
-            metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
-            bootstrap: Learn from as many training queries drawn with replacement by the seed.
             distribution: Grow the trees on several ranks together, at most so many; or
                 `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 4}`.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
             columns: Which columns of files and frames are what, as in `upload_dataset`.
-            **labels: `name`, `notes` and `project` of the job.
+            **fields: `name`, `notes` and `project` of the job, and the fields of `TrainingOptions`, such as
+                `bootstrap=True`.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.
@@ -138,15 +135,13 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             init_model=init_model,
             tags=tags,
             diagnostics=diagnostics,
-            metric_interval=metric_interval,
             seed=seed,
-            bootstrap=bootstrap,
             distribution=distribution,
             allow_absent_features=allow_absent_features,
             priority=priority,
             limits=limits,
             columns=columns,
-            **labels,
+            **fields,
         )
         return await self.submit(spec)
 
@@ -291,15 +286,13 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         init_model: str | HasId | None = None,
         tags: Mapping[str, str] | None = None,
         diagnostics: DiagnosticsRequest | None = None,
-        metric_interval: int | None = None,
         seed: int | None = None,
-        bootstrap: bool | None = None,
         distribution: int | DistributionRequest | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[TrainingLabels],
+        **fields: Unpack[TrainingFields],
     ) -> dict[str, Any]:
         """Return the fields of a training, with its data uploaded."""
         held_validation = await self._held_out(validation, columns, f"{model_name} validation")
@@ -321,13 +314,11 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "init_model": None if init_model is None else id_of(init_model),
             "tags": tags,
             "diagnostics": diagnostics,
-            "metric_interval": metric_interval,
             "seed": seed,
-            "bootstrap": bootstrap,
             "distribution": spelled_distribution(distribution),
             "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,
-            **labels,
+            **fields,
         }
         return given(spec)

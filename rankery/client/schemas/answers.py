@@ -75,8 +75,8 @@ class AutoTrainBaseline(Answer):
     p_value: float
     """Fisher's randomisation test, two-sided, corrected for all baselines (Holm)"""
 
-    verdict: str
-    """Of the model against it, at 0.05: `better`, `worse` or `no evidence`"""
+    verdict: Literal["better", "worse", "no evidence"]
+    """Of the model against it, at 0.05"""
 
 
 class AutoTrainCandidate(Answer):
@@ -135,12 +135,9 @@ class AutoTrainMember(Answer):
     """Weight of its scaled scores; weights add up to 1"""
 
 
-class AutoTrainConclusion(Answer):
-    """The conclusion of an automatic training."""
+class AutoTrainQuality(Answer):
+    """The quality of a model on some queries, beside baselines."""
 
-    model_config = ConfigDict(
-        extra="allow",
-    )
     sentence: str
     """All of it in words"""
 
@@ -153,8 +150,29 @@ class AutoTrainConclusion(Answer):
     data: Literal["held-out", "test"]
     """`held-out` queries of the training data, each measured by models and a choice without it; or those of the `test` data"""
 
-    members: list[AutoTrainMember]
     baselines: list[AutoTrainBaseline]
+
+
+class AutoTrainConclusion(Answer):
+    """The conclusion of an automatic training: the quality of its model, on test data where it has some."""
+
+    sentence: str
+    """All of it in words"""
+
+    value: float
+    """Mean of the metric"""
+
+    interval: list[float] | None = None
+    """95% interval of the mean"""
+
+    data: Literal["held-out", "test"]
+    """`held-out` queries of the training data, each measured by models and a choice without it; or those of the `test` data"""
+
+    baselines: list[AutoTrainBaseline]
+    held_out: AutoTrainQuality | None = None
+    """The quality on held-out queries"""
+
+    members: list[AutoTrainMember]
     seconds: dict[str, float]
     """Running time by part"""
 
@@ -2701,10 +2719,10 @@ class RunningJob(Answer):
     """Kind of a job."""
 
     kind_label: str = ""
-    """The kind for people"""
+    """Display name of the kind"""
 
     worker: str
-    """The worker and its process that has it"""
+    """Worker and process that run it"""
 
     started_at: AwareDatetime
 
@@ -3672,7 +3690,7 @@ class WorkerAtWork(Answer):
     """Machine and process"""
 
     lane: Literal["training", "quick"]
-    """`training`, or the jobs that take little time"""
+    """`training`, or `quick` for all other jobs"""
 
     processes: int
     """Number of jobs that it runs concurrently"""
@@ -3682,10 +3700,10 @@ class WorkerAtWork(Answer):
 
     started_at: AwareDatetime
     seen_at: AwareDatetime
-    """When it was heard of last, some seconds ago at most"""
+    """Time of its last heartbeat, at most some seconds ago"""
 
     jobs: list[RunningJob]
-    """What it is at, oldest first"""
+    """Its running jobs, oldest first"""
 
 
 class WorkerList(Answer):

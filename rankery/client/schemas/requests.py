@@ -2115,6 +2115,16 @@ class TaggedModels(TypedDict):
     """Tags to set; those that are null go, all others stay"""
 
 
+class TrainingOptions(TypedDict):
+    """Options of a training."""
+
+    bootstrap: NotRequired[bool]
+    """Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model"""
+
+    metric_interval: NotRequired[int]
+    """Iterations from one measurement of loss and metrics to the next"""
+
+
 class TreesScorer(TypedDict):
     """Gradient-boosted trees (LightGBM)."""
 
@@ -2414,6 +2424,12 @@ class ScheduledTrainRequest(TypedDict):
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
+    bootstrap: NotRequired[bool]
+    """Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model"""
+
+    metric_interval: NotRequired[int]
+    """Iterations from one measurement of loss and metrics to the next"""
+
     kind: Literal["train"]
     model_name: str
     """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
@@ -2459,12 +2475,6 @@ class ScheduledTrainRequest(TypedDict):
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
-
-    bootstrap: NotRequired[bool]
-    """Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model"""
-
-    metric_interval: NotRequired[int]
-    """Iterations from one measurement of loss and metrics to the next"""
 
     allow_absent_features: NotRequired[bool]
     """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
@@ -2661,6 +2671,12 @@ class TrainRequest(TypedDict):
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
+    bootstrap: NotRequired[bool]
+    """Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model"""
+
+    metric_interval: NotRequired[int]
+    """Iterations from one measurement of loss and metrics to the next"""
+
     kind: Literal["train"]
     model_name: str
     """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
@@ -2706,12 +2722,6 @@ class TrainRequest(TypedDict):
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
-
-    bootstrap: NotRequired[bool]
-    """Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model"""
-
-    metric_interval: NotRequired[int]
-    """Iterations from one measurement of loss and metrics to the next"""
 
     allow_absent_features: NotRequired[bool]
     """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""

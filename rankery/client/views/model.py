@@ -27,6 +27,13 @@ class ModelView(Shown, answers.Model):
             "created": moment(self.created_at),
         }
 
+    def sizes(self) -> dict[str, str]:
+        """Return its number of trees or epochs, or the weights and names of the members of a sum."""
+        if self.kind == "sum" and self.scorer is not None:
+            weighted = zip(self.scorer["weights"], self.scorer["models"], strict=True)
+            return {"members": ", ".join(f"{weight:.4g} × {model}" for weight, model in weighted)}
+        return {"epochs" if self.kind in _BY_EPOCHS else "trees": count(self.best_iteration)}
+
     def card(self) -> Card:
         """Return the card of the resource."""
         facts = {
@@ -37,7 +44,7 @@ class ModelView(Shown, answers.Model):
             "source": self.source,
             "kind": self.kind,
             "loss": loss(self.loss),
-            "epochs" if self.kind in _BY_EPOCHS else "trees": count(self.best_iteration),
+            **self.sizes(),
             "features": count(len(self.feature_names)),
             "size": size(self.size_bytes),
             "created": moment(self.created_at),

@@ -10,14 +10,14 @@ pytestmark = pytest.mark.embedded  # nothing of it depends on the store
 
 @pytest.mark.parametrize("path", ["/v1/jobs/", "/v1/jobs?cursor=", "/healthz?"])
 def test_a_long_address(client: TestClient, path: str) -> None:
-    """An address beyond 8 KiB gets 414, wherever it leads."""
+    """A URL beyond 8 KiB gets 414 on every route."""
     answer = client.get(path + "a" * MAX_TARGET_BYTES)
     assert answer.status_code == 414
     assert answer.json()["type"] == "/problems/address-too-long"
 
 
 def test_an_address_within_the_bound(client: TestClient) -> None:
-    """Just below it the address is looked at."""
+    """A URL just below the limit is routed."""
     assert client.get("/v1/jobs/" + "a" * (MAX_TARGET_BYTES - len("/v1/jobs/"))).status_code == 404
 
 

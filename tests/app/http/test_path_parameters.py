@@ -1,4 +1,4 @@
-"""Names that people read: none holds what is not seen, or what changes how the rest is shown."""
+"""Displayed names have no invisible characters and none that change the direction of text."""
 
 import json
 import unicodedata
@@ -76,7 +76,7 @@ PLACES = (
 
 @pytest.mark.long
 @pytest.mark.parametrize("place", PLACES)
-def test_a_name_that_is_not_what_it_seems_is_refused(
+def test_a_name_with_hidden_characters_is_refused(
     client: TestClient, add_model: Callable[..., Model], place: str
 ) -> None:
     """422 at every place that takes a name, before anything is stored."""

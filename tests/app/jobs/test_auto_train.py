@@ -111,7 +111,7 @@ def test_candidates_are_shown_while_it_runs(
     linear = {"loss": {"name": "ranknet"}, "scorer": {"kind": "linear"}}
     with store.begin() as tx:
         measured = {"value": 1.5, "interval": [1.4, 1.7], "folds": 2, "planned_folds": 10}
-        candidates = [
+        candidates: list[dict[str, Any]] = [
             {"name": "trees", "training": trees, "status": "stopped", "reason": "is worse", **measured},
             {"name": "linear", "training": linear, "status": "queued"},
         ]

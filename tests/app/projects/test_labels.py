@@ -12,13 +12,13 @@ CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
 
 
 def errors(answer: Any) -> list[str]:
-    """Return the places of the mistakes."""
+    """Return the pointers of the errors."""
     assert answer.status_code == 422, answer.text
     return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Its labels are no part of its specification, but for the tags of the model that it makes."""
+    """Its specification has none of its labels except the tags of the model that it makes."""
     labels = {
         "name": "few leaves",
         "notes": "as of May\nagain",
@@ -49,7 +49,7 @@ def test_a_batch_is_labelled_job_by_job(client: TestClient, train_request: dict[
 
 
 def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) -> None:
-    """What is left out stays; null is the usual title, no notes, no tag, no project."""
+    """What is left out stays; null restores the default title, and removes notes, a tag or the project."""
     address = client.post("/v1/jobs", json={**train_request, "tags": {"a": "1"}}).headers["location"]
     changed = client.patch(address, json={"name": "best", "notes": "?", "tags": {"b": "2"}, "project": "web"})
     assert changed.status_code == 200, changed.text
@@ -195,7 +195,7 @@ def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
 def test_projects_are_listed_with_what_is_in_them(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
-    """Beside what is in none; a project is gone when nothing has its name."""
+    """Objects without a project are counted too; a project without objects is not listed."""
     address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     add_model("ads")
     found = client.get("/v1/projects").json()
@@ -224,7 +224,7 @@ def test_a_training_of_a_foreign_name_is_refused(
 
 
 def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: dict[str, Any]) -> None:
-    """A dry run is the default and changes nothing; the same request then changes what it promised."""
+    """A dry run is the default and changes nothing; the next request changes the announced jobs."""
     for number, tags in enumerate(({"team": "ads", "draft": "1"}, {}, {"team": "search"})):
         asked = {**train_request, "model_name": f"m{number}", "tags": tags}
         assert client.post("/v1/jobs", json=asked).status_code == 202

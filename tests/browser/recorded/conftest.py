@@ -67,7 +67,7 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The answers to the tests of a module; those of failed tests may be of another state, and are lost."""
+    """The recorded answers of a module; those of a failed test are not kept, as their state may differ."""
     module = request.path.stem.removeprefix("test_")
     failed_before = request.session.testsfailed
     if RECORDING:

@@ -20,7 +20,7 @@ STORED = [
 def test_the_golden_files_hold_every_kind() -> None:
     """A kind without a golden specification could change its stored JSON unseen."""
     kinds = {entry["kind"] for param in STORED for entry in param.values if isinstance(entry, dict)}
-    assert kinds == set(JobKind)
+    assert kinds == set(JobKind), "add golden/<kind>.json with the JSON that the new kind stores"
 
 
 @pytest.mark.parametrize("entry", STORED)

@@ -20,14 +20,14 @@ pytestmark = [pytest.mark.servers, pytest.mark.long]
 
 @pytest.fixture
 def proxy(postgres: PostgresServer) -> Iterator[TcpProxy]:
-    """What stands between the store and the server."""
+    """A TCP proxy between the store and the server."""
     with TcpProxy(postgres.port) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def gated_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> Iterator[Store]:
-    """A migrated, empty store whose server can be put out of reach."""
+    """A migrated, empty store whose server the proxy can disconnect."""
     database_url = places["database_url"].replace(f":{postgres.port}/", f":{proxy.port}/")
     store = Store.open(StoreSettings(**places | {"database_url": database_url}))
     yield store
@@ -51,7 +51,7 @@ def test_every_session_has_bounds(settings: StoreSettings) -> None:
 
 
 def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
-    """Connections from before a restart, or a crash, are replaced without anybody noticing."""
+    """Connections from before a restart, or a crash, are replaced without an error."""
     with PostgresServer(tmp_path / "postgres") as server:
         store = Store.open(StoreSettings(data_dir=tmp_path, database_url=server.new_database()))
         store.migrate()
@@ -90,13 +90,13 @@ def test_a_connection_lost_in_the_middle(gated_store: Store, proxy: TcpProxy) ->
 
 
 def test_a_connection_lost_before_the_commit(gated_store: Store, proxy: TcpProxy) -> None:
-    """A commit that could not be asked for is reported."""
+    """A connection that breaks before the commit is reported."""
     with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
         _add_and(tx, proxy.shut)
 
 
-def test_no_address_is_told(gated_store: Store, proxy: TcpProxy) -> None:
-    """What is said of a server that is away holds neither its address nor its user."""
+def test_errors_hide_the_address(gated_store: Store, proxy: TcpProxy) -> None:
+    """The error of an unreachable server contains neither its address nor its user."""
     proxy.shut()
     with pytest.raises(StoreUnavailable) as raised, gated_store.read() as tx:
         tx.jobs.page(None, 1)
@@ -122,7 +122,7 @@ def _end_other_sessions(store: Store) -> None:
         )
 
 
-def test_two_that_wait_for_each_other(store: Store) -> None:
+def test_a_deadlock_ends_one_transaction(store: Store) -> None:
     """Of two transactions that lock the same rows in opposite orders one is reported, the other commits."""
     with store.begin() as tx:
         jobs = [tx.jobs.add("train", {}).id for _ in range(2)]
@@ -145,8 +145,8 @@ def test_two_that_wait_for_each_other(store: Store) -> None:
         assert [tx.jobs.get(job).status for job in jobs] == ["cancelled", "cancelled"]
 
 
-def test_moments_do_not_depend_on_the_server(store: Store) -> None:
-    """A moment comes back as it went in, whatever the server's time zone is."""
+def test_times_do_not_depend_on_the_server(store: Store) -> None:
+    """A stored time is read back unchanged, whatever the server's time zone is."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
     with store.read() as tx:

@@ -193,6 +193,23 @@ def test_sizes_are_chosen_unless_they_are_given(trained: dict[str, Any], stack: 
     assert plain["hyperparameters"]["num_leaves"] == 31
 
 
+def test_declared_options_are_options_of_the_command_and_of_the_client(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
+    """`core/training/options.py` declares them; one that is left out has its default."""
+    options = ("--name", "options", *QUICK, "--bootstrap", "--metric-interval", "2", "--no-watch", "--json")
+    submitted = rankery(stack, "train", trained["job"]["spec"]["dataset_id"], *options).document["job"][
+        "spec"
+    ]
+    assert (submitted["bootstrap"], submitted["metric_interval"]) == (True, 2)
+    with Client(stack.url) as client:
+        job = client.train(
+            "options", submitted["dataset_id"], hyperparameters={"num_iterations": 1}, bootstrap=True
+        )
+    assert (job.spec["bootstrap"], job.spec["metric_interval"]) == (True, 1)
+    assert rankery(stack, "train", "train.txt", "--metric-interval", "0").code == 2
+
+
 def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Of bootstrap samples, by one seed after the other; the best of them is not named."""
     done = rankery(stack, "train", "train.txt", "--name", "again", *QUICK, "--repeats", "2", "--seed", "5")

@@ -119,6 +119,8 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert (card["kind"], "epochs" in card, "trees" in card) == ("mlp", True, False)
     assert again.spec["scorer"]["hidden"] == [4]
     assert made.kind == "sum"
+    assert made.card().facts["members"] == "1 × net:1, 0.5 × net:2"
+    assert "1 × net:1, 0.5 × net:2" in rankery(stack, "models", "show", "both-nets").output
     assert straight.spec["scorer"]["kind"] == "linear"
 
     shown = rankery(stack, "models", "show", "net:1").output.splitlines()

@@ -43,6 +43,7 @@ def test_imports_are_cheap(imported: str) -> None:
         "rankery.metrics.evaluate([1.0], [1], ['q'])",
         "rankery.compare([1.0], [1.0])",
         pytest.param("rankery.RankeryRanker().fit([[1.0]], [1], group=[1])", marks=pytest.mark.slow),
+        pytest.param("rankery.RankeryAutoRanker().fit([[1.0]], [1], group=[1])", marks=pytest.mark.slow),
     ],
 )
 def test_without_the_server_the_way_to_install_it_is_said(use: str) -> None:

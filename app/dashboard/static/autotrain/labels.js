@@ -20,9 +20,7 @@ const LEFT_OUT = { stopped: "stopped", "out-of-time": "out of time", "not-tried"
  * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
  */
 function heldOutOf(conclusion) {
-  return conclusion?.data === "test"
-    ? (/** @type {Conclusion | undefined} */ (conclusion.held_out) ?? null)
-    : conclusion;
+  return conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion;
 }
 
 /** Number of the row of the model, where it is a sum of candidates. */

@@ -5,7 +5,7 @@
 import { signed } from "./verdict.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
-import { balance, question, readCandidates, scored } from "../models/scored.js";
+import { balance, rankRequest, readCandidates, scored } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
@@ -87,7 +87,7 @@ function reasons(datasetId, queryId, sides) {
     const explained = await Promise.all(
       models.map(async ({ id }) => {
         const model = await get(modelApi(id));
-        return standardized(await scored(id, question(model, queryId, candidates)));
+        return standardized(await scored(id, rankRequest(model, queryId, candidates)));
       }),
     );
     return explained.map((byDocument, index) => ({ name: models[index].name, byDocument, candidates }));

@@ -42,12 +42,12 @@ export function pValue(value) {
 const HEIGHT = 100;
 
 /**
- * The differences of two systems on every query, sorted: how many gain, how many lose, and how much.
+ * Plot the sorted differences of two systems by query, with the numbers of wins, ties and losses.
  *
  * @param {number[]} differences ascending, evenly picked
  * @param {Outcome & {difference: number | null}} found
- * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the one
- *   set against it
+ * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the other
+ *   one
  */
 export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
@@ -104,7 +104,7 @@ function ticks(scale) {
 
 /** @param {Scale} scale @param {number} tick */
 function decimals(scale, tick) {
-  return scale.words(tick).split(".")[1]?.length ?? 0;
+  return scale.format(tick).split(".")[1]?.length ?? 0;
 }
 
 /**

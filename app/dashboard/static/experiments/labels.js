@@ -60,7 +60,7 @@ import { counted, fixed } from "../page/format.js";
 /** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
 
 /** Check whether an experiment is active. @param {{status: string}} experiment */
-export function isMoving({ status }) {
+export function isRunning({ status }) {
   return status === "preparing" || status === "running" || status === "reporting";
 }
 

@@ -14,26 +14,26 @@ import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
-/** @typedef {"printed" | "difference"} Beside */
-/** @type {Beside[]} What is shown beside our numbers; differences only where the data is the paper's. */
-const BESIDE = ["printed", "difference"];
-/** Fewer columns are no series. */
-const LEAST_SERIES = 4;
+/** @typedef {"printed" | "difference"} ExtraColumn */
+/** @type {ExtraColumn[]} Columns beside our numbers; differences only where the data is the paper's. */
+const EXTRA_COLUMNS = ["printed", "difference"];
+/** Fewest columns that are drawn as a series. */
+const MIN_SERIES_COLUMNS = 4;
 
 /** The panels of a report, drawn again when it changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
   /** @type {(() => void)[]} */
   let drawings = [];
-  let known = "";
+  let drawnState = "";
   onThemeChange(() => drawings.forEach((draw) => draw()));
   return {
     node,
     /** @param {Report | null} report */
     update(report) {
       const state = JSON.stringify(report);
-      if (state === known) return;
-      known = state;
+      if (state === drawnState) return;
+      drawnState = state;
       drawings = [];
       replace(
         node,
@@ -100,11 +100,11 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   const at = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
   const cellAt = (row, column) => at.get(JSON.stringify([row, column]));
-  /** @type {Map<string, Beside[]>} */
+  /** @type {Map<string, ExtraColumn[]>} */
   const beside = new Map(
     columns.map((name) => {
       const own = cells.filter(({ column }) => column === name);
-      return [name, BESIDE.filter((what) => own.some((cell) => cell[what] !== null))];
+      return [name, EXTRA_COLUMNS.filter((what) => own.some((cell) => cell[what] !== null))];
     }),
   );
   /** @param {string} words */
@@ -138,7 +138,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   );
 }
 
-/** @param {Cell | undefined} cell @param {string} unit @param {Beside[]} beside */
+/** @param {Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} beside */
 function numbersOf(cell, unit, beside) {
   /** @param {Child[]} words @param {string} [title] */
   const number = (words, title) => h("td", { class: "number", title }, ...words);
@@ -223,7 +223,7 @@ function figureOf(table) {
 
 /** Return each row as a line over the columns. @param {Table} table */
 function seriesOf({ rows, columns, cells }) {
-  if (columns.length < LEAST_SERIES) return [];
+  if (columns.length < MIN_SERIES_COLUMNS) return [];
   const lines = rows.map((name) => {
     const own = cells.filter(({ row, ours }) => row === name && ours !== null);
     return { name, x: own.map(({ column }) => column), y: own.map(({ ours }) => ours) };

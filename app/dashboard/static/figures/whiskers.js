@@ -13,7 +13,7 @@ const STEPS = [1, 2, 2.5, 5, 10];
  * @property {number} high
  * @property {number[]} ticks
  * @property {(value: number) => number} share where a value is between the ends, 0 to 1
- * @property {(value: number) => string} words
+ * @property {(value: number) => string} format
  */
 
 /**
@@ -37,7 +37,7 @@ export function linearScale(values, most = 5) {
     high,
     ticks: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step),
     share: (value) => (value - low) / (high - low),
-    words: (value) => fixed(value, digits),
+    format: (value) => fixed(value, digits),
   };
 }
 
@@ -185,7 +185,7 @@ export function whiskerAxis(scale) {
   /** @param {number} tick @param {number} index */
   const words = (tick, index) => {
     const anchor = index === 0 ? "start" : index === scale.ticks.length - 1 ? "end" : "middle";
-    return svg("text", { x: `${100 * scale.share(tick)}%`, y: "1em", "text-anchor": anchor }, scale.words(tick));
+    return svg("text", { x: `${100 * scale.share(tick)}%`, y: "1em", "text-anchor": anchor }, scale.format(tick));
   };
   return svg("svg", { class: "whisker-axis", "aria-hidden": "true" }, ...scale.ticks.map(words));
 }

@@ -7,7 +7,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
-import { foundLabel, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
+import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
@@ -269,7 +269,7 @@ export function jobDetail(first) {
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
     const hint = problemHint(job);
-    const found = foundLabel(job);
+    const found = outcomeDetail(job);
     replace(
       problem,
       job.problem && problemBox(job.problem),

@@ -52,13 +52,13 @@ export function resultLink(job) {
   return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
 }
 
-/** Describe the result of a job that has no page of results. @param {Job} job @returns {string | null} */
-export function foundLabel({ kind, result }) {
+/** Describe the result of a promotion or reproduction, which has no page. @param {Job} job @returns {string | null} */
+export function outcomeDetail({ kind, result }) {
   if (!result) return null;
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
   const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
-  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored text is not what was stored";
+  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored text has changed since";
   const words = [result.equal ? "The same bytes came out" : "Other bytes came out", ...changed, stored].filter(Boolean);
   return `${words.join("; ")}.`;
 }
@@ -108,8 +108,8 @@ export function datasetOf(job) {
   return job.spec?.dataset_id || job.result?.dataset_id || null;
 }
 
-// Phases whose steps are good for their share alone.
-const SHARED = new Set(["reading", "binning"]);
+// Phases whose steps are shown as a percentage.
+const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
 
 /**
  * Check whether the present phase counts its steps. A training keeps its last count while it stores
@@ -119,13 +119,13 @@ const SHARED = new Set(["reading", "binning"]);
 export function isCounting(job) {
   return (
     (job.progress?.total ?? 0) > 0 &&
-    (!trains(job) || job.progress?.phase === "training" || SHARED.has(job.progress?.phase ?? ""))
+    (!trains(job) || job.progress?.phase === "training" || SHOWN_AS_SHARE.has(job.progress?.phase ?? ""))
   );
 }
 
 /** "37%", "120 of 500" or "3 of 50 epochs, then 12 of 80 batches". @param {Job} job @param {Schemas["Progress"]} progress */
 function stepsLabel(job, { phase, iteration, total, batch, batches }) {
-  if (job.kind === "ingest" || SHARED.has(phase)) return percent(iteration ?? 0, total ?? 0);
+  if (job.kind === "ingest" || SHOWN_AS_SHARE.has(phase)) return percent(iteration ?? 0, total ?? 0);
   const steps = `${count(iteration)} of ${count(total)}`;
   if (iterationWord(job) !== "epoch") return steps;
   return batches ? `${steps} epochs, then ${count(batch)} of ${count(batches)} batches` : `${steps} epochs`;

@@ -6,7 +6,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { datasetPage, keep, kept, modelApi } from "../page/addresses.js";
+import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, helpLink, saved, withCode } from "../page/content.js";
 import { h, problemBox, replace } from "../page/dom.js";
@@ -302,10 +302,10 @@ export async function exportView(model) {
     }
   });
   format.addEventListener("change", () => {
-    keep({ format: format.value });
+    setHashValues({ format: format.value });
     choose();
   });
-  const wanted = kept("format");
+  const wanted = hashValue("format");
   if (wanted && formats.some(({ name }) => name === wanted)) format.value = wanted;
   choose();
   await offerReady([dataset], null);

@@ -13,7 +13,7 @@ import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
-import { datasetPage, keep, kept, modelApi } from "../page/addresses.js";
+import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
@@ -244,7 +244,7 @@ async function offerChoices(form, reference) {
 /** @param {Schemas["Model"]} model @param {HTMLElement} view holds the frames of the panels */
 export async function insideView(model, view) {
   /** @param {Record<string, string | number>} changed */
-  const remember = (changed) => keep({ view: "inside", ...changed });
+  const remember = (changed) => setHashValues({ view: "inside", ...changed });
   const waiting = h("div", { class: "skeleton chart" });
   view.prepend(waiting);
   /** @type {Schemas["ModelImportance"] | null} */
@@ -262,15 +262,15 @@ export async function insideView(model, view) {
     return;
   }
   const importances = importancePanel(elementById("importance"), importance, {
-    by: kept("by"),
+    by: hashValue("by"),
     choose,
     remember,
   });
-  const dependence = dependencePanel(elementById("dependence"), kept("feature"), remember);
+  const dependence = dependencePanel(elementById("dependence"), hashValue("feature"), remember);
   elementById("trees").hidden = importance === null;
-  if (importance) treePanel(elementById("trees"), model.id, importance.trees, kept("tree"), remember);
+  if (importance) treePanel(elementById("trees"), model.id, importance.trees, hashValue("tree"), remember);
   inspectionForm(model, (id) => show(id, true));
-  const asked = kept("inspection");
+  const asked = hashValue("inspection");
   if (items.length) show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
 
   /** Show another of the inspections. @param {string} id */

@@ -68,16 +68,16 @@ export function balance(share) {
 }
 
 const PAGE = 1000;
-// JSON has no infinities: beyond all thresholds the largest numbers go the same ways.
+// JSON has no infinities; the largest float32 passes every threshold alike.
 const LARGEST = 3e38;
 
 /** @typedef {{id: string, label: number | null, features: Record<string, number | null>}} Candidate */
 /** @typedef {NonNullable<Schemas["ScoredDocument"]["explanation"]>} Explanation */
 /** @typedef {Schemas["ScoredDocument"] & {explanation: Explanation}} Scored */
-/** @typedef {ReturnType<typeof question>} Question */
+/** @typedef {ReturnType<typeof rankRequest>} RankRequest */
 
 /**
- * A query's documents as candidates for scoring, all of them or those wanted.
+ * Return the documents of a query as candidates for scoring, all or the wanted ones.
  * @param {string} datasetId
  * @param {string} queryId
  * @param {{most?: number, wanted?: Set<string>}} which
@@ -117,9 +117,9 @@ function candidate({ document_id: id, label, features }, names) {
  * @param {string} queryId
  * @param {Candidate[]} candidates
  */
-export function question({ feature_names: names }, queryId, candidates) {
+export function rankRequest({ feature_names: names }, queryId, candidates) {
   /** @param {Candidate["features"]} features */
-  const known = (features) =>
+  const featuresOfModel = (features) =>
     Object.fromEntries(
       names.flatMap((name) => {
         const value = features[name];
@@ -127,12 +127,14 @@ export function question({ feature_names: names }, queryId, candidates) {
       }),
     );
   return {
-    queries: [{ id: queryId, documents: candidates.map(({ id, features }) => ({ id, features: known(features) })) }],
+    queries: [
+      { id: queryId, documents: candidates.map(({ id, features }) => ({ id, features: featuresOfModel(features) })) },
+    ],
     explain: true,
   };
 }
 
-/** @param {string} ref @param {Question} asked @returns {Promise<Scored[]>} the best first */
+/** @param {string} ref @param {RankRequest} asked @returns {Promise<Scored[]>} the best first */
 export async function scored(ref, asked) {
   const { body } = await request(modelApi(ref, "/rank"), { method: "POST", json: asked });
   return body.queries[0].ranking;

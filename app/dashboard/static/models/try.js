@@ -6,14 +6,14 @@ import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
-import { contributions, question, readCandidates, scored } from "./scored.js";
-import { datasetApi, keep, kept, modelApi, serviceUrl } from "../page/addresses.js";
+import { contributions, rankRequest, readCandidates, scored } from "./scored.js";
+import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted, metric, short } from "../page/format.js";
 
-/** @param {string} reference @param {import("./scored.js").Question} asked */
+/** @param {string} reference @param {import("./scored.js").RankRequest} asked */
 function scoringCode(reference, asked) {
   const address = `${serviceUrl()}${modelApi(reference, "/rank").replace("%3A", ":").replace("%40", "@")}`;
   const body = JSON.stringify({ queries: asked.queries }).replaceAll("'", "'\\''");
@@ -22,7 +22,7 @@ function scoringCode(reference, asked) {
   return h("div", {}, snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
 }
 
-/** Return a query as Python, a document a line. @param {import("./scored.js").Question["queries"][number]} query */
+/** Return a query as Python, a document a line. @param {import("./scored.js").RankRequest["queries"][number]} query */
 function queryOf({ id, documents }) {
   /** @param {{id: string, features: Record<string, number>}} document */
   const line = ({ id: name, features }) =>
@@ -36,7 +36,7 @@ function queryOf({ id, documents }) {
  * Candidate documents as the JSON that asks for their ranking, to be pasted and edited.
  *
  * @param {{feature_names: string[]}} model
- * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the documents of a changed text
+ * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the candidates of an edited text
  */
 function candidateText({ feature_names: names }, take) {
   const area = h("textarea", {
@@ -59,13 +59,13 @@ function candidateText({ feature_names: names }, take) {
   );
   let shown = "";
 
-  /** @param {import("./scored.js").Question} asked */
+  /** @param {import("./scored.js").RankRequest} asked */
   function show({ queries }) {
     shown = JSON.stringify({ queries }, null, 1);
     area.value = shown;
   }
 
-  /** Takes over what was typed since. */
+  /** Rank the edited text. */
   function apply() {
     if (area.value === shown || !area.value.trim()) return;
     take(candidatesOf(area.value, names));
@@ -104,11 +104,11 @@ function byName(values, names) {
 /**
  * Candidate documents ranked by a model, with editable features and explanations.
  *
- * @param {string[]} telling names of the features to edit
+ * @param {string[]} shown names of the features to edit
  */
-function candidateTable(telling) {
+function candidateTable(shown) {
   const body = h("tbody");
-  const heads = ["Rank", "", "Document", "Label", "Score", ...telling, ""];
+  const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
   const node = h(
     "div",
     { class: "scroll", role: "region", "aria-label": "Documents in the order of the model", tabindex: "0" },
@@ -186,7 +186,7 @@ function candidateTable(telling) {
       h("th", { scope: "row" }, h("span", { class: "name", title: id }, id)),
       h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
       h("td", { class: "number" }, metric(score)),
-      ...telling.map((feature) => h("td", {}, field(candidate, feature))),
+      ...shown.map((feature) => h("td", {}, field(candidate, feature))),
       h("td", {}, why),
     );
     return [row, reasons];
@@ -250,25 +250,25 @@ function moved(from, to) {
 }
 
 const MOST = 20;
-const TELLING = 6;
+const MAX_SHOWN = 6;
 
 /**
- * Return the features that documents are shown by: those that trees gain most by, or that the latest inspection of
- * another model found most important.
+ * Return the features of a model that the table shows: those of the largest gain in trees, or the most important ones
+ * of the latest inspection.
  *
  * @param {Schemas["Model"]} model
  * @returns {Promise<{features: string[], words: string}>}
  */
-async function tellingFeatures(model) {
+async function shownFeatures(model) {
   if (isTrees(model)) {
     const { features } = await get(modelApi(model.id, "/importance"));
     const used = features.filter(({ split }) => split > 0).map(({ feature }) => feature);
-    return { features: used.slice(0, TELLING), words: "the features that the trees gain most by" };
+    return { features: used.slice(0, MAX_SHOWN), words: "the features that the trees gain most by" };
   }
   const { items } = await get(modelApi(model.id, "/inspections?limit=1"));
-  if (!items.length) return { features: model.feature_names.slice(0, TELLING), words: "its first features" };
+  if (!items.length) return { features: model.feature_names.slice(0, MAX_SHOWN), words: "its first features" };
   const { importance } = await get(`/v1/inspections/${encodeURIComponent(items[0].id)}`);
-  const features = importance.slice(0, TELLING).map(({ feature }) => feature);
+  const features = importance.slice(0, MAX_SHOWN).map(({ feature }) => feature);
   return { features, words: "the features that its latest inspection found most important" };
 }
 
@@ -286,11 +286,11 @@ export async function tryView(model) {
   });
   const known = h("datalist", { id: "try-queries" });
   const words = h("p", { class: "hint", role: "status" });
-  const [{ features: telling, words: tellingLabel }, datasets] = await Promise.all([
-    tellingFeatures(model),
-    offerReady([dataset], kept("dataset") ?? model.dataset_id),
+  const [{ features: shown, words: shownLabel }, datasets] = await Promise.all([
+    shownFeatures(model),
+    offerReady([dataset], hashValue("dataset") ?? model.dataset_id),
   ]);
-  const table = candidateTable(telling);
+  const table = candidateTable(shown);
   const text = candidateText(model, (candidates) => {
     turn += 1; // documents still on their way would replace these
     table.take(candidates);
@@ -319,7 +319,7 @@ export async function tryView(model) {
 
   async function rank() {
     const now = ++ranking;
-    const asked = question(model, query.value.trim() || "q", table.candidates());
+    const asked = rankRequest(model, query.value.trim() || "q", table.candidates());
     const found = await scored(model.id, asked);
     if (now !== ranking) return; // the table holds other documents by now
     table.show(found);
@@ -340,7 +340,7 @@ export async function tryView(model) {
       const { candidates, total } = await readCandidates(dataset.value, queryId, { most: MOST });
       if (now !== turn) return;
       query.value = queryId;
-      keep({ view: "try", dataset: dataset.value, query: queryId });
+      setHashValues({ view: "try", dataset: dataset.value, query: queryId });
       setText(
         words,
         total > candidates.length
@@ -379,11 +379,11 @@ export async function tryView(model) {
   const hint = h(
     "p",
     { class: "hint" },
-    `Change what a document is like and rank again. Shown are ${tellingLabel}; all others stay as they are in the data.`,
+    `Change what a document is like and rank again. Shown are ${shownLabel}; all others stay as they are in the data.`,
   );
   if (datasets.length) {
-    chooseDataset([dataset], kept("dataset") ?? model.dataset_id);
-    choose(kept("query") ?? "");
+    chooseDataset([dataset], hashValue("dataset") ?? model.dataset_id);
+    choose(hashValue("query") ?? "");
   } else {
     table.take([
       { id: "d1", label: null, features: {} },

@@ -40,7 +40,7 @@ export function jobPage(id) {
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
-/** The page that lays trainings side by side. @param {string[]} ids */
+/** The page that compares trainings. @param {string[]} ids */
 export function compareJobs(ids) {
   return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
 }
@@ -196,13 +196,13 @@ export function compareWith(systems, dataset = "") {
   return `/comparisons?${chosen}#compare`;
 }
 
-/** @param {string} name @returns {string | null} */
-export function kept(name) {
+/** Return a value of the state in the URL's hash. @param {string} name @returns {string | null} */
+export function hashValue(name) {
   return new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
-/** Empty values are forgotten. @param {Record<string, string | number>} changed */
-export function keep(changed) {
+/** Change the state in the URL's hash; empty values are removed. @param {Record<string, string | number>} changed */
+export function setHashValues(changed) {
   const all = new URLSearchParams(location.hash.slice(1));
   for (const [name, value] of Object.entries(changed)) {
     if (value === "") all.delete(name);
@@ -211,7 +211,7 @@ export function keep(changed) {
   history.replaceState(null, "", all.size ? `#${all}` : location.pathname + location.search);
 }
 
-/** The part of the address after the page's own name: `/models/web%3A3` is about `web:3`. */
-export function subject() {
+/** Return the id or name in this page's path: `web:3` for `/models/web%3A3`. */
+export function pageObject() {
   return decoded(pagePath().split("/")[2]);
 }

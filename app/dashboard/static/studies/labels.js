@@ -10,7 +10,7 @@ import { metric, short } from "../page/format.js";
 /** @typedef {{type: string, low?: number, high?: number, log?: boolean, choices?: Json[]}} Dimension */
 
 /** @param {{status: string}} study */
-export function isMoving({ status }) {
+export function isRunning({ status }) {
   return status === "running" || status === "concluding";
 }
 

@@ -223,7 +223,7 @@ function listTable(place, form, list) {
     const { items, next_cursor: next } = shownPage;
     place.removeAttribute("aria-busy");
     showPager(next);
-    selection?.see(items);
+    selection?.setItems(items);
     if (!items.length) {
       for (const row of rows.values()) row.node.remove();
       rows.clear();

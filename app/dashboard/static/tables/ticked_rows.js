@@ -97,10 +97,10 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, aga
       box.checked = ids.has(id);
       return box;
     },
-    /** Takes in the items of the page; what is known of them decides what can be done. @param {any[]} now */
-    see(now) {
-      page = now;
-      for (const item of now) items.set(item.id, item);
+    /** Set the items of the page, which the actions need. @param {any[]} shown */
+    setItems(shown) {
+      page = shown;
+      for (const item of shown) items.set(item.id, item);
       show();
     },
   };

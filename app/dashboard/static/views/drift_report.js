@@ -4,7 +4,7 @@
  */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
-import { jobPage, modelPage, subject } from "../page/addresses.js";
+import { jobPage, modelPage, pageObject } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
 import { elementById, h, replace } from "../page/dom.js";
@@ -19,7 +19,7 @@ const FIRST = 25;
 /** @type {Record<Feature["verdict"], [status: string, words: string]>} */
 const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
 
-const id = subject();
+const id = pageObject();
 const place = elementById("report");
 open();
 

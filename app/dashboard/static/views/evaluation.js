@@ -17,8 +17,8 @@ import {
   datasetPage,
   decoded,
   evaluationApi,
-  keep,
-  kept,
+  setHashValues,
+  hashValue,
   modelPage,
   pagePath,
   queryPage,
@@ -164,13 +164,15 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
     higherIsBetter,
     value: (/** @type {Schemas["QueryValues"]} */ { values }) => values[name],
   }));
-  const asked = Object.fromEntries(["sort", "order", "min", "max", "segment"].map((name) => [name, kept(name) ?? ""]));
+  const asked = Object.fromEntries(
+    ["sort", "order", "min", "max", "segment"].map((name) => [name, hashValue(name) ?? ""]),
+  );
   const table = queryTable({
     path: evaluationApi(id, "/queries"),
     query,
     columns,
     asked,
-    changed: keep,
+    changed: setHashValues,
   });
   return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
 }

@@ -66,10 +66,10 @@ tellSubject();
 function tellSubject() {
   const words = elementById("narrowed");
   words.hidden = !model && !ranking;
-  const subject = model
+  const pageObject = model
     ? h("a", { href: modelPage(model) }, "one model")
     : h("a", { href: `/rankings/${encodeURIComponent(ranking ?? "")}` }, "one ranking");
-  replace(words, "Only those of ", subject, " · ", h("a", { href: "/evaluations" }, "All"));
+  replace(words, "Only those of ", pageObject, " · ", h("a", { href: "/evaluations" }, "All"));
 }
 
 async function offerChoices() {

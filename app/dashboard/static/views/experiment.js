@@ -2,12 +2,12 @@
  * `/experiments/{id}`: one experiment, kept current: its trainings, report or estimate.
  * @module
  */
-import { dataLabel, isMoving, tableName, trainingsOf } from "../experiments/labels.js";
+import { dataLabel, isRunning, tableName, trainingsOf } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { datasetPage, experimentApi, jobPage, subject } from "../page/addresses.js";
+import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -23,7 +23,7 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {import("../experiments/labels.js").Report} Report */
 
 const FIRST_ROWS = 20;
-const id = subject();
+const id = pageObject();
 const place = elementById("experiment");
 const read = conditionalReader();
 const readTrainings = conditionalReader();
@@ -47,7 +47,7 @@ async function refresh() {
   view(experiment, items);
   if (lastStatus && lastStatus !== experiment.status) announce(`${experiment.paper}: ${experiment.status}.`);
   lastStatus = experiment.status;
-  return isMoving(experiment);
+  return isRunning(experiment);
 }
 
 /** Draw the frame once and return how to fill it. @param {Experiment} first */
@@ -123,7 +123,7 @@ function showProgress(node, experiment) {
       tile("Data", experiment.data, dataDetail(experiment)),
       tile("Tables", count(tables.length), tables.map(tableName).join(", ")),
     ),
-    isMoving(experiment) &&
+    isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),
   );
 }
@@ -360,8 +360,8 @@ function experimentActions() {
       replace(
         node,
         resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
-        isMoving(experiment) && button("Cancel", cancel, "danger quiet"),
-        !isMoving(experiment) && remove,
+        isRunning(experiment) && button("Cancel", cancel, "danger quiet"),
+        !isRunning(experiment) && remove,
       );
     },
   };

@@ -2,7 +2,7 @@
  * `/experiments`: the list of experiments, kept current, and the form that runs one.
  * @module
  */
-import { dataLabel, isMoving, progressLabel, tableName } from "../experiments/labels.js";
+import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
 import { offerUnchosen } from "../forms/choices.js";
 import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
@@ -61,7 +61,7 @@ showList({
   columns: COLUMNS,
   name: ({ paper, id }) => `${paper}, ${id}`,
   actions: [deleteTicked],
-  isActive: isMoving,
+  isActive: isRunning,
   announcement: ({ paper, status }) => `${paper}: ${status}.`,
   empty: [
     "An experiment trains tables of a paper again, and shows which of its claims hold here.",

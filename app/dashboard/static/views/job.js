@@ -10,7 +10,7 @@ import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
   doubts,
-  foundLabel,
+  outcomeDetail,
   isActive,
   isDoubtful,
   iterationWord,
@@ -382,7 +382,7 @@ async function build(first) {
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
-    inside.hidden = !DETAILED.has(job.kind) && !job.problem && !foundLabel(job);
+    inside.hidden = !DETAILED.has(job.kind) && !job.problem && !outcomeDetail(job);
     actions.update(job);
     ranks.update(job);
     attempts.update(job);

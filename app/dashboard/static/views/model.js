@@ -7,12 +7,12 @@ import { resultFindings } from "../datasets/findings.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, unfinished } from "../jobs/actions.js";
-import { foundLabel, isNetwork } from "../jobs/labels.js";
+import { outcomeDetail, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
+import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObject } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
 import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
@@ -219,7 +219,7 @@ function answer(job) {
       " ",
       h("code", { class: "digest" }, sha256),
     );
-  return problemBox({ title: "Not the same bytes", detail: foundLabel(job) });
+  return problemBox({ title: "Not the same bytes", detail: outcomeDetail(job) });
 }
 
 /** @param {Model} model */
@@ -282,7 +282,7 @@ const VIEWS = [
 // Where inspections were shown before there were views.
 const INSIDE = ["by", "inspection", "feature", "tree"];
 
-const ref = subject();
+const ref = pageObject();
 const place = elementById("model");
 const views = elementById("views");
 /** @type {Set<string>} */
@@ -315,7 +315,7 @@ async function open() {
 
 /** Show a view, and fill it when it is first shown. @param {Model} model */
 function show(model) {
-  const asked = kept("view") || (INSIDE.some(kept) ? "inside" : "");
+  const asked = hashValue("view") || (INSIDE.some(hashValue) ? "inside" : "");
   const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
   for (const link of findAll(views, "a", HTMLAnchorElement))
     setAttribute(link, "aria-current", link.dataset.view === current.name && "page");

@@ -11,12 +11,12 @@ import {
   compareWith,
   datasetApi,
   datasetPage,
-  keep,
-  kept,
+  setHashValues,
+  hashValue,
   modelPage,
   queryPage,
   rankingApi,
-  subject,
+  pageObject,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
@@ -225,7 +225,7 @@ function rankedQuery({ id }, dataset) {
   return { node, show };
 }
 
-const id = subject();
+const id = pageObject();
 const place = elementById("ranking");
 
 open();
@@ -265,7 +265,7 @@ function draw(ranking, dataset) {
   /** @param {string} queryId */
   const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
   const queries = dataset
-    ? queryList(dataset, kept("prefix") ?? "", (prefix) => keep({ prefix }), address)
+    ? queryList(dataset, hashValue("prefix") ?? "", (prefix) => setHashValues({ prefix }), address)
     : emptyState("Its dataset is gone", "The ranking can still be downloaded.");
   document.title = `${system} · Rankery`;
   replace(
@@ -293,7 +293,7 @@ function draw(ranking, dataset) {
     view.node,
     h("section", { class: "panel ranking-queries" }, h("h2", {}, "Queries"), queries),
   );
-  const show = () => view.show(kept("query") ?? ranking.items[0].query_id, Boolean(kept("query")));
+  const show = () => view.show(hashValue("query") ?? ranking.items[0].query_id, Boolean(hashValue("query")));
   addEventListener("hashchange", show);
   show();
 }

@@ -5,7 +5,7 @@
 import { studyPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
-import { isMoving } from "../studies/labels.js";
+import { isRunning } from "../studies/labels.js";
 import { CREATED, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
@@ -73,7 +73,7 @@ showList({
   fields: ["name", "status", "created_at"],
   columns: COLUMNS,
   name: ({ name }) => name,
-  isActive: isMoving,
+  isActive: isRunning,
   announcement: ({ name, status }) => `${name}: ${status}.`,
   empty: [
     "A study tries many parameters and tests whether the best ones are better than the default.",

@@ -4,7 +4,7 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { bars } from "../figures/marks.js";
-import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, subject } from "../page/addresses.js";
+import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObject } from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
@@ -15,7 +15,7 @@ import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../
 import {
   bestLabel,
   finished,
-  isMoving,
+  isRunning,
   metricOf,
   parameterName,
   validationLabel,
@@ -26,7 +26,7 @@ import { trialsPanel } from "../studies/trials.js";
 /** @typedef {import("../studies/labels.js").Study} Study */
 /** @typedef {import("../studies/labels.js").Trial} Trial */
 
-const id = subject();
+const id = pageObject();
 const place = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
@@ -51,7 +51,7 @@ async function refresh() {
   view(study, trials);
   if (lastStatus && lastStatus !== study.status) announce(`${study.name}: ${study.status}.`);
   lastStatus = study.status;
-  return isMoving(study) || study.counts.queued + study.counts.running > 0;
+  return isRunning(study) || study.counts.queued + study.counts.running > 0;
 }
 
 /** Return a reader of all trials, page by page; pages that did not change are not sent again. */
@@ -166,7 +166,7 @@ function showProgress(node, study, trials) {
       tile("Default", standard ? metric(standard.value) : "–", gain !== null && `${signed(gain)} to the best`),
       tile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
     ),
-    isMoving(study) &&
+    isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
   );
 }

@@ -53,7 +53,7 @@ def rows_of(seed: int, *, finite: bool) -> Float32Array:
 
 
 def assert_scores(network: Network, score: Scores, *, single: bool = False, shift: float = 0.0) -> None:
-    """Hold an engine's scores of 60 documents against the network's."""
+    """Compare an engine's scores of 60 documents with the network's."""
     for seed in range(2):
         rows = rows_of(seed, finite=single)
         tolerance = 3e-6 if single else 1e-12
