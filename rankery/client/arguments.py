@@ -57,8 +57,8 @@ class JobLabels(TypedDict, total=False):
     """The project that it belongs to"""
 
 
-class TrainingFields(TrainingOptions, total=False):
-    """Declared options of a training, and labels of its job; its tags are those of its model."""
+class TrainingLabels(TypedDict, total=False):
+    """Labels of the job of a training; its tags are those of its model."""
 
     name: str
     """Display name; by default that of its model"""
@@ -68,6 +68,10 @@ class TrainingFields(TrainingOptions, total=False):
 
     project: str
     """The project that it belongs to"""
+
+
+class TrainingFields(TrainingOptions, TrainingLabels, total=False):
+    """Declared options of a training, and labels of its job."""
 
 
 class ExportOptions(TypedDict, total=False):

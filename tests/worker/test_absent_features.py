@@ -8,7 +8,7 @@ import pytest
 from core.data import RankingDataset, synthetic_dataset
 from core.data.fitting import fit_features
 from core.store import Job
-from tests.worker.test_inspection import ASKED as INSPECTION
+from tests.worker.test_inspection import SPECIFICATION as INSPECTION
 from tests.worker.workshop import SMALL, Workshop
 from worker.job.systems import load_model
 

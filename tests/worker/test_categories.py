@@ -13,7 +13,7 @@ from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Job
 from tests.core.training.test_categories import BRANDS, categorical_dataset
-from tests.worker.test_inspection import ASKED as INSPECTION
+from tests.worker.test_inspection import SPECIFICATION as INSPECTION
 from tests.worker.workshop import SMALL, Workshop
 from worker.job.systems import load_model
 

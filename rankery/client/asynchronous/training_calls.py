@@ -7,6 +7,7 @@ from rankery.client.arguments import (
     DEFAULT_METRICS,
     Columns,
     TrainingFields,
+    TrainingLabels,
     spelled_distribution,
     spelled_early_stopping,
     spelled_loss,
@@ -189,8 +190,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
-            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the quality
-            of the model, and `model` the model.
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the
+            quality of the model, and `model` the model.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.

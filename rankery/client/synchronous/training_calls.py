@@ -10,6 +10,7 @@ from rankery.client.arguments import (
     DEFAULT_METRICS,
     Columns,
     TrainingFields,
+    TrainingLabels,
     spelled_distribution,
     spelled_early_stopping,
     spelled_loss,
@@ -192,8 +193,8 @@ class TrainingCalls(JobCalls, DatasetReferences):
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
-            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the quality
-            of the model, and `model` the model.
+            The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the
+            quality of the model, and `model` the model.
 
         Raises:
             RankeryApiError: The service refused it; the sentence names each place.
