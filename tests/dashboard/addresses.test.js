@@ -34,11 +34,11 @@ test("the pageObject of a page is read as text, whatever was typed", () => {
 });
 
 test("the state of a page is kept behind its #, empty values are forgotten", () => {
-  assert.equal(addresses.kept("view"), "try");
-  addresses.keep({ view: "", tree: 7, query: "a&b" });
-  assert.equal(addresses.kept("view"), null);
-  assert.equal(addresses.kept("tree"), "7");
-  assert.equal(addresses.kept("query"), "a&b");
+  assert.equal(addresses.hashValue("view"), "try");
+  addresses.setHashValues({ view: "", tree: 7, query: "a&b" });
+  assert.equal(addresses.hashValue("view"), null);
+  assert.equal(addresses.hashValue("tree"), "7");
+  assert.equal(addresses.hashValue("query"), "a&b");
 });
 
 test("a training is begun again in the form of its kind, other jobs have none", () => {

@@ -62,11 +62,11 @@ test("a sum has its row among the candidates that were measured on the same quer
   for (const conclusion of others) assert.deepEqual(numbers(labels.ranked(board(items, { conclusion }))), [0, 1, 2]);
 });
 
-test("what cannot be told from the best one says so, and the best one does not", () => {
+test("a candidate that is tied with the best says so, and the best one does not", () => {
   const [best, tied, worse] = board([{ tied_with_best: true }, { tied_with_best: true }, {}]).items;
   assert.deepEqual(
     [best, tied, worse].map((each) => labels.standing(each, best)),
-    ["best value", "cannot be told from the best", ""],
+    ["best value", "tied with the best", ""],
   );
   assert.equal(labels.standing({ ...worse, status: "running" }, best), "being tried");
 });
@@ -93,7 +93,7 @@ test("folds that are to come are counted", () => {
   assert.equal(labels.foldsLabel({ folds: 0, planned_folds: 10 }), "–");
 });
 
-test("the time of a search is told by its parts", () => {
+test("the time of a search has its parts", () => {
   const seconds = { trials: 240, "final trainings": 20 };
   assert.equal(labels.timesLabel({ seconds }, String), "Time: trials 240, final trainings 20.");
   assert.equal(labels.timesLabel({ seconds: {} }, String), "");

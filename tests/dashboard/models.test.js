@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { membersOf } from "../../app/dashboard/static/models/sum.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
-import { question } from "../../app/dashboard/static/models/scored.js";
+import { rankRequest } from "../../app/dashboard/static/models/scored.js";
 
 const network = (scorer) => parameterCount({ scorer, feature_names: Array(10).fill("f") });
 
@@ -21,13 +21,13 @@ test("a kind without a name keeps its own", () => {
 
 test("only features of the model are asked with, zero included and missing ones left out", () => {
   const features = { a: 0, b: null, c: 3, d: 4 };
-  const { queries } = question({ feature_names: ["a", "b", "c"] }, "q1", [{ id: "d1", label: 2, features }]);
+  const { queries } = rankRequest({ feature_names: ["a", "b", "c"] }, "q1", [{ id: "d1", label: 2, features }]);
   assert.deepEqual(queries, [{ id: "q1", documents: [{ id: "d1", features: { a: 0, c: 3 } }] }]);
 });
 
 test("infinities are the largest numbers that JSON can carry to the model", () => {
   const candidate = { id: "d1", label: null, features: { a: Infinity, b: -Infinity } };
-  const [{ documents }] = question({ feature_names: ["a", "b"] }, "q1", [candidate]).queries;
+  const [{ documents }] = rankRequest({ feature_names: ["a", "b"] }, "q1", [candidate]).queries;
   assert.deepEqual(documents[0].features, { a: 3e38, b: -3e38 });
 });
 

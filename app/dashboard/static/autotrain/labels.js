@@ -99,7 +99,7 @@ export function countLabel({ items }) {
 }
 
 /**
- * Return what a candidate is beside the best one: "best", "cannot be told from the best" or nothing.
+ * Return what a candidate is beside the best one: "best", "tied with the best" or nothing.
  *
  * @param {Candidate} candidate
  * @param {Candidate | undefined} best
@@ -108,7 +108,7 @@ export function standing({ number, status, tied_with_best: tied }, best) {
   if (status === "running") return "being tried";
   if (number === SUM) return "the model";
   if (number === best?.number) return "best value";
-  return tied ? "cannot be told from the best" : "";
+  return tied ? "tied with the best" : "";
 }
 
 /** Return all that decides a candidate: "num leaves 31, learning rate 0.05". @param {Candidate} candidate */

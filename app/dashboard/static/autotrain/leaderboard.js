@@ -109,7 +109,11 @@ function columns(name, drawing) {
       value: (candidate) => candidate.name,
       cell: (candidate) => [
         h("span", { class: "name", title: settingsLabel(candidate) }, candidate.name),
-        h("small", {}, standing(candidate, drawing().best)),
+        h(
+          "small",
+          { title: candidate.tied_with_best && "The best one is not shown to be better" },
+          standing(candidate, drawing().best),
+        ),
       ],
     },
     {
