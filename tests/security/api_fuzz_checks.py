@@ -144,6 +144,13 @@ MEANT: dict[str, dict[str, str]] = {
     "PATCH /v1/models/{ref}": {"/tags": "are bounded together with those that it has"},
     "POST /v1/models/tags": {"/tags": "are bounded together with those that each has"},
     "POST /v1/models/{ref}/reproduce": _KEY,
+    "POST /v1/models/{ref}/distil": {
+        **_KEY,
+        "/metrics": "are spellings of metrics",
+        "/dataset_id": "is needed where the model was imported",
+        "/features": "names features to use, or features to leave out",
+        "/test_dataset_id": "is another dataset than the one learnt from",
+    },
     "POST /v1/models/{name}/aliases/{alias}/rollback": _KEY,
     "PUT /v1/models/{name}/aliases/{alias}/gate": {
         "/alias": "is a name, told by a sentence and not by a pattern",

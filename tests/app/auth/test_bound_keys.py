@@ -39,6 +39,7 @@ BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/export"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
+    ("post", "/v1/models/{ref}/distil"): {},
 }
 QUERIES = {
     "/v1/models/{ref}/export": "format=lightgbm",

@@ -33,6 +33,8 @@ def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddMod
     assert (spec["test"], spec["validation"], spec["test_dataset_id"]) == ({"fraction": 0.2}, None, None)
     assert (spec["metrics"], spec["label_map"], spec["loss"]["name"]) == (["map"], {"9": 0.0}, "mse")
     assert spec["hyperparameters"]["num_leaves"] == 15
+    add_model("best", metric="mrr", contract=None, test_dataset_id=None)  # as automatic training stores it
+    assert distilled(client, "best")["metrics"] == ["mrr"]
 
 
 def test_both_are_measured_on_queries_that_are_new_to_the_teacher(
