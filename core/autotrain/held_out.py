@@ -10,7 +10,7 @@ import numpy.typing as npt
 from core.data import RankingDataset
 from core.data.splits import fold_numbers
 from core.errors import InvalidInput
-from core.evaluation.summary import summarise
+from core.evaluation.summary import summarise_all
 from core.metrics import Conventions, Ideal, ideal_labels, measure_all, parse_metric
 from core.types import Float64Array, Int64Array
 
@@ -84,11 +84,13 @@ class QueryQuality:
 
     def interval(self, values: Float64Array) -> tuple[float, float] | None:
         """Return the 95% interval of the mean of `values` in the units of the metric; None for one query."""
-        summary = summarise(values, seed=self._seed)
+        signed = self._sign * values
+        plain = np.exp(signed) if self._metric.geometric_mean else signed
+        metrics = {self._spelling: self._metric}
+        summary = summarise_all({self._spelling: plain}, seed=self._seed, metrics=metrics)[self._spelling]
         if summary.lower is None or summary.upper is None:
             return None
-        low, high = sorted((self.plain(summary.lower), self.plain(summary.upper)))
-        return low, high
+        return summary.lower, summary.upper
 
     def deviation(self, scores: Float64Array) -> float:
         """Return the mean over held-out queries of the standard deviation of scores within a query."""

@@ -1,10 +1,12 @@
 """Selection of a sum of candidates by held-out scores."""
 
 import numpy as np
+import pytest
 
-from core.autotrain.held_out import HeldOut
+from core.autotrain.held_out import HeldOut, QueryQuality, mean_of
 from core.autotrain.selection import Selection
 from core.data import RankingDataset, synthetic_dataset
+from core.evaluation import evaluate
 from core.metrics import DEFAULT
 from core.types import Float64Array
 
@@ -49,3 +51,20 @@ def test_the_estimate_is_not_that_of_the_luckiest() -> None:
     chance = np.nanmean(selection.values)
     best = np.nanmean(selection.values, axis=1).max()
     assert np.nanmean(selection.choose("best").values) - chance < 0.5 * (best - chance)
+
+
+@pytest.mark.parametrize(("metric", "upward"), [("ndcg@5", True), ("arp", False), ("gm-map", True)])
+def test_means_and_intervals_are_those_of_the_metric(metric: str, upward: bool) -> None:
+    """The values are the larger the better; mean and interval are in the units and bounds of the metric."""
+    dataset = synthetic_dataset(12, seed=3, documents_per_query=15, n_features=4)
+    quality = QueryQuality(dataset, metric, DEFAULT, seed=0)
+    perfect, reversed_ = (
+        quality.values(sign * dataset.labels[np.newaxis].astype(np.float64)) for sign in (1.0, -1.0)
+    )
+    assert np.nanmean(perfect) > np.nanmean(reversed_)
+    found = evaluate(dataset.labels.astype(np.float64), dataset, [metric]).to_json()[metric]
+    assert quality.plain(mean_of(perfect)) == pytest.approx(found["mean"])
+    interval = quality.interval(reversed_)
+    assert interval is not None
+    assert interval[0] <= quality.plain(mean_of(reversed_)) <= interval[1]
+    assert (quality.plain(mean_of(perfect)) > interval[1]) == upward
