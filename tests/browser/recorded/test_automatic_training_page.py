@@ -105,9 +105,7 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     expect(page.locator(".leaderboard tr.main .name")).to_have_text(
         ["sum of 2 candidates", "linear by lambdarank", "trees by lambdarank"]
     )
-    expect(rows.filter(has_text="tied with the best").locator(".name")).to_have_text(
-        "trees by lambdarank"
-    )
+    expect(rows.filter(has_text="tied with the best").locator(".name")).to_have_text("trees by lambdarank")
     expect(rows.first.locator("svg.whisker .reference")).to_have_count(2)
     expect(page.locator(".whisker-key li")).to_have_text(
         ["LightGBM's default trees 0.4310", "best single feature (bm25) 0.4702"]
