@@ -76,7 +76,7 @@ def test_the_wheels_hold_every_module_once(built: Path, built_guide: Path) -> No
 
 def _files(package: Path) -> list[Path]:
     """List what a package needs at run time."""
-    suffixes = (".py", ".html", ".css", ".js", ".svg")
+    suffixes = (".py", ".html", ".css", ".js", ".json", ".svg")
     site = package / "guide" / "site"
     files = [path for path in package.rglob("*") if path.is_file()]
     return [

@@ -5,7 +5,7 @@ import random
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -93,11 +93,18 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
     expect(card.locator(".gate")).to_contain_text("shown to be better than rankings without training")
-    card.get_by_role("button", name="Edit gate").click()
+    # Sent before the datasets to choose from have arrived.
+    late: list[Route] = []
+    page.route("**/v1/datasets?*", late.append)
+    with page.expect_request("**/v1/datasets?*"):
+        card.get_by_role("button", name="Edit gate").click()
     asked = card.get_by_role("checkbox", name="better than rankings without training")
     expect(asked).to_be_checked()
     asked.uncheck()
     card.get_by_role("button", name="Set gate").click()
+    page.unroute("**/v1/datasets?*")
+    for route in late:
+        route.continue_()
     expect(card.locator(".gate")).not_to_contain_text("rankings without training")
     assert not prepared.get("/v1/models/compared/aliases/trusted/gate")["better_than_baselines"]
 

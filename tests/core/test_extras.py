@@ -47,7 +47,7 @@ CASES = [
         "a dataset of ir_datasets",
         "ir-datasets",
     ),
-    ("jax", "import core.training.networks", "training a network", "neural"),
+    ("jax", "import core.training.networks.differentiation", "training a network", "neural"),
     ("distributed", "import worker.ranks.connections", "a distributed training", "distributed"),
     (
         "cryptography",

@@ -28,7 +28,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "score-samples": ("scored",),
         "experiments": ("experiments",),
         "studies": ("studies",),
-        "jobs": (CHECKPOINTS,),
+        "jobs": (CHECKPOINTS, "candidates"),
         "uploads": ("runs", "model-uploads", "uploads"),
         OTHER: (),
     }
@@ -46,7 +46,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "score-samples": "Samples of scoring requests",
         "experiments": "Reports of experiments",
         "studies": "Values of studies",
-        "jobs": "Checkpoints of jobs",
+        "jobs": "Checkpoints and candidates of jobs",
         "uploads": "Uploads that wait to be read",
         OTHER: "Other files",
     }

@@ -98,11 +98,10 @@ export function gatePanel(name, { alias, gated }) {
   async function edit(gate) {
     const { form, dataset } = gateForm(gate, () => show(gate));
     replace(node, form);
-    // While the alias points nowhere, check the gate with the latest version.
-    const reference = (await aliasExists(name, alias)) ? `${name}@${alias}` : name;
-    const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
-    await offer([reference]).catch((error) => form.prepend(failureBox(error, () => edit(gate))));
+    const offered = offerDatasets().catch((error) => form.prepend(failureBox(error, () => edit(gate))));
     onSubmit(form, async () => {
+      // The dataset of the gate is among those that are offered.
+      await offered;
       // What the form does not show stays as it was.
       const kept = gate
         ? {
@@ -116,7 +115,14 @@ export function gatePanel(name, { alias, gated }) {
       show((await request(path, { method: "PUT", json: { ...kept, ...payloadOf(form) } })).body);
       announce("The gate was set.");
     });
+    await offered;
     dataset.focus();
+
+    async function offerDatasets() {
+      const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
+      // While the alias points nowhere, check the gate with the latest version.
+      await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
+    }
   }
 }
 

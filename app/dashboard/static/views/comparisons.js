@@ -166,11 +166,13 @@ async function offerChoices() {
   const offer = measuredOn(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), labelMapOf(form), wanted);
   /** @param {string[]} references */
   const follow = (references) => offer(references).catch((error) => showError(form, error));
-  const [picker, { presets }] = await Promise.all([systemPicker(elementById("systems"), follow), get("/v1/metrics")]);
+  const offered = Promise.all([systemPicker(elementById("systems"), follow), get("/v1/metrics")]);
+  onSubmit(form, async () => {
+    const [picker] = await offered;
+    leadOn(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
+  });
+  const [, { presets }] = await offered;
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
-  onSubmit(form, async () =>
-    leadOn(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() })),
-  );
   form.removeAttribute("aria-busy");
 }
 

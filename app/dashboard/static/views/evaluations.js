@@ -77,18 +77,21 @@ async function offerChoices() {
   const wanted = here.get("dataset_id");
   const offer = measuredOn(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form), wanted);
   /** @type {Promise<void>} */
-  let offered = Promise.resolve();
+  let fitted = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {
-    offered = offer(references).catch((error) => showError(form, error));
+    fitted = offer(references).catch((error) => showError(form, error));
   };
-  const [system, { presets }] = await Promise.all([offerSystems(input, { runs: true, chosen }), get("/v1/metrics")]);
-  await offered;
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), get("/v1/metrics")]);
   onSubmit(form, async () => {
+    const [system] = await offered;
+    await fitted;
     const { model: typed, ...asked } = payloadOf(form);
     const { id } = await create("/v1/jobs", { kind: "evaluate", ...asked, ...system() });
     openPage(`/jobs/${encodeURIComponent(id)}#result`);
   });
+  const [, { presets }] = await offered;
+  await fitted;
+  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
 }
