@@ -221,8 +221,11 @@ def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) 
     assert sorted((spec["seed"], spec["bootstrap"]) for spec in specs) == [(5, True), (6, True)]
 
 
-def test_the_best_model_is_found(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
+def test_the_best_model_is_found(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its leaderboard and the sentence are printed, as JSON and as a table."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     candidates = ("--candidate", "linear by lambdarank", "--candidate", "stumps by lambdarank")
     asked = ("--best", "--budget", "2h", "--metric", "ndcg@5", *candidates, "--name", "best")
     done = rankery(stack, "train", folder / "train.txt", "--test", folder / "test.txt", *asked, "--json")
