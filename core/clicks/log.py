@@ -1,0 +1,95 @@
+"""Click logs: the ranked lists that users saw, and what they clicked."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data.texts import Texts
+from core.types import Float32Array, Int32Array, Int64Array
+
+BoolArray = npt.NDArray[np.bool_]
+Int16Array = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class ClickLog:
+    """Impressions of ranked lists: list after list, by rank within each.
+
+    A list is one ranking of one query as one user saw it. An impression is one document of a list. All
+    arrays may be mapped from files and are read-only then.
+
+    Attributes:
+        list_boundaries: (n_lists + 1,) offsets of the lists into the arrays of impressions.
+        list_queries: (n_lists,) positions in `query_ids`.
+        pairs: (n_impressions,) positions of the query and document of each impression in `pair_queries`.
+        ranks: (n_impressions,) ranks from 1, ascending within a list; ranks may be absent.
+        clicks: (n_impressions,) whether the document was clicked.
+        gains: (n_impressions,) summed weights of all actions, or None where they equal `clicks`.
+        propensities: (n_impressions,) logged probability of the document at its rank, in (0, 1], or None.
+        teams: (n_impressions,) team of an interleaving that contributed the document, -1 for none, or None.
+        list_times: (n_lists,) milliseconds since 1970 in UTC, or None.
+        list_users: (n_lists,) numbers of users from 0, or None.
+        list_versions: (n_lists,) positions in `versions` of the models that ranked, -1 for unknown, or None.
+        pair_queries: (n_pairs,) positions in `query_ids`.
+        pair_documents: (n_pairs,) positions in `document_ids`.
+        query_ids: Ids of the queries.
+        document_ids: Ids of the documents.
+        versions: Names of the models that ranked.
+    """
+
+    list_boundaries: Int64Array
+    list_queries: Int32Array
+    pairs: Int32Array
+    ranks: Int16Array
+    clicks: BoolArray
+    pair_queries: Int32Array
+    pair_documents: Int32Array
+    query_ids: Texts
+    document_ids: Texts
+    gains: Float32Array | None = None
+    propensities: Float32Array | None = None
+    teams: Int16Array | None = None
+    list_times: Int64Array | None = None
+    list_users: Int32Array | None = None
+    list_versions: Int32Array | None = None
+    versions: Texts | None = None
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return len(self.list_queries)
+
+    @property
+    def n_impressions(self) -> int:
+        """Number of impressions."""
+        return len(self.pairs)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of different pairs of a query and a document."""
+        return len(self.pair_queries)
+
+    @property
+    def max_rank(self) -> int:
+        """The greatest rank, 0 of an empty log."""
+        return int(self.ranks.max(initial=0))
+
+    def take_lists(self, lists: Int64Array) -> "ClickLog":
+        """Return a log of some lists, in their order; queries, documents and pairs keep their positions.
+
+        Args:
+            lists: Positions of lists; one may occur several times, as in a bootstrap sample.
+        """
+        starts, stops = self.list_boundaries[:-1][lists], self.list_boundaries[1:][lists]
+        lengths = stops - starts
+        boundaries = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.arange(boundaries[-1]) - np.repeat(boundaries[:-1] - starts, lengths)
+        of_impressions = ("pairs", "ranks", "clicks", "gains", "propensities", "teams")
+        of_lists = ("list_queries", "list_times", "list_users", "list_versions")
+        taken = {
+            name: None if (values := getattr(self, name)) is None else values[places]
+            for names, places in ((of_impressions, rows), (of_lists, lists))
+            for name in names
+        }
+        return replace(self, list_boundaries=boundaries, **taken)

@@ -1,0 +1,1 @@
+"""Interleaved lists of several rankers, and the verdict on their clicks."""
