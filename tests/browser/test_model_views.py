@@ -95,14 +95,13 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     expect(card.locator(".gate")).to_contain_text("shown to be better than rankings without training")
     # Sent before the datasets to choose from have arrived.
     late: list[Route] = []
-    page.route("**/v1/datasets?*", lambda route: late.append(route))
+    page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
     with page.expect_request("**/v1/datasets?*"):
         card.get_by_role("button", name="Edit gate").click()
     asked = card.get_by_role("checkbox", name="better than rankings without training")
     expect(asked).to_be_checked()
     asked.uncheck()
     card.get_by_role("button", name="Set gate").click()
-    page.unroute("**/v1/datasets?*")
     for route in late:
         route.continue_()
     expect(card.locator(".gate")).not_to_contain_text("rankings without training")
