@@ -103,7 +103,7 @@ test-servers: develop ## run all tests that have a store on PostgreSQL with S3, 
 
 .PHONY: test-kill
 test-kill: develop ## kill the service at ten random moments; nothing may be left or lost
-	RANKERY_TEST_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
+	RANKERY_TEST_KILLS=10 $(BIN)/pytest -m slow tests/integration/test_kill.py
 
 .PHONY: test-imports
 test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory stays

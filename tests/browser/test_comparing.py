@@ -122,6 +122,7 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
     assert prepared.get(f"/v1/jobs/{job_id}")["spec"]["label_map"] == {"-1": 1.0, "nan": 0.0}
 
 
+@pytest.mark.slow
 def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
     """Conventions and diagnostics of the form reach the job, and what was found is drawn, overlaid, too."""
     prepared.model(1)

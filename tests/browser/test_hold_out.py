@@ -19,6 +19,7 @@ def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
     return spec
 
 
+@pytest.mark.slow
 def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared) -> None:
     """Training on the train part validates and tests on the others; another dataset undoes it."""
     prepared.synthetic("no parts", queries=10)
@@ -82,6 +83,7 @@ def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
     expect(page.locator("td.tested").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> None:
     """A cross-validation is chosen on the form; the page of the job has a row a fold and the pooled means."""
     prepared.synthetic("crossed", queries=30)

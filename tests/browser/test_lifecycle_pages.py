@@ -119,6 +119,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
     expect(page.locator("[data-model]")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
     """A job stays while its model does; together they go, and the page leads to the list."""
     _trained(prepared, "gone-with-its-job")
@@ -138,7 +139,10 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
     expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()
 
 
-@pytest.mark.parametrize("kind", ["jobs", "models", "datasets", "studies"])
+@pytest.mark.parametrize(
+    "kind",
+    [*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jobs", "models")), "datasets", "studies"],
+)
 def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:
     """The page that follows tells what was deleted, and undoes it."""
     name = f"taken-back-{kind}"
@@ -193,6 +197,7 @@ def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) 
     expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
 
 
+@pytest.mark.slow
 def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) -> None:
     """A name, notes, tags and a project are written on the job's page; the list is narrowed by them."""
     _trained(prepared, "to-be-labelled")

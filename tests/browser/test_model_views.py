@@ -224,6 +224,7 @@ def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prep
     visit.fit("model-explained")
 
 
+@pytest.mark.slow
 def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
     """What is no model is refused with the reason and the form stays; a model's page opens."""
     text = visit.page.request.get(f"{visit.url}/v1/models/{prepared.model(1)}/export").body()

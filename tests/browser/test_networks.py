@@ -99,6 +99,7 @@ def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> 
     assert visit.barriers() == []
 
 
+@pytest.mark.slow
 def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) -> None:
     """The page of trainings names the scorers and their settings; the comparison ends in a verdict."""
     page = visit.open(f"/jobs/compare?job={jobs['trees']}&job={jobs['mlp']}")
@@ -141,6 +142,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
     expect(page.locator("#versions tbody tr").filter(has_text="network")).not_to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_network_is_inspected_instead_of_its_trees(
     visit: Visit, jobs: dict[str, str], prepared: Prepared
 ) -> None:

@@ -48,6 +48,7 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepar
     assert 0 < lower < mean < upper < 1
 
 
+@pytest.mark.slow
 def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: Prepared) -> None:
     """Choices and a gain list reach the job as typed; the loss has a curve, which is never the first."""
     prepared.synthetic("in detail", queries=100, seed=3)

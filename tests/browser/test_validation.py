@@ -31,6 +31,7 @@ def _compare(visit: Visit, grid: Grid, after: str = "") -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_a_grid_of_60_is_judged_by_validation(visit: Visit, grid: Grid) -> None:
     """The best first, in the table and the figure; those that cannot be told from it are grey."""
     page = _compare(visit, grid)

@@ -89,6 +89,7 @@ print(type(merged), re.findall(r"^\\t[a-z].*", re.sub(r"[\\w.$]*_ZN[\\w.$]*", ""
 """
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -175,6 +175,7 @@ Path(sys.argv[1]).parent.joinpath("cgroup.procs").write_text(str(os.getpid()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.skipif(available_cpus() < 2, reason="two processors are needed")
 def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path) -> None:

@@ -168,6 +168,7 @@ def test_a_grid_names_its_best(client: Client, judged: Dataset) -> None:
         client.grid("forms-grid", judged, {"num_leaves": 4})  # type: ignore[dict-item]
 
 
+@pytest.mark.slow
 def test_arrays_and_boosters_have_names_of_features(
     client: Client, frame: pandas.DataFrame, judged: Dataset
 ) -> None:

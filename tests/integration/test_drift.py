@@ -33,6 +33,7 @@ def requests_of(features: Any, shift: float) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_a_shift_of_scored_requests_is_found(client: Client, service_places: ServicePlaces) -> None:
     """No drift in requests like the training data, and the shifted feature once they have changed."""

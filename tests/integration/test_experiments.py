@@ -2,12 +2,15 @@
 
 from collections import Counter
 
+import pytest
+
 from rankery.client import Client, Experiment
 
 LIMIT_SECONDS = 200.0
 TABLES = ["table-5", "figure-5"]
 
 
+@pytest.mark.slow
 def test_an_experiment_ends_with_a_report_and_costs_nothing_again(
     client: Client, datasets: dict[str, str]
 ) -> None:

@@ -150,6 +150,7 @@ def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, s
     assert queued.refresh().attempt == 0
 
 
+@pytest.mark.servers
 def test_a_job_whose_process_was_killed_is_started_again(
     stack: EmbeddedStack, client: Client, datasets: dict[str, str]
 ) -> None:

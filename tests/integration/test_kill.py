@@ -29,6 +29,7 @@ LIMIT_SECONDS = 150.0
 ITERATIONS = 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     serve: Callable[..., Service], tmp_path: Path, moment: int | None

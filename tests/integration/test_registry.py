@@ -48,6 +48,7 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
         client.delete_dataset(datasets["test"])
 
 
+@pytest.mark.slow
 def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
     """Another process trained it; a text that takes LightGBM down fails its job and nothing else."""
     path = tmp_path / "model.txt"

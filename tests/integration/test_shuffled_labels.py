@@ -34,6 +34,7 @@ def _printed(shown: Job | Model) -> str:
     return output.getvalue()
 
 
+@pytest.mark.embedded
 def test_a_model_of_shuffled_labels_is_found_out(
     client: Client, stack: EmbeddedStack, shared_data: Path, tmp_path: Path
 ) -> None:

@@ -6,14 +6,13 @@ from tests.core.scoring.forests import chain_model_text
 from tests.security.target import Target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_leaves", "n_features"),
     [
         ("slow", 1_000, 1_000),
-        # LightGBM's recursion overflows the stack.
-        pytest.param("deep", 131_072, 4, marks=pytest.mark.slow),
-        # The size of its paths overflows an int.
-        pytest.param("wide", 65_536, 65_535, marks=pytest.mark.slow),
+        ("deep", 131_072, 4),  # LightGBM's recursion overflows the stack
+        ("wide", 65_536, 65_535),  # the size of its paths overflows an int
     ],
 )
 def test_an_imported_chain_cannot_end_the_service(

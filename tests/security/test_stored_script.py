@@ -160,6 +160,7 @@ def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name:
     watch.open("/datasets", name)
 
 
+@pytest.mark.slow
 def test_what_an_address_says_is_text(watch: Watch) -> None:
     """Ids, queries and parameters in the address of a page come back as text, in title and body alike."""
     name = "".join(NAMES)

@@ -71,7 +71,7 @@ def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
     assert not list(workshop.store.artifacts.sizes(f"candidates/{job.id}"))
 
 
-@pytest.mark.parametrize("trainings", [1, 12])
+@pytest.mark.parametrize("trainings", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_job_that_was_handed_back_makes_the_same_bytes(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, trainings: int
 ) -> None:

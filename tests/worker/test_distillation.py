@@ -132,6 +132,7 @@ def _of_teacher(job: Any) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
     workshop: Workshop, dataset: RankingDataset

@@ -138,6 +138,7 @@ def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Worksh
     assert (again.result["equal"], again.result["differences"]) == (True, [])
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
     """Trials vary the scorer; winner and default are refitted with the epochs that were best."""

@@ -324,6 +324,7 @@ def test_a_model_that_others_score_stays_hidden(
     assert client.post(address, json=ranking, headers=theirs).status_code == 404
 
 
+@pytest.mark.slow
 def test_an_export_is_not_compared_over_foreign_documents(
     client: TestClient, add_model: Callable[..., Model], foreign: Objects, bound: dict[str, str]
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Hide")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_the_documentation_of_the_interface_is_drawn(visit: Visit, admin_key: str) -> None:
     """Swagger UI works under the policy, which allows no inline script."""
     page = visit.open("/docs")

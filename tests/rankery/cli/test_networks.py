@@ -144,6 +144,7 @@ def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) 
     assert made == ["trees", "linear"]
 
 
+@pytest.mark.slow
 def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
     """The proof is about scores; formats are listed by the kind of model; a sum is exported or distilled."""
     assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0

@@ -136,6 +136,7 @@ def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.Monk
     assert list(PortSettings().ports) == [47000, 47001, 47002]
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_without_its_driver_ends(identity: Identity) -> None:
     """Soon after it could not be reached."""

@@ -43,6 +43,7 @@ def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec
     return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_is_lost_between_trees(
     shared_workshop: Workshop, coloured_id: str, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
