@@ -117,3 +117,13 @@ def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: P
     page.get_by_role("button", name="Start training").click()
     field = page.locator(".field", has_text=re.compile("Minutes, at most"))
     expect(field.locator(".field-error")).to_contain_text("greater than 0")
+
+
+def test_a_dataset_that_becomes_ready_is_offered(visit: Visit, prepared: Prepared) -> None:
+    """A form that is open offers it without being loaded again."""
+    prepared.synthetic("offered at first", 5)
+    page = visit.open("/train/one-loss")
+    page.locator("#train:not([aria-busy])").wait_for()
+    prepared.synthetic("offered later", 5)
+    choice = page.get_by_label("Train on").locator("option", has_text="offered later")
+    expect(choice).to_have_count(1)

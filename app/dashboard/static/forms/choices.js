@@ -7,6 +7,7 @@ import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { find, findAll, h, replace, setText } from "../page/dom.js";
 import { counted, short } from "../page/format.js";
+import { follow } from "../page/stream.js";
 
 /**
  * Offer the metric contracts among the presets, with the meaning of the chosen one.
@@ -88,21 +89,34 @@ function field(label, documents, typed) {
 }
 
 /**
- * Fills selects with the newest datasets, and the one asked for however old it is.
+ * Fill selects with the newest datasets, the one asked for however old it is, and those that become ready later.
  *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} asked id
- * @returns {Promise<Schemas["Dataset"][]>} the datasets
+ * @returns {Promise<Schemas["Dataset"][]>} the datasets; later ones are appended
  */
 export async function offerReady(selects, asked) {
+  const all = [...selects];
   const datasets = await readReady(asked);
   /** @param {Schemas["Dataset"]} dataset */
   const words = ({ name, statistics }) =>
     statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
-  for (const select of selects) {
-    replace(select, ...datasets.map((dataset) => h("option", { value: dataset.id }, words(dataset))));
-  }
+  /** @param {Schemas["Dataset"][]} some */
+  const options = (some) => some.map((dataset) => h("option", { value: dataset.id }, words(dataset)));
+  for (const select of all) replace(select, ...options(datasets));
+  let isCurrent = false; // what became ready before the stream was open is read once
+  follow((signal) => {
+    if (signal === "ended" || (signal === "changed" && !isCurrent)) addLater().catch(() => {});
+    isCurrent = signal !== "lost";
+  });
   return datasets;
+
+  async function addLater() {
+    const ready = await readReady(null);
+    const later = ready.filter(({ id }) => !datasets.some((dataset) => dataset.id === id));
+    datasets.push(...later);
+    for (const select of all) select.append(...options(later));
+  }
 }
 
 /**

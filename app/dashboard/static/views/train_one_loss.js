@@ -183,30 +183,30 @@ async function offerDatasets(form, asked) {
   chooseDataset([trained], asked);
   keepDataset(trained);
 
-  const byId = new Map(datasets.map((dataset) => [dataset.id, dataset]));
   const follow = () => {
-    offerColumns(form, byId.get(trained.value));
-    takeSiblings(form, byId, byId.get(trained.value));
+    const dataset = datasets.find(({ id }) => id === trained.value);
+    offerColumns(form, dataset);
+    takeSiblings(form, datasets, dataset);
   };
   trained.addEventListener("change", follow);
   form.addEventListener("change", () =>
-    offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, byId, trained)),
+    offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, datasets, trained)),
   );
   follow();
-  offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, byId, trained));
+  offerLabelMap(elementById("label-map", HTMLFieldSetElement), chosen(form, datasets, trained));
 }
 
 /**
  * Choose what came in the same upload, and undo what was chosen so for another dataset.
  *
  * @param {HTMLFormElement} form
- * @param {Map<string, Dataset>} byId
+ * @param {Dataset[]} datasets
  * @param {Dataset | undefined} dataset
  */
-function takeSiblings(form, byId, dataset) {
+function takeSiblings(form, datasets, dataset) {
   const taken = [];
   for (const [part, place] of Object.entries(PLACES)) {
-    const sibling = byId.get(dataset?.parts?.[part] ?? "");
+    const sibling = datasets.find(({ id }) => id === dataset?.parts?.[part]);
     if (sibling && sibling !== dataset) {
       choose(form, part, "dataset");
       find(form, place, HTMLSelectElement).value = sibling.id;
@@ -223,13 +223,13 @@ function takeSiblings(form, byId, dataset) {
  * Return the datasets that the job would use.
  *
  * @param {HTMLFormElement} form
- * @param {Map<string, Dataset>} byId
+ * @param {Dataset[]} datasets
  * @param {HTMLSelectElement} trained
  */
-function chosen(form, byId, trained) {
+function chosen(form, datasets, trained) {
   const selects = [trained, ...Object.values(PLACES).map((place) => find(form, place, HTMLSelectElement))];
   const ids = new Set(selects.filter((select) => !select.matches(":disabled")).map((select) => select.value));
-  return [...ids].flatMap((id) => byId.get(id) ?? []);
+  return datasets.filter(({ id }) => ids.has(id));
 }
 
 const form = elementById("train", HTMLFormElement);
