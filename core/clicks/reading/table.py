@@ -234,8 +234,9 @@ class _Block:
         codes = encoded.indices.to_numpy()
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
             builder.action_counts[name] += count
-        numbers_ = np.array([builder.number_of_action(name) for name in names], np.int32)
-        return numbers_[codes]
+        known = np.array([builder.number_of_action(name) for name in names], np.int32)
+        actions: Int32Array = known[codes]
+        return actions
 
     def propensities(self) -> Any:
         """Return the propensities, NaN where there are none."""
