@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, rows_of
 from core.clicks.reading.times import times_of
@@ -20,7 +20,6 @@ from core.data.tables.table import Table
 from core.errors import DatasetError, InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
-ONE_QUERY = "all"  # id of the query of a log without queries
 _CLICK = "click"
 _MOST_RANK = 2.0**31
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
