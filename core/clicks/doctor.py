@@ -201,7 +201,10 @@ def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:
         severity, advice = "error", "Relevance and position cannot be told apart. Swap some ranks at random."
     else:
         title = f"{moving:,} of {repeated:,} pairs that were shown twice or more moved to another rank"
-        severity, advice = "warning", "Position bias is estimated from these alone. Swap some ranks at random."
+        severity, advice = (
+            "warning",
+            "Position bias is estimated from these alone. Swap some ranks at random.",
+        )
     yield Finding("fixed-ranks", severity, title, advice, repeated - moving, repeated, "pairs")
 
 

@@ -62,6 +62,10 @@ class Assembly:
         Raises:
             DatasetError: No impression is left.
         """
+        with self._keys:
+            self._write(writer, on_progress)
+
+    def _write(self, writer: LogWriter, on_progress: OnProgress | None) -> None:
         done = 0
         for first, rows in self._builder.spool.parts():
             shown = self._shown(first, rows)

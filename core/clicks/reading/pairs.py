@@ -59,6 +59,12 @@ class PairKeys:
         self._file = path.open("wb")
         self._keys = DistinctKeys()
 
+    def __enter__(self) -> "PairKeys":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
     def add(self, keys: Int64Array) -> None:
         """Add the pairs of impressions, (n,)."""
         self._file.write(keys.data)
@@ -66,7 +72,7 @@ class PairKeys:
 
     def write(self, writer: LogWriter) -> None:
         """Write the columns of pairs, by query and document, and the pair of each impression."""
-        self._file.close()
+        self._file.flush()
         distinct = self._keys.sorted()
         writer.append("pair_queries", (distinct >> _DOCUMENT_BITS).astype(np.int32))
         writer.append("pair_documents", (distinct & (2**_DOCUMENT_BITS - 1)).astype(np.int32))
@@ -74,4 +80,3 @@ class PairKeys:
             while len(keys := np.fromfile(file, np.int64, _BLOCK)):
                 found, places = np.unique(keys, return_inverse=True)
                 writer.append("pairs", np.searchsorted(distinct, found).astype(np.int32)[places])
-        self._path.unlink()
