@@ -162,7 +162,7 @@ def _of_log(log: ClickLog) -> Iterator[Finding]:
             "no-clicks",
             "error",
             "No impression was clicked",
-            "Weigh the actions that mean relevance, and check that actions and impressions have the same ids.",
+            "Weigh the actions that mean relevance; check that impressions and actions have the same ids.",
             0,
             log.n_impressions,
             "impressions",
@@ -201,10 +201,8 @@ def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:
         severity, advice = "error", "Relevance and position cannot be told apart. Swap some ranks at random."
     else:
         title = f"{moving:,} of {repeated:,} pairs that were shown twice or more moved to another rank"
-        severity, advice = (
-            "warning",
-            "Position bias is estimated from these alone. Swap some ranks at random.",
-        )
+        severity = "warning"
+        advice = "Position bias is estimated from these alone. Swap some ranks at random."
     yield Finding("fixed-ranks", severity, title, advice, repeated - moving, repeated, "pairs")
 
 

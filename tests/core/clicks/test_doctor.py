@@ -95,7 +95,8 @@ def test_empty_queries_and_absent_users_are_named() -> None:
 def test_bots_have_many_lists_and_bursts_many_a_minute() -> None:
     """Users are named by number, the busiest first."""
     log = swapped_log()
-    assert log.list_users is not None and log.list_times is not None
+    assert log.list_users is not None
+    assert log.list_times is not None
     users = np.where(np.arange(N_LISTS) < 150, 3, log.list_users).astype(np.int32)
     (bot,) = examine_log(replace(log, list_users=users))
     assert (bot.code, bot.examples) == ("bots", ("user 3: 150 lists",))
