@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rankery.client import Client, ClickLog
+from rankery.client import ClickLog, Client
 from rankery.errors import WrongType
 from tests.rankery.answers import click_log_document
 

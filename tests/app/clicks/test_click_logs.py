@@ -119,7 +119,7 @@ def test_logs_are_listed_labelled_and_deleted(client: TestClient, store: Store) 
     assert held.status_code == 409
     assert held.json()["holders"][0]["id"] == log["job_id"]
     with store.begin() as tx:
-        tx.jobs.cancel(log["job_id"])
+        tx.jobs.request_cancel(log["job_id"])
     assert client.get(f"/v1/click-logs/{log['id']}").json()["status"] == "invalid"
     assert client.delete(f"/v1/click-logs/{log['id']}").status_code == 204
     assert client.get(f"/v1/click-logs/{log['id']}").status_code == 404
