@@ -35,6 +35,7 @@ def fill(store: Store) -> Objects:
         dataset = tx.datasets.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1, "labels": {"0": 5, "1": 4}}
         tx.datasets.mark_ready(dataset.id, statistics=statistics, feature_names=["bm25"])
+        log = tx.click_logs.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         spec = {"kind": "train", "model_name": SECRET_NAME, "dataset_id": dataset.id}
         job = tx.jobs.add("train", spec, dataset_ids=[dataset.id])
         values: dict[str, Any] = {"feature_names": ["bm25"], "best_iteration": 1, "size_bytes": 1}
@@ -128,6 +129,7 @@ def fill(store: Store) -> Objects:
     assert experiment.id.startswith(EXPERIMENT)
     return {
         "dataset_id": dataset.id,
+        "log_id": log.id,
         "job_id": job.id,
         "ref": models[0].id,
         "name": SECRET_NAME,

@@ -27,6 +27,7 @@ BODIES: dict[Operation, Any] = {
         "queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]
     },
     ("patch", "/v1/datasets/{dataset_id}"): {"name": "mine"},
+    ("patch", "/v1/click-logs/{log_id}"): {"name": "mine"},
     ("patch", "/v1/jobs/{job_id}"): {"name": "mine"},
     ("patch", "/v1/models/{ref}"): {"title": "mine"},
     ("patch", "/v1/studies/{study_id}"): {"trials": 9},
@@ -55,6 +56,7 @@ NOT_OF_PROJECTS = {
 # Lists and counts, which must be those of an empty service.
 LISTS = {
     "/v1/datasets": "",
+    "/v1/click-logs": "",
     "/v1/jobs": "",
     "/v1/jobs/histories": "job={job_id}",
     "/v1/studies": "",
@@ -136,6 +138,7 @@ OTHERS: dict[Operation, str] = {
     ("get", "/healthz"): "health",
     ("get", "/readyz"): "health",
     ("post", "/v1/datasets"): "names no object; see the tests of projects",
+    ("post", "/v1/click-logs"): "names no object; see the tests of projects",
     ("post", "/v1/datasets/synthetic"): "names no object",
     ("post", "/v1/datasets/folders"): "names no object",
     ("get", "/v1/datasets/folders"): "folders of the data roots, which all projects share",
@@ -224,6 +227,7 @@ def test_foreign_objects_are_not_there(
 # Those whose objects need no artifact to be shown.
 _READABLE = {
     "/v1/datasets/{dataset_id}",
+    "/v1/click-logs/{log_id}",
     "/v1/jobs/{job_id}",
     "/v1/jobs/{job_id}/history",
     "/v1/models/{ref}",
