@@ -7,6 +7,7 @@ from typing import Self
 
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
+from core.jobs.click_models import ClickModelJob, JudgeJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
 from core.jobs.drift import DriftJob
@@ -56,6 +57,8 @@ class JobKind(StrEnum):
     REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob
     INGEST_CLICKS = IngestClicksJob.kind, IngestClicksJob
+    CLICK_MODEL = ClickModelJob.kind, ClickModelJob
+    JUDGE = JudgeJob.kind, JudgeJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
 

@@ -66,7 +66,7 @@ class ClickModel:
         impressions: (n_pairs,) impressions of each pair.
         clicks: (n_pairs,) clicks of each pair.
         changes: Largest change of any parameter in each pass of EM; empty for counted models.
-        relevance_interval: 95% intervals of each pair's relevance.
+        relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
         intervals: 95% intervals of the shared parameters by bootstrap over users, by name.
         findings: Sentences on what the log cannot show.
     """
@@ -78,7 +78,7 @@ class ClickModel:
     impressions: Float64Array
     clicks: Float64Array
     changes: tuple[float, ...] = ()
-    relevance_interval: Interval | None = None
+    relevance_variance: Float64Array | None = None
     intervals: dict[str, Interval] = field(default_factory=dict)
     findings: tuple[str, ...] = ()
 
@@ -91,15 +91,21 @@ class ClickModel:
         parameters = self.parameters
         if parameters.satisfaction is not None:
             return parameters.attractiveness * parameters.satisfaction
-        if self.spec.kind.needs_movement and parameters.examination is not None:
-            return parameters.attractiveness * float(parameters.examination[0])
-        return parameters.attractiveness
+        return parameters.attractiveness * self.first_examination
+
+    @property
+    def first_examination(self) -> float:
+        """Examination of rank 1, 1 for models without examinations by rank."""
+        examination = self.parameters.examination
+        if not self.spec.kind.needs_movement or examination is None or not len(examination):
+            return 1.0
+        return float(examination[0])
 
     def shared(self) -> dict[str, Float64Array]:
         """Return the parameters that are not of a pair, by name, with `relative_examination`, θ / θ₁."""
         values = self.parameters.shared()
         if self.spec.kind.needs_movement and (examination := values.get("examination")) is not None:
-            values["relative_examination"] = examination / examination[0]
+            values["relative_examination"] = examination / self.first_examination
         return values
 
     def to_json(self) -> dict[str, Any]:
