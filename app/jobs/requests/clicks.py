@@ -45,8 +45,8 @@ class JudgeRequest(QueuedRequest):
     kind: Literal["judge"]
     click_log_id: _ClickLogId
     features_dataset_id: Id = Field(
-        description="A ready dataset with the features of the documents, by the ids of the log; its labels are"
-        " replaced"
+        description="A ready dataset with the features of the documents, by the ids of the log; its labels"
+        " are replaced"
     )
     dataset_name: DatasetName | None = Field(
         None, description="Name of the dataset that it makes; that of the log when null"

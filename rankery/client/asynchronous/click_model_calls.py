@@ -28,7 +28,7 @@ class AsyncClickModelCalls(AsyncJobCalls):
         Args:
             log: The log, or its id.
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
-            held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 when left out.
+            held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
             priority: `low`, `normal` or `high`.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
             **labels: `name`, `notes`, `tags` and `project` of the job.
