@@ -14,7 +14,7 @@ from core.types import Float64Array, Int32Array
 
 _NOT_JUDGED = -1
 _STRONGEST = 1e6  # pseudo-counts of a prior where pairs differ no more than by chance
-_WEAKEST = 1e-3
+_WEAKEST = 1.0  # as Jeffreys': a few pairs may differ more than any prior below
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from core.clicks.judgments import judge_clicks
 from core.clicks.models.evaluation import compare_click_models
 from core.clicks.models.fitting import fit_click_model
 from core.data.result import Reading
-from core.jobs.click_models import ClickModelJob, JudgeJob
+from core.jobs.click_models import ClickModelJob
 from core.jobs.folders import claims_folders
+from core.jobs.judge import JudgeJob
 from core.parameters import values_of
 from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset

@@ -2,10 +2,9 @@
 
 from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
 from app.jobs.submission.checks import is_bare, require_ready
-from core.clicks.judgment_options import JudgmentSpec
 from core.errors import InvalidInput
-from core.jobs.click_models import ClickModelJob, JudgeJob
-from core.parameters import build
+from core.jobs.click_models import ClickModelJob
+from core.jobs.judge import JudgeJob, judgment_options
 from core.store import Transaction
 
 
@@ -32,7 +31,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         WrongState: When the log or a dataset is not ready.
     """
     given = request.model_dump(mode="json")
-    build(JudgmentSpec, given["judgments"], "/judgments")
+    judgment_options(given["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
     named = filter(None, [request.features_dataset_id, request.judged_dataset_id])
     features, *_ = require_ready(tx, named)

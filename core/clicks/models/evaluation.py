@@ -62,7 +62,7 @@ class ModelComparison:
     Attributes:
         evaluations: Of each model, the best log-likelihood first.
         differences: Of each further model: its difference of log-likelihood to the best, and the 95%
-            interval for all of these together.
+            interval for all of these together, infinite for a single user.
         held_out_lists: Number of held-out lists.
         unseen_share: Share of held-out impressions of pairs that the other lists lack.
         sentence: Which model is best, and which cannot be told apart from it.
@@ -83,7 +83,8 @@ class ModelComparison:
         """Return the table and its sentence."""
         rows = [found.to_json() for found in self.evaluations]
         for row, (difference, lower, upper) in zip(rows[1:], self.differences, strict=True):
-            row["difference"] = {"value": difference, "lower": lower, "upper": upper}
+            ends = (end if np.isfinite(end) else None for end in (lower, upper))
+            row["difference"] = {"value": difference, **dict(zip(("lower", "upper"), ends, strict=True))}
         return {
             "models": rows,
             "held_out_lists": self.held_out_lists,
@@ -161,8 +162,8 @@ def compare_click_models(
 ) -> ModelComparison:
     """Estimate models on a part of the lists and compare them on the other.
 
-    Differences are of log-likelihoods, list by list, with normal intervals of errors that are clustered by
-    user (Liang and Zeger 1986) and the level of Bonferroni for several models.
+    Differences are of log-likelihoods, list by list, with intervals of Student's t of errors that are
+    clustered by user (Liang and Zeger 1986), at the level of Bonferroni for several models.
 
     Args:
         log: The log.
@@ -211,12 +212,15 @@ def _difference(
     from scipy import special  # its import takes a tenth of a second
 
     differences = other.by_list - best.by_list
-    mean = differences.mean()
+    mean = float(differences.mean())
     centred = differences - mean
     clusters = centred if users is None else np.bincount(users, weights=centred)
-    error = float(np.sqrt((clusters**2).sum())) / len(differences)
-    width = float(special.ndtri(1.0 - _LEVEL / (2 * comparisons))) * error
-    return float(mean), float(mean - width), float(mean + width)
+    units = len(clusters) if users is None else len(np.unique(users))
+    if units < 2:
+        return mean, -np.inf, np.inf
+    error = np.sqrt(float((clusters**2).sum()) * units / (units - 1)) / len(differences)
+    width = float(special.stdtrit(units - 1, 1.0 - _LEVEL / (2 * comparisons)) * error)
+    return mean, mean - width, mean + width
 
 
 def _sentence(ordered: Sequence[Evaluation], differences: Sequence[tuple[float, float, float]]) -> str:

@@ -85,6 +85,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         *(JobKind.TRAIN, JobKind.REPRODUCE),
         *(JobKind.AUTO_TRAIN, JobKind.TRY_CANDIDATES),
         *(JobKind.TRIAL, JobKind.CONCLUDE),
+        *(JobKind.CLICK_MODEL, JobKind.JUDGE),
     )
     assert (lane_of("train"), lane_of("rank")) == (Lane.TRAINING, Lane.QUICK)
     assert len({kind.specification.label for kind in JobKind}) == len(JobKind)

@@ -30,7 +30,7 @@ def test_ranks_that_share_no_document_are_separate_components() -> None:
     assert movement.components == ((1, 2), (3, 4))
     assert (movement.moved_pairs, movement.shown_pairs, movement.moved_impressions) == (4, 4, 1.0)
     assert rank_movement(lists, np.array([1.0, 1.0, 0.0])).components == ((1, 2), (3,), (4,))
-    (sentence,) = fit_click_model(log, QUICK).findings
+    sentence = fit_click_model(log, QUICK).findings[-1]
     assert sentence.startswith("No document connects these groups of ranks: 1–2; 3–4.")
     assert fit_click_model(log, replace(QUICK, model="sdbn")).findings == ()
 
@@ -38,7 +38,7 @@ def test_ranks_that_share_no_document_are_separate_components() -> None:
 def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
     """The sentence says what to do."""
     log = as_log([Session(0, (0, 1, 2), (True, False, False))] * 5)
-    (sentence,) = fit_click_model(log, QUICK).findings
+    sentence = fit_click_model(log, QUICK).findings[-1]
     assert sentence.startswith("No document was shown at two ranks")
     assert fit_click_model(as_log(draw_sessions()), QUICK).findings[1:] == ()
 
@@ -60,9 +60,14 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
     assert compared.sentence == "`dbn` predicts held-out clicks best, by more than chance explains (95%)."
     for difference, lower, upper in compared.differences:
         assert lower < difference < upper < 0.0
-    few = compare_click_models(as_log(draw_sessions()), ["pbm", "ubm"], QUICK, held_out=0.3)
+    few = compare_click_models(as_log(draw_sessions()), ["dcm", "sdbn"], QUICK, held_out=0.3)
     assert few.sentence.endswith("cannot be told apart from it (95%).")
     assert few.to_json()["models"][1]["difference"]["upper"] >= 0.0
+    alone = compare_click_models(
+        as_log(draw_sessions(), [0] * 30 + [1] * 30), ["ctr", "pbm"], QUICK, held_out=0.5
+    )
+    assert alone.to_json()["models"][1]["difference"]["upper"] is None
+    assert "cannot be told apart" in alone.sentence
     with pytest.raises(InvalidInput, match="leaves no list to estimate on"):
         compare_click_models(log, ["ctr"], held_out=1.0)
 
