@@ -1,17 +1,22 @@
 """Jobs that estimate click models of a log, and that make judgments of one."""
 
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.clicks.joining import COLUMNS
-from core.data import RankingDataset
+from core.clicks.joining import COLUMNS, judged_dataset
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.judgments import judge_clicks
+from core.clicks.models import ClickModelSpec, fit_click_model
+from core.data import RankingDataset, write_parquet
 from core.store import Job
 from tests.core.clicks.models.sessions import draw_sessions
 from tests.worker.test_click_logs import ingested
 from tests.worker.workshop import Workshop
 from worker.job.caches import Caches
+from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
@@ -79,7 +84,7 @@ def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> N
     dataset_id = job.result["dataset_id"]
     with workshop.store.read() as tx:
         row = tx.datasets.get(dataset_id)
-    assert (row.status, row.format) == ("ready", "clicks")
+    assert (row.status, row.source["kind"]) == ("ready", "clicks")
     made = load_dataset(workshop.store, Caches.of(workshop.settings), dataset_id).dataset
     assert made.n_documents == job.result["judgments"]["judged"]
     assert set(COLUMNS) <= set(made.document_columns)
@@ -97,21 +102,19 @@ def test_a_killed_job_makes_the_same_bytes(workshop: Workshop, log_id: str) -> N
     assert lost is not None
     store.artifacts.write_bytes(f"data/{first.id}-1/data.parquet", b"half")
     with store.begin() as tx:
-        tx.jobs.take_back([first.id], 3)
+        tx.jobs.take_back(tx.jobs.running_on("w1"), 3)
     again = JobRun.claim_next(store, workshop.settings, {"judge"}, "w2")
     assert again is not None
     assert run_job(again, workshop.settings, StopFlag()) == "succeeded"
     assert not store.artifacts.exists(f"data/{first.id}-1/data.parquet")
     with store.read() as tx:
-        row = tx.datasets.get(str(tx.jobs.get(first.id).result["dataset_id"]))  # type: ignore[index]
-    content = store.artifacts.read_bytes(str(row.data_key))
-    with store.begin() as tx:
-        tx.trash.delete("dataset", [row.id])
-    second = workshop.carry_out(judging(workshop, log_id, features_id).id)
-    assert second.status == "succeeded", second.problem
-    with store.read() as tx:
-        same = tx.datasets.get(str(second.result["dataset_id"]))  # type: ignore[index]
-    assert store.artifacts.read_bytes(str(same.data_key)) == content
+        row = tx.datasets.get(str(first.spec["dataset_id"]))
+    model = fit_click_model(load_click_log(again, log_id), ClickModelSpec(**QUICK), threads=2)
+    judgments = judge_clicks(model, JudgmentSpec(min_impressions=3))
+    stored_features = load_dataset(store, Caches.of(workshop.settings), features_id).dataset
+    expected = BytesIO()
+    write_parquet(judged_dataset(stored_features, load_click_log(again, log_id), judgments), expected)
+    assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
 
 
 def test_a_job_without_enough_impressions_fails_with_its_dataset(workshop: Workshop, log_id: str) -> None:
