@@ -19,7 +19,7 @@ from rich.table import Table
 
 from core.clicks import ClickLog
 from core.clicks.models import ClickModelSpec
-from core.clicks.models.fitting import estimate
+from core.clicks.models.estimation import estimate
 from core.clicks.models.layout import QueryBlocks
 from core.data.texts import Texts
 from core.ranges import use_threads

@@ -9,7 +9,7 @@ from core.parameters import Numbers, check, parameter
 
 @dataclass(frozen=True)
 class JudgmentSpec:
-    """How to grade documents by their relevance in a click model."""
+    """The grading of documents by their relevance in a click model."""
 
     min_impressions: int = parameter(10, "Pairs with fewer impressions are not judged.", minimum=1)
     quantiles: Numbers | None = parameter(

@@ -22,7 +22,7 @@ from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job
 
-QUICK = {"model": "pbm", "iterations": 5, "resamples": 3}
+QUICK: dict[str, Any] = {"model": "pbm", "iterations": 5, "resamples": 3}
 FEATURES = RankingDataset.from_arrays(
     np.random.default_rng(4).random((36, 2)),
     np.tile([0.0, 1.0, 2.0], 12),

@@ -12,7 +12,7 @@ from core.clicks.models.specification import MODELS, ClickModelSpec
 
 ClickModelName = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 ClickModelOptions: Any = request_model("ClickModelOptions", ClickModelSpec, "A click model and its options.")
-JudgmentOptions: Any = request_model("JudgmentOptions", JudgmentSpec, "How documents are graded.")
+JudgmentOptions: Any = request_model("JudgmentOptions", JudgmentSpec, "The grading of documents.")
 _ClickLogId = Annotated[Id, Field(description="A ready click log")]
 
 
@@ -22,7 +22,7 @@ class ClickModelRequest(QueuedRequest):
     kind: Literal["click-model"]
     click_log_id: _ClickLogId
     models: list[ClickModelName] = Field(
-        default_factory=lambda: ["pbm"],
+        ["pbm"],
         min_length=1,
         max_length=len(MODELS),
         description="The models to compare; the best on held-out lists is estimated of all lists",

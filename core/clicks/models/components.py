@@ -15,7 +15,7 @@ _LISTED = 4  # components that a sentence names
 
 @dataclass(frozen=True)
 class Movement:
-    """How documents move between ranks.
+    """The movement of documents between ranks.
 
     Examination and attractiveness are identified up to a factor within each component of the graph that
     joins a pair with each rank at which it was shown.
@@ -78,7 +78,7 @@ def movement_findings(spec: ClickModelSpec, lists: QueryBlocks, weights: Float64
         return []
     if not movement.moved_pairs:
         return [
-            "No document was shown at two ranks: examination and attractiveness cannot be told apart. "
+            "No document was shown at two ranks: examination and attractiveness cannot be distinguished. "
             "Show some documents at other ranks, or use `cascade`, `dcm`, `sdbn` or `dbn`."
         ]
     named = [_ranges(ranks) for ranks in movement.components[:_LISTED]]

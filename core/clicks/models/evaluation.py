@@ -1,13 +1,13 @@
 """Evaluation of click models on held-out lists, and their comparison in one table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from core.clicks.log import ClickLog
-from core.clicks.models.fitting import estimate, no_report
+from core.clicks.models.estimation import Report, estimate, no_report
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
 from core.clicks.models.prediction import likelihoods
@@ -16,13 +16,12 @@ from core.errors import InvalidInput
 from core.ranges import use_threads
 from core.types import Float64Array, Int32Array
 
-Report = Callable[[str, int, int], None]
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a click model predicts the clicks of lists.
+    """The quality of a click model's predictions on lists.
 
     Attributes:
         model: Name of the model.
@@ -65,7 +64,7 @@ class ModelComparison:
             interval for all of these together, infinite for a single user.
         held_out_lists: Number of held-out lists.
         unseen_share: Share of held-out impressions of pairs that the other lists lack.
-        sentence: Which model is best, and which cannot be told apart from it.
+        sentence: Which model is best, and which cannot be distinguished from it.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -235,8 +234,7 @@ def _sentence(ordered: Sequence[Evaluation], differences: Sequence[tuple[float, 
     if not alike:
         return f"{best}, by more than chance explains (95%)."
     if len(alike) == len(ordered) - 1 and len(alike) > 1:
-        return (
-            f"No model is shown to be best: `{ordered[0].model}` leads, but none can be told apart from it."
-        )
+        leader = f"`{ordered[0].model}` leads, but none can be distinguished from it"
+        return f"No model is shown to be best: {leader}."
     named = alike[0] if len(alike) == 1 else f"{', '.join(alike[:-1])} and {alike[-1]}"
-    return f"{best}; {named} cannot be told apart from it (95%)."
+    return f"{best}; {named} cannot be distinguished from it (95%)."

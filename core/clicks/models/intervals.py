@@ -1,16 +1,15 @@
 """95% intervals of a click model, by bootstrap over users and by the counts of each pair."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from core.clicks.models.estimation import Report, estimate
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
 from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.types import Float64Array, Int32Array
 
-Report = Callable[[str, int, int], None]
 Prior = tuple[float, float]
 _Z = 1.959963984540054  # 97.5% quantile of the standard normal distribution
 _LEVELS = 0.025, 0.975
@@ -33,8 +32,6 @@ def with_intervals(
         weights: (n_lists,) how often each list counts, in the order of the blocks.
         report: Called with a step, its resamples so far and in all; it may raise to cancel.
     """
-    from core.clicks.models.fitting import estimate
-
     shared: dict[str, list[Float64Array]] = {name: [] for name in model.shared()}
     mean, squares = np.zeros(lists.log.n_pairs), np.zeros(lists.log.n_pairs)
     generator = np.random.default_rng(model.spec.seed)

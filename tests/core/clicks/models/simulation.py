@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.clicks import ClickLog
+from core.clicks.log import BoolArray
 from core.clicks.models.browsing import examination_places
 from core.data.texts import Texts
-from core.types import Float64Array
+from core.types import Float64Array, Int32Array, Int64Array
 
 QUERIES, DOCUMENTS, LENGTH, PERSISTENCE = 5, 9, 6, 0.85
 
@@ -36,7 +37,8 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     drift = draws.random((n_lists, DOCUMENTS)) + 0.05 * np.arange(DOCUMENTS)
     pairs = queries[:, np.newaxis] * DOCUMENTS + np.argsort(drift, axis=1)[:, :LENGTH]
     attracted = draws.random(pairs.shape) < attractiveness[pairs]
-    shared, relevance = {}, attractiveness
+    shared: dict[str, Float64Array] = {}
+    relevance = attractiveness
     if name in ("pbm", "ubm"):
         places = examination_places(name, LENGTH)
         examination = np.linspace(1.0, 0.3, places.max() + 1) ** 1.5
@@ -51,7 +53,9 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     return Simulated(_log(queries, pairs, clicks), relevance, shared)
 
 
-def _browse(attracted, numbers, places, examination):  # type: ignore[no-untyped-def]
+def _browse(
+    attracted: BoolArray, numbers: Float64Array, places: Int32Array, examination: Float64Array
+) -> BoolArray:
     clicks, last = np.zeros(attracted.shape, np.bool_), np.zeros(len(attracted), np.int64)
     for place in range(LENGTH):
         clicks[:, place] = attracted[:, place] & (numbers[:, place] < examination[places[place + 1, last]])
@@ -59,7 +63,7 @@ def _browse(attracted, numbers, places, examination):  # type: ignore[no-untyped
     return clicks
 
 
-def _chain(attracted, satisfied, goes_on):  # type: ignore[no-untyped-def]
+def _chain(attracted: BoolArray, satisfied: BoolArray, goes_on: BoolArray) -> BoolArray:
     clicks, examines = np.zeros(attracted.shape, np.bool_), np.ones(len(attracted), np.bool_)
     for place in range(LENGTH):
         clicks[:, place] = examines & attracted[:, place]
@@ -67,7 +71,7 @@ def _chain(attracted, satisfied, goes_on):  # type: ignore[no-untyped-def]
     return clicks
 
 
-def _log(queries, pairs, clicks):  # type: ignore[no-untyped-def]
+def _log(queries: Int64Array, pairs: Int64Array, clicks: BoolArray) -> ClickLog:
     n_lists = len(queries)
     return ClickLog(
         list_boundaries=LENGTH * np.arange(n_lists + 1, dtype=np.int64),

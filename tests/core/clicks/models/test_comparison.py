@@ -53,7 +53,7 @@ def test_held_out_lists_are_those_of_whole_users() -> None:
 
 
 def test_the_model_that_drew_the_clicks_is_named() -> None:
-    """One sentence names the best model and those that cannot be told apart from it."""
+    """One sentence names the best model and those that cannot be distinguished from it."""
     log = simulated("dbn", 4_000, seed=1).log
     compared = compare_click_models(log, ["ctr", "pbm", "dbn"], ClickModelSpec(iterations=30))
     assert compared.best == "dbn"
@@ -61,13 +61,13 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
     for difference, lower, upper in compared.differences:
         assert lower < difference < upper < 0.0
     few = compare_click_models(simulated("pbm", 400, seed=3).log, ["pbm", "ubm"], QUICK, held_out=0.3)
-    assert few.sentence == "`pbm` predicts held-out clicks best; `ubm` cannot be told apart from it (95%)."
+    assert few.sentence == "`pbm` predicts held-out clicks best; `ubm` cannot be distinguished from it (95%)."
     assert few.to_json()["models"][1]["difference"]["upper"] >= 0.0
     alone = compare_click_models(
         as_log(draw_sessions(), [0] * 30 + [1] * 30), ["ctr", "pbm"], QUICK, held_out=0.5
     )
     assert alone.to_json()["models"][1]["difference"]["upper"] is None
-    assert "cannot be told apart" in alone.sentence
+    assert "cannot be distinguished" in alone.sentence
     with pytest.raises(InvalidInput, match="leaves no list to estimate on"):
         compare_click_models(log, ["ctr"], held_out=1.0)
 
