@@ -999,7 +999,7 @@ class IntParameter(TypedDict):
 
 
 class JudgmentOptions(TypedDict):
-    """How documents are graded."""
+    """The grading of documents."""
 
     min_impressions: NotRequired[int]
     """Pairs with fewer impressions are not judged."""
