@@ -194,6 +194,10 @@ bench-datasets: develop ## read a LETOR file of 500 MB beside scikit-learn, then
 bench-evaluation: develop ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
 	$(BIN)/python -m benchmarks.evaluation
 
+.PHONY: bench-clicks
+bench-clicks: develop ## seconds of a pass of EM of click models beside NumPy and PYCLICK=FOLDER, on IMPRESSIONS=1e7
+	$(BIN)/python -m benchmarks.click_models $(if $(IMPRESSIONS),--impressions $(IMPRESSIONS)) $(if $(PYCLICK),--pyclick $(PYCLICK))
+
 .PHONY: bench-polling
 bench-polling: develop ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling

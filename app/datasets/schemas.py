@@ -110,7 +110,7 @@ class Dataset(ResponseModel):
         description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
-        description="`kind` is `upload`, `folder`, `address` or `synthetic`, with its parameters"
+        description="`kind` is `upload`, `folder`, `address`, `synthetic` or `clicks`, with its parameters"
     )
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the file")

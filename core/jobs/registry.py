@@ -7,6 +7,7 @@ from typing import Self
 
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
+from core.jobs.click_models import ClickModelJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
 from core.jobs.drift import DriftJob
@@ -16,6 +17,7 @@ from core.jobs.import_run import ImportRunJob
 from core.jobs.ingest import IngestJob
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.jobs.inspect import InspectJob
+from core.jobs.judge import JudgeJob
 from core.jobs.promote import PromoteJob
 from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
@@ -56,6 +58,8 @@ class JobKind(StrEnum):
     REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob
     INGEST_CLICKS = IngestClicksJob.kind, IngestClicksJob
+    CLICK_MODEL = ClickModelJob.kind, ClickModelJob
+    JUDGE = JudgeJob.kind, JudgeJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
 

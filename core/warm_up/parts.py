@@ -68,10 +68,12 @@ PARTS = (
     Part("training", "draws"),
     Part("training", "linear_steps"),
     Part("inspection", "shuffles"),
+    Part("clicks.models", "estimation"),
 )
 
 # `rankery demo` makes its data, trains trees on two pairwise losses, compares them and ranks a query.
 _NOT_IN_DEMO = (
+    "clicks.models.estimation",
     *("data.letor", "data.others", "diagnostics.losses", "doctor.comparison", "evaluation.bootstrap"),
     *("export.parity", "inspection.shuffles", "losses.long_queries", "losses.others", "metrics.others"),
     *("scorers.requests", "scoring.leaves", "training.draws", "training.linear_steps"),

@@ -121,7 +121,7 @@ def show_click_log(session: ServiceConnection, log: LogReference) -> None:
 
     Example: `rankery click-logs show clicks.csv`
     """
-    _show(session, _log_of(session, log))
+    _show(session, log_of(session, log))
 
 
 @click_logs.command("delete")
@@ -137,14 +137,14 @@ def delete_click_logs(
 
     Example: `rankery click-logs delete clicks.csv`
     """
-    found = [_log_of(session, log) for log in logs]
+    found = [log_of(session, log) for log in logs]
     for log in found:
         log.delete(permanently=permanently)
         say(f"deleted {log.id}, {log.name}")
     session.show([log.id for log in found])
 
 
-def _log_of(session: ServiceConnection, reference: str) -> "ClickLog":
+def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
     """Find a log by its id, or the newest of a name.
 
     Raises:

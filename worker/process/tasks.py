@@ -21,6 +21,7 @@ from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.automatic_training import run_auto_train, run_candidates
 from worker.runners.click_log_ingestion import run_click_log_ingestion
+from worker.runners.click_models import run_click_model, run_judging
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
 from worker.runners.drift import run_drift
@@ -55,6 +56,8 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.REPORT: run_report,
         JobKind.INGEST: run_ingestion,
         JobKind.INGEST_CLICKS: run_click_log_ingestion,
+        JobKind.CLICK_MODEL: run_click_model,
+        JobKind.JUDGE: run_judging,
         JobKind.IMPORT: run_import,
         JobKind.IMPORT_MODEL: run_model_import,
     }

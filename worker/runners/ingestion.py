@@ -12,6 +12,7 @@ from core.jobs.ingest import IngestJob
 from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
 from core.store.tables.columns import serialize_json
 from worker.job.progress import counting_percent
+from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.sources import opened_source
 
@@ -36,7 +37,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     with opened_source(row, run, spec.max_bytes) as source:
         digest = source.digest(on_progress)
         damaged_key = _damaged_copy(run, dataset_id, digest)
-        if damaged_key is None and _take_over(run, dataset_id, digest):
+        if damaged_key is None and take_over(run, dataset_id, digest):
             return
         run.reporter.phase("reading")
         try:
@@ -45,7 +46,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
             if any(cause.can_ignore for cause in error.causes):
                 run.artifacts.retain(upload_folder(dataset_id))  # to be read again without those columns
             raise
-    _ingest(run, dataset_id, digest, reading, damaged_key)
+    store_reading(run, dataset_id, digest, reading, damaged_key)
 
 
 def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
@@ -66,9 +67,17 @@ class _Unknown(Exception):
     """Nothing is stored under the digest: roll the transaction back that ends the job."""
 
 
-def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
+def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:
+    """Share the stored content of a digest and end the job; return False where nothing is stored.
+
+    Args:
+        run: The job that makes the dataset.
+        dataset_id: The dataset.
+        digest: What determines its content.
+        result: Result of the job; the id of the dataset where left out.
+    """
     try:
-        with run.succeeding({"dataset_id": dataset_id}) as tx:
+        with run.succeeding(result or {"dataset_id": dataset_id}) as tx:
             if tx.datasets.take_over(dataset_id, digest) is None:
                 raise _Unknown
     except _Unknown:
@@ -76,7 +85,25 @@ def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
     return True
 
 
-def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged_key: str | None) -> None:
+def store_reading(
+    run: JobRun,
+    dataset_id: str,
+    digest: str,
+    reading: Reading,
+    damaged_key: str | None = None,
+    *,
+    result: Values | None = None,
+) -> None:
+    """Examine a dataset, store it and end the job.
+
+    Args:
+        run: The job that makes the dataset.
+        dataset_id: The dataset.
+        digest: What determines its content.
+        reading: The dataset, and facts about its file.
+        damaged_key: Key of a damaged copy to replace, or None.
+        result: Result of the job; the id of the dataset where left out.
+    """
     dataset = reading.dataset
     run.reporter.phase("examining", reset_count=True)
     statistics = dataset_statistics(dataset)
@@ -94,7 +121,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         write_query_index(dataset, file)
     with run.artifacts.writing(features_key(data_key)) as file:
         file.write(serialize_json([asdict(profile) for profile in report.features]).encode())
-    with run.succeeding({"dataset_id": dataset_id}) as tx:
+    with run.succeeding(result or {"dataset_id": dataset_id}) as tx:
         ready = tx.datasets.mark_ready(
             dataset_id,
             statistics=statistics,

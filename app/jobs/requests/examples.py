@@ -208,6 +208,24 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "partial_dependence": {"features": ["bm25", "pagerank"], "grid": 32, "sample": 2000},
         },
     },
+    "click-model": {
+        "summary": "Compare click models of a log",
+        "value": {
+            "kind": "click-model",
+            "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
+            "models": ["pbm", "dbn"],
+        },
+    },
+    "judge": {
+        "summary": "Make a dataset of the grades of a click model",
+        "value": {
+            "kind": "judge",
+            "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
+            "features_dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "options": {"model": "dbn"},
+            "judgments": {"min_impressions": 20},
+        },
+    },
     "drift": {
         "summary": "Have the requests of the last week drifted?",
         "value": {"kind": "drift", "model": "web@champion", "days": 7},

@@ -6,23 +6,25 @@ from typing import Any
 
 from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
+from app.jobs.submission.clicks import click_model, judging
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
 from app.jobs.submission.repeats import check_draws, check_repeats, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
-from core.jobs import SubmittedJob
+from core.jobs import JobSpec
 from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
 # The check of each kind of request, which returns the resolved specification of its job.
-_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
+_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = MappingProxyType(
     {
         TrainRequest: training,
         AutoTrainRequest: automatic_training,
@@ -31,6 +33,8 @@ _CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] =
         CompareRequest: comparison,
         InspectRequest: inspection,
         DriftRequest: drift,
+        ClickModelRequest: click_model,
+        JudgeRequest: judging,
     }
 )
 
@@ -47,7 +51,7 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    return tx.enqueue(_resolve(tx, request), key_id, request.labels())
+    return _queue(tx, _resolve(tx, request), key_id, request.labels())
 
 
 def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
@@ -60,7 +64,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     """
     check_repeats(batch)
     now = utc_now()
-    resolved: list[tuple[SubmittedJob, Labels]] = []
+    resolved: list[tuple[JobSpec, Labels]] = []
     problems: list[InputProblem] = []
     for place, request in enumerate(batch.jobs):
         try:
@@ -76,10 +80,17 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     if problems:
         raise InvalidInput(*problems)
     tx.projects.lock_names(spec.makes_model for spec, _ in resolved if spec.makes_model is not None)
-    return [tx.enqueue(spec, key_id, labels) for spec, labels in resolved]
+    return [_queue(tx, spec, key_id, labels) for spec, labels in resolved]
 
 
-def _resolve(tx: Transaction, request: AnyRequest) -> SubmittedJob:
+def _queue(tx: Transaction, spec: JobSpec, key_id: str | None, labels: Labels) -> Job:
+    job = tx.enqueue(spec, key_id, labels)
+    if spec.makes_dataset:
+        tx.datasets.attach_job(spec.dataset_ids["data"], job.id)
+    return job
+
+
+def _resolve(tx: Transaction, request: AnyRequest) -> JobSpec:
     return _CHECKS[type(request)](tx, request)
 
 

@@ -206,6 +206,34 @@ class ClickLogChanges(TypedDict):
     """Null for none"""
 
 
+class ClickModelOptions(TypedDict):
+    """A click model and its options."""
+
+    model: NotRequired[Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]]
+    """The click model."""
+
+    iterations: NotRequired[int]
+    """Passes of EM; counted models take one."""
+
+    max_rank: NotRequired[int]
+    """Impressions at greater ranks are left out."""
+
+    prior_clicks: NotRequired[float | None]
+    """Pseudo-counts of clicks of each parameter; 1, but 0 for `coec`, when null."""
+
+    prior_skips: NotRequired[float | None]
+    """Pseudo-counts of skips of each parameter; 1, but 0 for `coec`, when null."""
+
+    as_pyclick: NotRequired[bool]
+    """For `dbn`: take lists without clicks as examined to the end, and a document below the last click as examined with its marginal probability, as PyClick does. Otherwise posteriors are exact."""
+
+    resamples: NotRequired[int]
+    """Bootstrap resamples of users for intervals."""
+
+    seed: NotRequired[int]
+    """Seed of the resamples."""
+
+
 class ComparisonFilter(TypedDict):
     """The filters of comparisons."""
 
@@ -841,7 +869,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -968,6 +996,22 @@ class IntParameter(TypedDict):
 
     when: NotRequired[dict[str, list[JsonValue]]]
     """Values that other parts of the specification must have, by pointer; else it is left out"""
+
+
+class JudgmentOptions(TypedDict):
+    """The grading of documents."""
+
+    min_impressions: NotRequired[int]
+    """Pairs with fewer impressions are not judged."""
+
+    quantiles: NotRequired[list[float] | None]
+    """Grades by quantiles of the relevances: above the first is grade 1."""
+
+    cuts: NotRequired[list[float] | None]
+    """Grades by relevances instead: above the first is grade 1."""
+
+    shrink: NotRequired[bool]
+    """Shrink each relevance to the mean of all pairs, the more the fewer impressions it has."""
 
 
 class LabelRequestJobFilter(TypedDict):
@@ -1109,6 +1153,39 @@ class AutoTrainRequest(TypedDict):
     """Another ready dataset to evaluate and rank once, at the end"""
 
 
+class ClickModelRequest(TypedDict):
+    """Estimate click models of a log and compare them on held-out lists."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["click-model"]
+    click_log_id: str
+    """A ready click log"""
+
+    models: NotRequired[list[Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]]]
+    """The models to compare; the best on held-out lists is estimated of all lists"""
+
+    options: NotRequired[ClickModelOptions]
+    """Options that the models share; `model` has no effect"""
+
+    held_out: NotRequired[float]
+    """Share of users to compare on, of lists where the log has no users"""
+
+
 class DistilRequest(TypedDict):
     """Train a forest on the scores of a model; all fields have defaults."""
 
@@ -1188,6 +1265,44 @@ class DriftRequest(TypedDict):
     thresholds: NotRequired[DriftThresholdsRequest]
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+
+class JudgeRequest(TypedDict):
+    """Grade documents by a click model, and join the grades with features as a dataset."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["judge"]
+    click_log_id: str
+    """A ready click log"""
+
+    features_dataset_id: str
+    """A ready dataset with the features of the documents, by the ids of the log; its labels are replaced"""
+
+    dataset_name: NotRequired[str | None]
+    """Name of the dataset that it makes; that of the log when null"""
+
+    judged_dataset_id: NotRequired[str | None]
+    """A judged dataset to compare the grades with: kappa and Kendall's tau"""
+
+    options: NotRequired[ClickModelOptions]
+    judgments: NotRequired[JudgmentOptions]
+    unjudged: NotRequired[Literal["drop", "zero"]]
+    """Documents without a grade: left out, or labelled 0 in queries that have a grade"""
 
 
 class LinearScorer(TypedDict):
@@ -2781,6 +2896,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""

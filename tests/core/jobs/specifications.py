@@ -41,6 +41,18 @@ STUDY = {
 }
 
 # Every entry, as a request with nothing left out stores it.
+CLICK_MODEL: Mapping[str, Any] = MappingProxyType(
+    {
+        "model": "dbn",
+        "iterations": 20,
+        "max_rank": 10,
+        "prior_clicks": 2.0,
+        "prior_skips": None,
+        "as_pyclick": True,
+        "resamples": 30,
+        "seed": 3,
+    }
+)
 CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
         "train": {
@@ -174,6 +186,27 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "click_log_id": "clk_1",
             "name": "clicks.csv",
             "max_bytes": 2**30,
+        },
+        "click-model": {
+            "kind": "click-model",
+            **QUEUEING,
+            "click_log_id": "clk_1",
+            "log_name": "clicks.csv",
+            "models": ["pbm", "dbn"],
+            "options": dict(CLICK_MODEL),
+            "held_out": 0.3,
+        },
+        "judge": {
+            "kind": "judge",
+            **QUEUEING,
+            "click_log_id": "clk_1",
+            "dataset_id": "ds_1",
+            "name": "judged by clicks",
+            "features_dataset_id": "ds_2",
+            "judged_dataset_id": "ds_3",
+            "options": dict(CLICK_MODEL),
+            "judgments": {"min_impressions": 20, "quantiles": [0.5, 0.9], "cuts": None, "shrink": False},
+            "unjudged": "zero",
         },
         "import": {"upload_id": "run_1", "dataset_id": "ds_1", "name": "bm25", "filename": "bm25.run"},
         "import-model": {

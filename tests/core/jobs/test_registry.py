@@ -85,6 +85,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         *(JobKind.TRAIN, JobKind.REPRODUCE),
         *(JobKind.AUTO_TRAIN, JobKind.TRY_CANDIDATES),
         *(JobKind.TRIAL, JobKind.CONCLUDE),
+        *(JobKind.CLICK_MODEL, JobKind.JUDGE),
     )
     assert (lane_of("train"), lane_of("rank")) == (Lane.TRAINING, Lane.QUICK)
     assert len({kind.specification.label for kind in JobKind}) == len(JobKind)
@@ -105,6 +106,8 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("rank", "web:3"),
         ("ingest", "train.txt"),
         ("ingest-clicks", "clicks.csv"),
+        ("click-model", "clicks.csv"),
+        ("judge", "judged by clicks"),
         ("import", "bm25"),
         ("import-model", "web"),
     ],
@@ -156,6 +159,7 @@ def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     [
         ("ingest", ["datasets/ds_1", "data/job_1-1", "data/job_1-2"]),
         ("ingest-clicks", [f"click-logs/clk_1/{part}" for part in ("upload", "job_1-1", "job_1-2")]),
+        ("judge", ["data/job_1-1", "data/job_1-2"]),
         ("import", ["runs/run_1"]),
         ("import-model", ["model-uploads/mup_1"]),
         ("train", ["checkpoints/job_1"]),

@@ -1,0 +1,107 @@
+"""Agreement of judgments out of clicks with judged labels."""
+
+import itertools
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.clicks.joining import pairs_of
+from core.clicks.judgments import Judgments
+from core.clicks.log import ClickLog
+from core.data import RankingDataset
+from core.evaluation.intervals import mean_intervals
+from core.types import Float64Array, Int64Array
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of grades with judged labels.
+
+    Attributes:
+        pairs: Pairs that both have.
+        kappa: Cohen's kappa of grades and labels as categories, or None where it is undefined.
+        weighted_kappa: Kappa with quadratic weights (Cohen 1968), or None.
+        queries: Queries with two different relevances and labels or more.
+        kendall_tau: Mean over these queries of Kendall's tau-b between relevances and labels, or None.
+        kendall_lower: Lower end of its 95% interval over queries, or None.
+        kendall_upper: Upper end, or None.
+    """
+
+    pairs: int
+    kappa: float | None
+    weighted_kappa: float | None
+    queries: int
+    kendall_tau: float | None
+    kendall_lower: float | None
+    kendall_upper: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers."""
+        return asdict(self)
+
+
+def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) -> Agreement:
+    """Return the agreement of judgments with the labels of a judged dataset.
+
+    Args:
+        judgments: Judgments of the log's pairs.
+        log: The log.
+        judged: The judged dataset; negative and missing labels are left out.
+    """
+    pairs = pairs_of(judged, log)
+    labels = judged.labels.astype(np.float64)
+    queries = np.repeat(np.arange(judged.n_queries), np.diff(judged.query_boundaries))
+    shared = (pairs >= 0) & (labels >= 0.0)
+    shared[shared] = judgments.grades[pairs[shared]] >= 0
+    kept = pairs[shared]
+    grades, relevances = judgments.grades[kept].astype(np.float64), judgments.relevances[kept]
+    tau = _kendall_by_query(relevances, labels[shared], queries[shared])
+    lower, upper = mean_intervals(tau[:, np.newaxis], (-1.0, 1.0)) if len(tau) else (None, None)
+    return Agreement(
+        pairs=len(kept),
+        kappa=cohen_kappa(grades, labels[shared], squared=False),
+        weighted_kappa=cohen_kappa(grades, labels[shared], squared=True),
+        queries=len(tau),
+        kendall_tau=float(tau.mean()) if len(tau) else None,
+        kendall_lower=None if lower is None else float(lower[0]),
+        kendall_upper=None if upper is None else float(upper[0]),
+    )
+
+
+def cohen_kappa(first: Float64Array, second: Float64Array, *, squared: bool) -> float | None:
+    """Return Cohen's kappa, 1 − observed / expected disagreement.
+
+    Args:
+        first: (n,) grades.
+        second: (n,) other grades.
+        squared: Whether disagreement is the squared difference; otherwise any difference is 1.
+
+    Returns:
+        Kappa, or None where the expected disagreement is 0.
+
+    Example:
+        >>> cohen_kappa(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]), squared=False)
+        0.5
+    """
+    if not len(first):
+        return None
+    grades = np.unique(np.concatenate([first, second]))
+    table = np.zeros((len(grades), len(grades)))
+    np.add.at(table, (np.searchsorted(grades, first), np.searchsorted(grades, second)), 1.0 / len(first))
+    differences = np.subtract.outer(grades, grades)
+    weights = differences**2 if squared else (differences != 0.0).astype(np.float64)
+    expected = float((weights * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
+    return None if expected == 0.0 else float(1.0 - (weights * table).sum() / expected)
+
+
+def _kendall_by_query(first: Float64Array, second: Float64Array, queries: Int64Array) -> Float64Array:
+    from scipy import stats  # its import takes a second
+
+    cuts = np.flatnonzero(np.diff(queries, prepend=-1, append=-1))
+    taus = [
+        stats.kendalltau(first[start:stop], second[start:stop]).statistic
+        for start, stop in itertools.pairwise(cuts)
+        if np.ptp(first[start:stop]) > 0.0 and np.ptp(second[start:stop]) > 0.0
+    ]
+    return np.array(taus, np.float64)

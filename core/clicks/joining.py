@@ -1,0 +1,119 @@
+"""Join judgments out of clicks with the features of a dataset, by the ids of queries and documents."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.clicks.judgments import Judgments
+from core.clicks.log import ClickLog
+from core.data import RankingDataset
+from core.data.texts import Texts
+from core.errors import InvalidInput
+from core.types import Float32Array, Int64Array
+
+Unjudged = Literal["drop", "zero"]
+# Columns of documents that keep the uncertainty of their grades.
+COLUMNS = ("click_impressions", "click_relevance", "click_relevance_lower", "click_relevance_upper")
+
+
+def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
+    """Return which pair of a log each document of a dataset is.
+
+    Args:
+        dataset: The dataset; queries and documents are matched by their ids.
+        log: The log.
+
+    Returns:
+        (n_documents,) positions of pairs, -1 for documents that the log lacks.
+    """
+    queries = _positions(pa.array(list(dataset.query_ids), pa.large_string()), log.query_ids.array)
+    documents = _positions(dataset.document_ids.array, log.document_ids.array)
+    of_rows = np.repeat(queries, np.diff(dataset.query_boundaries))
+    width = max(1, len(log.document_ids))
+    wanted = np.where((of_rows < 0) | (documents < 0), -1, of_rows * width + documents)
+    keys = log.pair_queries.astype(np.int64) * width + log.pair_documents
+    order = np.argsort(keys)
+    places = np.searchsorted(keys[order], wanted)
+    found = order[np.minimum(places, len(keys) - 1)] if len(keys) else np.zeros_like(wanted)
+    matches = keys[found] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+    return np.where(matches, found, -1).astype(np.int64)
+
+
+def judged_dataset(
+    features: RankingDataset, log: ClickLog, judgments: Judgments, unjudged: Unjudged = "drop"
+) -> RankingDataset:
+    """Return the dataset of features with grades out of clicks as labels.
+
+    Impressions, relevance and the ends of its 95% interval become columns of the documents, see `COLUMNS`.
+
+    Args:
+        features: The dataset with the features; its labels are replaced.
+        log: The log.
+        judgments: Judgments of the log's pairs.
+        unjudged: `drop` leaves documents without a grade out; `zero` labels them 0, in queries with a grade.
+
+    Raises:
+        InvalidInput: No document has a grade.
+    """
+    pairs = pairs_of(features, log)
+    judged = pairs >= 0
+    judged[judged] = judgments.grades[pairs[judged]] >= 0
+    sizes = np.diff(features.query_boundaries)
+    queries = np.repeat(np.arange(features.n_queries), sizes)
+    kept = judged if unjudged == "drop" else np.isin(queries, queries[judged])
+    if not kept.any():
+        raise InvalidInput.at(
+            "/features_dataset_id",
+            "no query and document of it is judged by the clicks: its ids must be those of the log",
+        )
+    labels = np.zeros(features.n_documents, np.float32)
+    labels[judged] = judgments.grades[pairs[judged]]
+    return _rows(features, kept, labels, _columns(judgments, pairs, judged))
+
+
+def _rows(
+    features: RankingDataset, kept: Any, labels: Float32Array, columns: Mapping[str, Texts]
+) -> RankingDataset:
+    rows = np.flatnonzero(kept)
+    queries = np.repeat(np.arange(features.n_queries), np.diff(features.query_boundaries))[rows]
+    remaining, counts = np.unique(queries, return_counts=True)
+    shown = {name: texts.take(rows) for name, texts in {**features.document_columns, **columns}.items()}
+    weights, documents = features.query_weights, features.document_weights
+    return replace(
+        features,
+        features=np.ascontiguousarray(features.features[rows]),
+        labels=labels[rows],
+        query_boundaries=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        query_ids=tuple(features.query_ids[query] for query in remaining.tolist()),
+        document_ids=features.document_ids.take(rows),
+        query_weights=None if weights is None else weights[remaining],
+        document_weights=None if documents is None else documents[rows],
+        query_columns=MappingProxyType(
+            {
+                name: tuple(texts[query] for query in remaining.tolist())
+                for name, texts in features.query_columns.items()
+            }
+        ),
+        document_columns=MappingProxyType(shown),
+    )
+
+
+def _columns(judgments: Judgments, pairs: Int64Array, judged: Any) -> dict[str, Texts]:
+    values = (judgments.impressions, judgments.relevances, judgments.lower, judgments.upper)
+    columns = {}
+    for name, numbers, form in zip(COLUMNS, values, ("%.0f", "%.4g", "%.4g", "%.4g"), strict=True):
+        texts = np.full(len(pairs), "", object)
+        texts[judged] = [form % number for number in numbers[pairs[judged]].tolist()]
+        columns[name] = Texts.of(texts.tolist())
+    return columns
+
+
+def _positions(texts: pa.LargeStringArray, among: pa.LargeStringArray) -> Int64Array:
+    found: Any = pc.index_in(texts, value_set=among)
+    positions: Int64Array = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return positions

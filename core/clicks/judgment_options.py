@@ -1,0 +1,36 @@
+"""Options of judgments out of a click model."""
+
+import itertools
+from dataclasses import dataclass
+
+from core.errors import InvalidInput
+from core.parameters import Numbers, check, parameter
+
+
+@dataclass(frozen=True)
+class JudgmentSpec:
+    """The grading of documents by their relevance in a click model."""
+
+    min_impressions: int = parameter(10, "Pairs with fewer impressions are not judged.", minimum=1)
+    quantiles: Numbers | None = parameter(
+        (0.5, 0.75, 0.9, 0.97), "Grades by quantiles of the relevances: above the first is grade 1."
+    )
+    cuts: Numbers | None = parameter(None, "Grades by relevances instead: above the first is grade 1.")
+    shrink: bool = parameter(
+        True, "Shrink each relevance to the mean of all pairs, the more the fewer impressions it has."
+    )
+
+    def __post_init__(self) -> None:
+        """Check the bounds.
+
+        Raises:
+            InvalidInput: An option is out of bounds, or the limits of grades do not ascend.
+        """
+        check(self)
+        name, limits = ("cuts", self.cuts) if self.cuts is not None else ("quantiles", self.quantiles)
+        if not limits:
+            raise InvalidInput.at("/quantiles", "required where there are no `cuts`")
+        if any(b <= a for a, b in itertools.pairwise(limits)):
+            raise InvalidInput.at(f"/{name}", "must ascend")
+        if name == "quantiles" and not 0.0 <= limits[0] <= limits[-1] < 1.0:
+            raise InvalidInput.at("/quantiles", "must be at least 0 and below 1")

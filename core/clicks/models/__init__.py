@@ -1,0 +1,49 @@
+"""Click models: how users examine, click and leave lists, estimated from a log."""
+
+from typing import TYPE_CHECKING
+
+from rankery.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from core.clicks.models.evaluation import (
+        Evaluation,
+        ModelComparison,
+        compare_click_models,
+        evaluate_click_model,
+        held_out_lists,
+    )
+    from core.clicks.models.fitting import fit_click_model
+    from core.clicks.models.intervals import relevance_interval
+    from core.clicks.models.model import ClickModel, Interval, Parameters
+    from core.clicks.models.specification import MODELS, ClickModelSpec, ModelKind
+
+__all__ = [
+    "MODELS",
+    "ClickModel",
+    "ClickModelSpec",
+    "Evaluation",
+    "Interval",
+    "ModelComparison",
+    "ModelKind",
+    "Parameters",
+    "compare_click_models",
+    "evaluate_click_model",
+    "fit_click_model",
+    "held_out_lists",
+    "relevance_interval",
+]
+_MODULES = {
+    "evaluation": (
+        *("Evaluation", "ModelComparison"),
+        *("compare_click_models", "evaluate_click_model", "held_out_lists"),
+    ),
+    "fitting": ("fit_click_model",),
+    "intervals": ("relevance_interval",),
+    "model": ("ClickModel", "Interval", "Parameters"),
+    "specification": ("MODELS", "ClickModelSpec", "ModelKind"),
+}
+# Who only reads the options of a request needs no kernels.
+__getattr__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names},
+)

@@ -1,0 +1,95 @@
+"""EM of the position-based and the user browsing model: examination by rank, or by the last click, too."""
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.sums import CLICKED, EXAMINED, SUCCESSES, TRIALS, PairSums
+from core.jit import bare
+from core.types import Float64Array, Int32Array, Int64Array
+
+
+def examination_places(model: str, max_rank: int) -> Int32Array:
+    """Return (max_rank + 1, max_rank + 1) which examination a rank has, given the rank of the last click.
+
+    Args:
+        model: `pbm`: one by rank; `ubm`: one by rank and rank of the last click above, 0 for none.
+        max_rank: Greatest rank.
+
+    Returns:
+        Places from 0; -1 where the last click would be at or below the rank.
+    """
+    places = np.full((max_rank + 1, max_rank + 1), -1, np.int32)
+    ranks, previous = np.tril_indices(max_rank + 1, -1)
+    places[ranks, previous] = ranks - 1 if model == "pbm" else np.arange(len(ranks))
+    return places
+
+
+def browsing_pass(
+    lists: QueryBlocks,
+    weights: Float64Array,
+    places: Int32Array,
+    attractiveness: Float64Array,
+    examination: Float64Array,
+) -> tuple[PairSums, Float64Array]:
+    """Return the expected sums of one pass of EM.
+
+    With p = θα, an impression without click is attractive with probability (1−θ)α / (1−p), and examined with
+    (1−α)θ / (1−p); a clicked one is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
+
+    Args:
+        lists: The lists.
+        weights: (n_lists,) how often each list counts, in the order of the blocks.
+        places: See `examination_places`.
+        attractiveness: (n_pairs,) α.
+        examination: (n_places,) θ.
+
+    Returns:
+        Sums by pair, and (n_places, 2) examined and all impressions by place.
+    """
+    pairs = PairSums.zeros(len(attractiveness))
+    by_place = np.zeros((lists.n_blocks, len(examination), 2))
+    lists.run(_expect, weights, places, attractiveness, examination, pairs.values, by_place)
+    return pairs, by_place.sum(axis=0)
+
+
+@bare
+def _expect(
+    first: int,
+    last: int,
+    blocks: Int64Array,
+    boundaries: Int64Array,
+    pairs: Int32Array,
+    ranks: npt.NDArray[np.int16],
+    clicks: npt.NDArray[np.bool_],
+    weights: Float64Array,
+    places: Int32Array,
+    attractiveness: Float64Array,
+    examination: Float64Array,
+    sums: Float64Array,
+    by_place: Float64Array,
+) -> None:
+    for block in range(first, last):
+        for entry in range(blocks[block], blocks[block + 1]):
+            weight = weights[entry]
+            if weight == 0.0:
+                continue
+            start, stop = boundaries[entry], boundaries[entry + 1]
+            previous = 0
+            for i in range(start, stop):
+                pair, rank = pairs[i], ranks[i]
+                place = places[rank, previous]
+                attractive = examined = weight
+                if clicks[i]:
+                    previous = rank
+                    sums[pair, CLICKED] += weight
+                else:
+                    alpha, theta = attractiveness[pair], examination[place]
+                    scale = weight / (1.0 - alpha * theta)
+                    attractive = (1.0 - theta) * alpha * scale
+                    examined = (1.0 - alpha) * theta * scale
+                sums[pair, SUCCESSES] += attractive
+                sums[pair, TRIALS] += weight
+                sums[pair, EXAMINED] += examined
+                by_place[block, place, 0] += examined
+                by_place[block, place, 1] += weight

@@ -1,0 +1,84 @@
+"""Click models in closed form: sums of clicks by pair and by rank, in one pass."""
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums
+from core.jit import bare, inlined
+from core.types import Float64Array, Int32Array, Int64Array
+
+# Until where a list counts as examined.
+ALL, FIRST_CLICK, LAST_CLICK = 0, 1, 2
+# Columns of the sums by rank.
+RANK_TRIALS, RANK_CLICKS, RANK_NOT_LAST = 0, 1, 2
+
+
+def count_clicks(
+    lists: QueryBlocks, weights: Float64Array, until: int, expected: Float64Array
+) -> tuple[PairSums, Float64Array]:
+    """Count clicks and examined impressions by pair and rank.
+
+    A list without clicks counts as examined to its end (PyClick's convention; Guo 2009, section 4).
+
+    Args:
+        lists: The lists.
+        weights: (n_lists,) how often each list counts, in the order of the blocks.
+        until: `ALL`, `FIRST_CLICK` or `LAST_CLICK`: which impressions count.
+        expected: (max_rank + 1,) what an impression at a rank adds to the trials of its pair: 1, or the
+            expected clicks.
+
+    Returns:
+        Sums by pair, and (max_rank + 1, 3) impressions, clicks, and clicks before the last one by rank.
+    """
+    pairs = PairSums.zeros(lists.log.n_pairs)
+    by_rank = np.zeros((lists.n_blocks, lists.max_rank + 1, 3))
+    lists.run(_count, weights, until, expected, pairs.values, by_rank)
+    return pairs, by_rank.sum(axis=0)
+
+
+@inlined
+def last_click(clicks: npt.NDArray[np.bool_], start: int, stop: int) -> int:
+    """Return the place of the last click of a list, `start - 1` without clicks."""
+    place = stop - 1
+    while place >= start and not clicks[place]:
+        place -= 1
+    return place
+
+
+@bare
+def _count(
+    first: int,
+    last: int,
+    blocks: Int64Array,
+    boundaries: Int64Array,
+    pairs: Int32Array,
+    ranks: npt.NDArray[np.int16],
+    clicks: npt.NDArray[np.bool_],
+    weights: Float64Array,
+    until: int,
+    expected: Float64Array,
+    sums: Float64Array,
+    by_rank: Float64Array,
+) -> None:
+    for block in range(first, last):
+        for entry in range(blocks[block], blocks[block + 1]):
+            weight = weights[entry]
+            start, stop = boundaries[entry], boundaries[entry + 1]
+            final = last_click(clicks, start, stop)
+            end = stop if until != LAST_CLICK or final < start else final + 1
+            for i in range(start, end):
+                pair, rank = pairs[i], ranks[i]
+                sums[pair, TRIALS] += weight * expected[rank]
+                sums[pair, EXAMINED] += weight * expected[rank]
+                by_rank[block, rank, RANK_TRIALS] += weight
+                if clicks[i]:
+                    sums[pair, SUCCESSES] += weight
+                    sums[pair, CLICKED] += weight
+                    by_rank[block, rank, RANK_CLICKS] += weight
+                    if i == final:
+                        sums[pair, SATISFIED] += weight
+                    else:
+                        by_rank[block, rank, RANK_NOT_LAST] += weight
+                    if until == FIRST_CLICK:
+                        break

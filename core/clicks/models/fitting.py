@@ -1,0 +1,78 @@
+"""Click models of a log, with intervals and findings."""
+
+from dataclasses import replace
+
+from core.clicks.log import ClickLog
+from core.clicks.models.components import movement_findings
+from core.clicks.models.estimation import Report, estimate, no_report
+from core.clicks.models.intervals import with_intervals
+from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.model import ClickModel
+from core.clicks.models.specification import ClickModelSpec
+from core.errors import InvalidInput
+from core.ranges import use_threads
+from core.types import Float64Array
+
+_STILL_MOVING = 1e-3  # change of a parameter in the last pass from which a sentence warns
+
+
+def fit_click_model(
+    log: ClickLog,
+    spec: ClickModelSpec | None = None,
+    report: Report = no_report,
+    *,
+    weights: Float64Array | None = None,
+    threads: int = 1,
+) -> ClickModel:
+    """Estimate a click model from a log.
+
+    Ranks of a list that are absent are taken as not shown: models of a chain go on with the next impression.
+
+    Args:
+        log: The log.
+        spec: The model and its options, or None for the defaults.
+        report: Called with a step, its passes so far and its passes in all; it may raise to cancel.
+        weights: (n_lists,) how often each list counts, 0 for those left out; None for once each.
+        threads: Threads to use; the result is the same for any number.
+
+    Returns:
+        The model, with intervals where `spec.resamples` is above 0.
+
+    Raises:
+        InvalidInput: The log has no impression.
+
+    Example:
+        >>> from core.data.texts import Texts
+        >>> log = ClickLog(
+        ...     np.array([0, 2, 4]), np.zeros(2, np.int32), np.array([0, 1, 1, 0], np.int32),
+        ...     np.array([1, 2, 1, 2], np.int16), np.array([True, False, False, True]),
+        ...     np.zeros(2, np.int32), np.arange(2, dtype=np.int32), Texts.of(["q"]), Texts.of(["a", "b"]),
+        ... )
+        >>> fit_click_model(log, ClickModelSpec(model="ctr", resamples=0)).relevance.tolist()
+        [0.75, 0.25]
+    """
+    spec = ClickModelSpec() if spec is None else spec
+    if not log.n_impressions:
+        raise InvalidInput.at(
+            "/click_log_id", "has no impressions; a click model needs lists that were shown"
+        )
+    use_threads(threads)
+    lists = QueryBlocks.of(log, spec.max_rank)
+    in_order = lists.in_order(weights)
+    model = estimate(lists, spec, in_order, report)
+    if spec.resamples:
+        model = with_intervals(model, lists, in_order, report)
+    return replace(model, findings=(*_findings(model, lists, in_order),))
+
+
+def _findings(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> list[str]:
+    findings = []
+    deepest = lists.log.max_rank
+    if deepest > lists.max_rank:
+        findings.append(f"Impressions at ranks {lists.max_rank + 1} to {deepest} are left out (`max_rank`).")
+    if model.changes and model.changes[-1] > _STILL_MOVING:
+        findings.append(
+            f"EM has not converged: the last pass moved a parameter by {model.changes[-1]:.2g}. "
+            "More `iterations` would help."
+        )
+    return findings + movement_findings(model.spec, lists, weights)

@@ -1,0 +1,138 @@
+"""An estimated click model."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from core.clicks.models.browsing import examination_places
+from core.clicks.models.specification import ClickModelSpec
+from core.clicks.models.sums import PairSums
+from core.types import Float64Array
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a click model.
+
+    Attributes:
+        attractiveness: (n_pairs,) probability of a click on an examined document; for `coec`, clicks over
+            expected clicks.
+        satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
+        examination: (n_places,) probability of an examination by place, see `examination_places`, or the
+            click-through rate of each rank for `coec`; None for other models.
+        continuation: (max_rank + 1,) probability to go on after a click by rank, 0 at index 0, or None.
+        persistence: Probability to go on after an unsatisfying document, or None.
+    """
+
+    attractiveness: Float64Array
+    satisfaction: Float64Array | None = None
+    examination: Float64Array | None = None
+    continuation: Float64Array | None = None
+    persistence: float | None = None
+
+    def shared(self) -> dict[str, Float64Array]:
+        """Return the parameters that are not of a pair, by name."""
+        values = {
+            "examination": self.examination,
+            "continuation": None if self.continuation is None else self.continuation[1:],
+            "persistence": None if self.persistence is None else np.array([self.persistence]),
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """95% intervals of some values.
+
+    Attributes:
+        lower: Lower ends.
+        upper: Upper ends.
+    """
+
+    lower: Float64Array
+    upper: Float64Array
+
+
+@dataclass(frozen=True)
+class ClickModel:
+    """A click model, estimated from a log.
+
+    Attributes:
+        spec: Its options.
+        max_rank: Greatest rank of the log that was used.
+        parameters: Its parameters.
+        sums: The sums by pair that they were computed of, without prior.
+        impressions: (n_pairs,) impressions of each pair.
+        clicks: (n_pairs,) clicks of each pair.
+        changes: Largest change of any parameter in each pass of EM; empty for counted models.
+        relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
+        intervals: 95% intervals of the shared parameters by bootstrap over users, by name.
+        findings: Sentences on what the log cannot show.
+    """
+
+    spec: ClickModelSpec
+    max_rank: int
+    parameters: Parameters
+    sums: PairSums
+    impressions: Float64Array
+    clicks: Float64Array
+    changes: tuple[float, ...] = ()
+    relevance_variance: Float64Array | None = None
+    intervals: dict[str, Interval] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+
+    @property
+    def relevance(self) -> Float64Array:
+        """(n_pairs,) relevance of each pair: ασ with a satisfaction, αθ₁ with examinations, else α.
+
+        Attractiveness and examination are identified up to a common factor; αθ₁ is α where θ₁ = 1 fixes it.
+        """
+        parameters = self.parameters
+        if parameters.satisfaction is not None:
+            return parameters.attractiveness * parameters.satisfaction
+        return parameters.attractiveness * self.first_examination
+
+    @property
+    def first_examination(self) -> float:
+        """Examination of rank 1, 1 for models without examinations by rank."""
+        examination = self.parameters.examination
+        if not self.spec.kind.needs_movement or examination is None or not len(examination):
+            return 1.0
+        return float(examination[0])
+
+    def shared(self) -> dict[str, Float64Array]:
+        """Return the parameters that are not of a pair, by name, with `relative_examination`, θ / θ₁."""
+        values = self.parameters.shared()
+        if self.spec.kind.needs_movement and (examination := values.get("examination")) is not None:
+            values["relative_examination"] = examination / self.first_examination
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the shared parameters with their intervals, and the findings."""
+        shared = {name: self._rows(name, values) for name, values in self.shared().items()}
+        return {
+            "model": self.spec.model,
+            "label": self.spec.kind.label,
+            "parameters": shared,
+            "changes": [float(change) for change in self.changes],
+            "findings": list(self.findings),
+        }
+
+    def _rows(self, name: str, values: Float64Array) -> list[dict[str, Any]]:
+        interval = self.intervals.get(name)
+        rows = []
+        for place, value in enumerate(values):
+            row: dict[str, Any] = self._place(name, place) | {"value": float(value)}
+            if interval is not None:
+                row |= {"lower": float(interval.lower[place]), "upper": float(interval.upper[place])}
+            rows.append(row)
+        return rows
+
+    def _place(self, name: str, place: int) -> dict[str, int]:
+        if name == "persistence":
+            return {}
+        if self.spec.model != "ubm":
+            return {"rank": place + 1}
+        rank, previous = np.argwhere(examination_places("ubm", self.max_rank) == place)[0]
+        return {"rank": int(rank), "last_click": int(previous)}

@@ -1,0 +1,123 @@
+"""The kinds of click models, and the options of their estimation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core.parameters import check, parameter
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A click model.
+
+    Attributes:
+        label: Its name in tables.
+        source: Author and year.
+        parameters: Its parameters in a sentence.
+        iterates: Whether it is estimated by EM; the others are counted in one pass.
+        has_satisfaction: Whether a document has a satisfaction beside its attractiveness.
+        needs_movement: Whether documents must move between ranks for its parameters to be identified.
+        prior: Pseudo-counts of clicks and skips of each parameter.
+    """
+
+    label: str
+    source: str
+    parameters: str
+    iterates: bool = False
+    has_satisfaction: bool = False
+    needs_movement: bool = False
+    prior: tuple[float, float] = (1.0, 1.0)
+
+
+MODELS: Mapping[str, ModelKind] = MappingProxyType(
+    {
+        "ctr": ModelKind("click-through rate", "Craswell 2008, baseline", "clicks of a pair by impressions"),
+        "coec": ModelKind(
+            "clicks over expected clicks",
+            "Zhang and Jones 2007",
+            "clicks of a pair by the clicks that its ranks have on average",
+            prior=(0.0, 0.0),
+        ),
+        "cascade": ModelKind(
+            "cascade", "Craswell 2008", "attractiveness; users examine from the top to the first click"
+        ),
+        "dcm": ModelKind(
+            "dependent click model", "Guo 2009", "attractiveness; continuation after a click by rank"
+        ),
+        "pbm": ModelKind(
+            "position-based model",
+            "Craswell 2008",
+            "attractiveness; examination by rank",
+            iterates=True,
+            needs_movement=True,
+        ),
+        "ubm": ModelKind(
+            "user browsing model",
+            "Dupret and Piwowarski 2008",
+            "attractiveness; examination by rank and rank of the last click",
+            iterates=True,
+            needs_movement=True,
+        ),
+        "sdbn": ModelKind(
+            "simplified dynamic Bayesian network",
+            "Chapelle and Zhang 2009, section 5",
+            "attractiveness and satisfaction, counted up to the last click",
+            has_satisfaction=True,
+        ),
+        "dbn": ModelKind(
+            "dynamic Bayesian network",
+            "Chapelle and Zhang 2009",
+            "attractiveness, satisfaction, and one persistence",
+            iterates=True,
+            has_satisfaction=True,
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class ClickModelSpec:
+    """The options of a click model's estimation.
+
+    The defaults are those of PyClick (Chuklin, Markov and de Rijke 2015), but for `max_rank`.
+    """
+
+    model: str = parameter("pbm", "The click model.", choices=tuple(MODELS))
+    iterations: int = parameter(50, "Passes of EM; counted models take one.", minimum=1, maximum=10_000)
+    max_rank: int = parameter(50, "Impressions at greater ranks are left out.", minimum=1, maximum=200)
+    prior_clicks: float | None = parameter(
+        None, "Pseudo-counts of clicks of each parameter; 1, but 0 for `coec`, when null.", minimum=0
+    )
+    prior_skips: float | None = parameter(
+        None, "Pseudo-counts of skips of each parameter; 1, but 0 for `coec`, when null.", minimum=0
+    )
+    as_pyclick: bool = parameter(
+        False,
+        "For `dbn`: take lists without clicks as examined to the end, and a document below the last click as "
+        "examined with its marginal probability, as PyClick does. Otherwise posteriors are exact.",
+    )
+    resamples: int = parameter(100, "Bootstrap resamples of users for intervals.", minimum=0, maximum=10_000)
+    seed: int = parameter(0, "Seed of the resamples.", minimum=0, maximum=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        """Check the bounds.
+
+        Raises:
+            InvalidInput: An option is out of bounds.
+        """
+        check(self)
+
+    @property
+    def kind(self) -> ModelKind:
+        """The click model."""
+        return MODELS[self.model]
+
+    @property
+    def prior(self) -> tuple[float, float]:
+        """Pseudo-counts of clicks and skips."""
+        clicks, skips = self.kind.prior
+        return (
+            clicks if self.prior_clicks is None else self.prior_clicks,
+            skips if self.prior_skips is None else self.prior_skips,
+        )

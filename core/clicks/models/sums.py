@@ -1,0 +1,51 @@
+"""Sums by pair that all click models share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.types import Float64Array
+
+# Columns: of the attractiveness, how many (expected) successes in how many trials; (expected) examinations;
+# of the satisfaction, successes in as many trials as clicks.
+SUCCESSES, TRIALS, EXAMINED, SATISFIED, CLICKED = range(5)
+CAP = 1.0 - 1e-6  # of parameters that EM estimates, so that no probability is 0
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Sums by pair of a query and a document.
+
+    Attributes:
+        values: (n_pairs, 5) sums; side by side, as the kernels add to all of a pair.
+    """
+
+    values: Float64Array
+
+    @classmethod
+    def zeros(cls, n_pairs: int) -> "PairSums":
+        """Return sums of nothing."""
+        return cls(np.zeros((n_pairs, 5)))
+
+    def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
+        """Return (n_pairs,) (successes + a) / (trials + a + b)."""
+        return _ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
+
+    def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
+        """Return (n_pairs,) (satisfied clicks + a) / (clicks + a + b)."""
+        return _ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
+
+
+def _ratio(
+    successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float
+) -> Float64Array:
+    divisors = trials + (prior[0] + prior[1])
+    quotients = (successes + prior[0]) / np.where(divisors > 0.0, divisors, 1.0)
+    return np.minimum(quotients, cap, out=quotients)
+
+
+def ratio(
+    successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
+) -> Float64Array:
+    """Return (successes + a) / (trials + a + b) of small arrays, 0 where both are 0."""
+    return _ratio(successes, trials, prior, cap)

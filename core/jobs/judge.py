@@ -1,0 +1,66 @@
+"""The job kind `judge`: make judgments of a click log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.models.specification import ClickModelSpec
+from core.errors import InvalidInput
+from core.jobs.base import ClickLogJob, Lane, UnfinishedJob
+from core.jobs.click_models import model_options
+from core.jobs.folders import claims_folders
+from core.parameters import build, stored_values, values_of
+from core.stored import Stored, entry
+
+
+def judgment_options(stored: Stored) -> JudgmentSpec:
+    """Build the options of a stored or requested specification.
+
+    Raises:
+        InvalidInput: With a pointer below `/judgments`.
+    """
+    try:
+        return build(JudgmentSpec, stored_values(JudgmentSpec, stored))
+    except InvalidInput as invalid:
+        raise invalid.below("/judgments") from invalid
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeJob(ClickLogJob):
+    """Make a dataset of the grades that a click model gives, joined with features.
+
+    Attributes:
+        dataset_id: The dataset that it makes.
+        name: Its name.
+        features_dataset_id: Dataset with the features.
+        judged_dataset_id: Judged dataset to compare the grades with, or None.
+        options: The click model and its options.
+        judgments: How to grade.
+        unjudged: Whether to drop documents without a grade, or to label them 0.
+    """
+
+    kind: ClassVar[str] = "judge"
+    label: ClassVar[str] = "Judgments"
+    titled_by: ClassVar[tuple[str, ...]] = ("name",)
+    lane: ClassVar[Lane] = Lane.TRAINING
+    makes_dataset: ClassVar[bool] = True
+
+    dataset_id: str
+    name: str
+    features_dataset_id: str
+    judged_dataset_id: str | None = None
+    options: ClickModelSpec = entry(read=model_options, write=values_of)
+    judgments: JudgmentSpec = entry(read=judgment_options, write=values_of)
+    unjudged: Literal["drop", "zero"] = "drop"
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets that it reads and makes."""
+        judged = {"judged": self.judged_dataset_id} if self.judged_dataset_id else {}
+        return {"data": self.dataset_id, "features": self.features_dataset_id, **judged}
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return what each claim may have written."""
+        return claims_folders(job.id, job.token)

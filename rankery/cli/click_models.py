@@ -1,0 +1,120 @@
+"""`rankery click-logs fit` and `judge`: click models of a log, and judgments by one."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from rankery.cli.click_logs import LogReference, click_logs, log_of
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.printing import facts, number, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.texts import json_object
+
+__all__ = ["click_logs"]
+
+Model = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
+Options = Annotated[
+    str | None, typer.Option("--options", metavar="JSON", help='Of the model: {"iterations": 100}.')
+]
+
+
+@click_logs.command("fit")
+@on_service
+def fit_click_models(
+    session: ServiceConnection,
+    log: LogReference,
+    model: Annotated[list[Model] | None, typer.Option(help="A model; several are compared.")] = None,
+    held_out: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of users to compare on.", show_default="0.2")
+    ] = None,
+    options: Options = None,
+) -> None:
+    """Estimate click models and compare them on held-out lists.
+
+    Example: `rankery click-logs fit clicks.csv --model pbm --model dbn`
+    """
+    job = session.client.fit_click_model(
+        log_of(session, log),
+        model or ["pbm"],
+        held_out=held_out,
+        options=None if options is None else json_object(options, "--options"),
+    )
+    result: dict[str, Any] = session.wait(job).result or {}
+    say(result["sentence"])
+    for finding in result["click_model"]["findings"]:
+        say(finding)
+    session.show(result, _comparison(result), "", *_parameters(result["click_model"]))
+
+
+@click_logs.command("judge")
+@on_service
+def judge_by_clicks(
+    session: ServiceConnection,
+    log: LogReference,
+    features: Annotated[str, typer.Argument(help="Id of the dataset with the features, ds_…")],
+    model: Annotated[Model, typer.Option(help="The click model.")] = "pbm",
+    name: Annotated[str | None, typer.Option(help="Name of the dataset.", show_default="the log's")] = None,
+    judged: Annotated[str | None, typer.Option(help="Id of a judged dataset to compare with.")] = None,
+    min_impressions: Annotated[
+        int | None, typer.Option(min=1, help="Least impressions of a grade.", show_default="10")
+    ] = None,
+    unjudged: Annotated[
+        Literal["drop", "zero"], typer.Option(help="What becomes of documents without a grade.")
+    ] = "drop",
+    options: Options = None,
+) -> None:
+    """Grade documents by a click model, and make a dataset with their features.
+
+    Example: `rankery click-logs judge clicks.csv ds_01k9x2m4q7c8v5n3b6r9 --model dbn`
+    """
+    job = session.client.judge_clicks(
+        log_of(session, log),
+        features,
+        model,
+        dataset_name=name,
+        judged=judged,
+        unjudged=unjudged,
+        options=None if options is None else json_object(options, "--options"),
+        judgments=None if min_impressions is None else {"min_impressions": min_impressions},
+    )
+    result: dict[str, Any] = session.wait(job).result or {}
+    counts = result["judgments"]
+    agreement = result.get("agreement") or {}
+    session.show(
+        result,
+        facts(
+            [
+                ("dataset", result["dataset_id"]),
+                ("judged pairs", counts["judged"]),
+                ("with too few impressions", counts["left_out"]),
+                ("by grade", ", ".join(map(str, counts["by_grade"]))),
+                ("certain", number(counts["certain_share"])),
+                ("kappa", number(agreement.get("kappa")) if agreement else None),
+                ("Kendall's tau", number(agreement.get("kendall_tau")) if agreement else None),
+            ]
+        ),
+    )
+
+
+def _comparison(result: dict[str, Any]) -> Table:
+    numbers = ("log-likelihood", "perplexity", "conditional")
+    shown = table("model", *numbers, right=numbers)
+    for row in result["comparison"]["models"]:
+        values = (row["log_likelihood"], row["perplexity"], row["conditional_perplexity"])
+        shown.add_row(plain(row["label"]), *(number(value) for value in values))
+    return shown
+
+
+def _parameters(model: dict[str, Any]) -> list[Table]:
+    shown = []
+    for name, rows in model["parameters"].items():
+        numbers = ("value", "lower", "upper")
+        made = table(plain(name.replace("_", " ")), *numbers, right=numbers)
+        for row in rows:
+            place = ", ".join(
+                f"{key.replace('_', ' ')} {row[key]}" for key in ("rank", "last_click") if key in row
+            )
+            made.add_row(place, *(number(row.get(key)) for key in numbers))
+        shown.append(made)
+    return shown

@@ -1,0 +1,130 @@
+"""Movement, intervals and comparison of click models."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.clicks.models import (
+    ClickModelSpec,
+    compare_click_models,
+    fit_click_model,
+    held_out_lists,
+    relevance_interval,
+)
+from core.clicks.models.components import rank_movement
+from core.clicks.models.layout import QueryBlocks
+from core.errors import InvalidInput
+from tests.core.clicks.models.sessions import Session, as_log, draw_sessions
+from tests.core.clicks.models.simulation import simulated
+
+QUICK = ClickModelSpec(iterations=5, resamples=0)
+
+
+def test_ranks_that_share_no_document_are_separate_components() -> None:
+    """A document joins its ranks; the sentence names the groups."""
+    shown = [(0, 1, 2, 3), (1, 0, 2, 3), (0, 1, 3, 2)]
+    log = as_log([Session(0, documents, (True, False, False, True)) for documents in shown])
+    lists = QueryBlocks.of(log, 50)
+    movement = rank_movement(lists, np.ones(3))
+    assert movement.components == ((1, 2), (3, 4))
+    assert (movement.moved_pairs, movement.shown_pairs, movement.moved_impressions) == (4, 4, 1.0)
+    assert rank_movement(lists, np.array([1.0, 1.0, 0.0])).components == ((1, 2), (3,), (4,))
+    sentence = fit_click_model(log, QUICK).findings[-1]
+    assert sentence.startswith("No document connects these groups of ranks: 1–2; 3–4.")
+    assert fit_click_model(log, replace(QUICK, model="sdbn")).findings == ()
+
+
+def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
+    """The sentence says what to do."""
+    log = as_log([Session(0, (0, 1, 2), (True, False, False))] * 5)
+    sentence = fit_click_model(log, QUICK).findings[-1]
+    assert sentence.startswith("No document was shown at two ranks")
+    assert fit_click_model(as_log(draw_sessions()), QUICK).findings[1:] == ()
+
+
+def test_held_out_lists_are_those_of_whole_users() -> None:
+    """No user is on both sides."""
+    users = [number % 7 for number in range(60)]
+    held = held_out_lists(as_log(draw_sessions(), users), 0.4, seed=3)
+    for user in range(7):
+        assert len(set(held[user::7])) == 1
+    assert 0 < held.sum() < 60
+
+
+def test_the_model_that_drew_the_clicks_is_named() -> None:
+    """One sentence names the best model and those that cannot be distinguished from it."""
+    log = simulated("dbn", 4_000, seed=1).log
+    compared = compare_click_models(log, ["ctr", "pbm", "dbn"], ClickModelSpec(iterations=30))
+    assert compared.best == "dbn"
+    assert compared.sentence == "`dbn` predicts held-out clicks best, by more than chance explains (95%)."
+    for difference, lower, upper in compared.differences:
+        assert lower < difference < upper < 0.0
+    few = compare_click_models(simulated("pbm", 400, seed=3).log, ["pbm", "ubm"], QUICK, held_out=0.3)
+    assert few.sentence == "`pbm` predicts held-out clicks best; `ubm` cannot be distinguished from it (95%)."
+    assert few.to_json()["models"][1]["difference"]["upper"] >= 0.0
+    alone = compare_click_models(
+        as_log(draw_sessions(), [0] * 30 + [1] * 30), ["ctr", "pbm"], QUICK, held_out=0.5
+    )
+    assert alone.to_json()["models"][1]["difference"]["upper"] is None
+    assert "cannot be distinguished" in alone.sentence
+    with pytest.raises(InvalidInput, match="leaves no list to estimate on"):
+        compare_click_models(log, ["ctr"], held_out=1.0)
+
+
+def test_intervals_have_users_as_units() -> None:
+    """Lists that one user repeats count as one: their intervals are wider than those of lists."""
+    sessions = draw_sessions()
+    repeated = [session for session in sessions for _ in range(9)]
+    spec = ClickModelSpec(model="cascade", resamples=60)
+    by_user = fit_click_model(as_log(repeated, [number // 9 for number in range(540)]), spec)
+    by_list = fit_click_model(as_log(repeated), spec)
+    np.testing.assert_array_equal(by_user.relevance, by_list.relevance)
+    assert by_user.relevance_variance is not None
+    assert by_list.relevance_variance is not None
+    ratio = np.median(by_user.relevance_variance / by_list.relevance_variance)
+    assert 5.0 < ratio < 14.0  # 9, but for the prior
+    seen = fit_click_model(as_log(repeated, [number // 9 for number in range(540)]), spec)
+    assert seen.relevance_variance is not None
+    assert seen.relevance_variance.tobytes() == by_user.relevance_variance.tobytes()
+
+
+def test_a_pair_without_clicks_has_an_interval() -> None:
+    """That of a beta distribution by its counts, where resamples do not differ."""
+    log = as_log([Session(0, (0, 1), (True, False))] * 20)
+    model = fit_click_model(log, ClickModelSpec(model="ctr", resamples=10))
+    interval = relevance_interval(model)
+    np.testing.assert_allclose(interval.lower[1], 1.0 - 0.975 ** (1 / 21), rtol=1e-6)
+    np.testing.assert_allclose(interval.upper[1], 1.0 - 0.025 ** (1 / 21), rtol=1e-6)
+
+
+def coverage(name: str, draws: int) -> tuple[float, float]:
+    """Return the shares of relevances, and of shared parameters, within their 95% intervals."""
+    of_pairs, of_shared = [], []
+    for seed in range(draws):
+        drawn = simulated(name, 3_000, seed)
+        spec = ClickModelSpec(model=name, resamples=40, seed=seed, iterations=60)
+        model = fit_click_model(drawn.log, spec)
+        interval = relevance_interval(model)
+        of_pairs.append(((interval.lower <= drawn.relevance) & (drawn.relevance <= interval.upper)).mean())
+        for parameter, truth in drawn.shared.items():
+            ends = model.intervals[parameter]
+            inside = (ends.lower <= truth) & (truth <= ends.upper)
+            of_shared.append(inside[1:].mean() if parameter == "relative_examination" else inside.mean())
+    return float(np.mean(of_pairs)), float(np.mean(of_shared)) if of_shared else 1.0
+
+
+@pytest.mark.parametrize("name", ["pbm", "cascade", "dbn"])
+def test_intervals_hold_the_truth_of_one_simulated_log(name: str) -> None:
+    """About 95% of the relevances of one log."""
+    of_pairs, _ = coverage(name, 1)
+    assert 0.87 <= of_pairs <= 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pbm", "ubm", "cascade", "dbn"])
+def test_intervals_hold_the_truth_in_95_of_100_draws(name: str) -> None:
+    """Relevances and shared parameters of forty simulated logs."""
+    of_pairs, of_shared = coverage(name, 40)
+    assert 0.925 <= of_pairs <= 0.975
+    assert 0.90 <= of_shared <= 1.0

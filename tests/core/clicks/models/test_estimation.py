@@ -1,0 +1,157 @@
+"""Estimation of click models beside every combination of what users may have done."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.clicks.models import MODELS, ClickModel, ClickModelSpec, evaluate_click_model, fit_click_model
+from core.clicks.models.chains import chain_pass
+from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS
+from core.errors import InvalidInput
+from core.ranges import use_threads
+from tests.core.clicks.models.plain import browsing_probability, chain_states, marginals
+from tests.core.clicks.models.sessions import Session, as_log, draw_sessions
+
+PATTERNS = list(itertools.product([False, True], repeat=4))
+LOG = as_log(draw_sessions())
+
+
+def test_expectations_of_the_dynamic_bayesian_network_are_exact() -> None:
+    """For each pattern of clicks, sums are the expectations over all hidden states."""
+    alphas, sigmas, gamma = [0.3, 0.6, 0.2, 0.7], [0.5, 0.1, 0.8, 0.4], 0.75
+    for clicks in PATTERNS:
+        lists = QueryBlocks.of(as_log([Session(0, (0, 1, 2, 3), clicks)]), 50)
+        alpha, sigma = (np.array([*values] + [0.5] * 32) for values in (alphas, sigmas))
+        sums, continued = chain_pass(lists, np.ones(1), alpha, sigma, gamma, as_pyclick=False)
+        states = chain_states(alphas, sigmas, gamma, clicks)
+        total = sum((p for _, _, p in states), 0.0)
+        for rank in range(4):
+            examined = sum(p for e, _, p in states if e[rank]) / total
+            attractive = examined if clicks[rank] else (1.0 - examined) * alphas[rank]
+            satisfied = sum(p for _, s, p in states if s[rank]) / total
+            found = sums.values[rank]
+            np.testing.assert_allclose(found[EXAMINED], examined, rtol=1e-12)
+            np.testing.assert_allclose(found[SUCCESSES], attractive, rtol=1e-12)
+            np.testing.assert_allclose(found[SATISFIED], satisfied, rtol=1e-12)
+            assert (found[TRIALS], found[CLICKED]) == (1.0, float(clicks[rank]))
+        could = sum(p * sum(e[r] and not s[r] for r in range(3)) for e, s, p in states) / total
+        went_on = sum(p * sum(e[r + 1] for r in range(3)) for e, _, p in states) / total
+        np.testing.assert_allclose(continued, [went_on, could], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_likelihoods_are_those_of_all_patterns(name: str) -> None:
+    """Probabilities of lists, and of clicks at each rank, are sums over hidden states and patterns."""
+    model = fit_click_model(LOG, ClickModelSpec(model=name, resamples=0, iterations=3))
+    documents = (3, 1, 2, 0)
+    shown = model.parameters.attractiveness[list(documents)]
+    probabilities = []
+    for clicks in PATTERNS:
+        if name in ("cascade", "dcm", "sdbn", "dbn"):
+            probabilities.append((clicks, _chain_probability(model, documents, clicks)))
+        else:
+            examination = np.ones((4, 5))
+            for rank in range(4):
+                for last in range(rank + 1):
+                    theta = model.parameters.examination
+                    place = rank * (rank + 1) // 2 + last if name == "ubm" else rank
+                    examination[rank, last] = 1.0 if theta is None else theta[place]
+            probabilities.append((clicks, browsing_probability(shown, examination, clicks)))
+    assert sum(p for _, p in probabilities) == pytest.approx(1.0)
+    full = marginals(probabilities, 4)
+    for clicks, probability in probabilities:
+        log = as_log([Session(0, documents, clicks)])
+        found = evaluate_click_model(model, log)
+        if probability > 1e-6:
+            assert 4 * found.log_likelihood == pytest.approx(np.log(probability))
+        expected = [1.0 / max(p if click else 1.0 - p, 1e-6) for p, click in zip(full, clicks, strict=True)]
+        np.testing.assert_allclose(found.by_rank[:, 1], expected, rtol=1e-9)
+
+
+def _chain_probability(model: ClickModel, documents: tuple[int, ...], clicks: tuple[bool, ...]) -> float:
+    parameters = model.parameters
+    alphas = parameters.attractiveness[list(documents)]
+    if parameters.satisfaction is not None:
+        gamma = 1.0 if parameters.persistence is None else parameters.persistence
+        states = chain_states(alphas, parameters.satisfaction[list(documents)], gamma, clicks)
+        return sum((p for _, _, p in states), 0.0)
+    # With γ = 1, one minus the continuation after a click is a satisfaction by rank.
+    go_on = np.zeros(4) if parameters.continuation is None else parameters.continuation[1:5]
+    return sum((p for _, _, p in chain_states(alphas, 1.0 - go_on, 1.0, clicks)), 0.0)
+
+
+@pytest.mark.parametrize("name", ["pbm", "ubm", "dbn"])
+def test_passes_never_lower_the_likelihood(name: str) -> None:
+    """Without a prior, each pass of EM raises the likelihood of the lists that it learns from."""
+    likelihoods = []
+    for iterations in (1, 2, 4, 8, 16):
+        spec = ClickModelSpec(
+            model=name, iterations=iterations, prior_clicks=1e-9, prior_skips=1e-9, resamples=0
+        )
+        likelihoods.append(evaluate_click_model(fit_click_model(LOG, spec), LOG).log_likelihood)
+    assert likelihoods == sorted(likelihoods)
+    assert likelihoods[-1] > likelihoods[0] + 0.01
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_threads_and_copies_do_not_change_a_bit(name: str) -> None:
+    """Parameters are the same on any number of threads, and of read-only arrays."""
+    sessions = draw_sessions() * 40
+    many = as_log(sessions)
+    mapped = as_log(sessions)
+    for array in (mapped.pairs, mapped.ranks, mapped.clicks, mapped.list_boundaries):
+        array.flags.writeable = False
+    spec = ClickModelSpec(model=name, iterations=3, resamples=0)
+    one, two = (fit_click_model(log, spec, threads=n) for log, n in ((many, 1), (mapped, 2)))
+    use_threads(1)
+    assert one.relevance.tobytes() == two.relevance.tobytes()
+    assert [v.tobytes() for v in one.shared().values()] == [v.tobytes() for v in two.shared().values()]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_count_lists(name: str) -> None:
+    """A list of weight 2 counts as two lists, one of weight 0 not at all."""
+    sessions = draw_sessions()
+    spec = ClickModelSpec(model=name, iterations=5, resamples=0)
+    weights = np.ones(len(sessions))
+    weights[:10], weights[10:20] = 2.0, 0.0
+    weighted = fit_click_model(LOG, spec, weights=weights)
+    repeated = fit_click_model(as_log(sessions[:10] * 2 + sessions[20:]), spec)
+    np.testing.assert_allclose(weighted.relevance, repeated.relevance, rtol=1e-12)
+
+
+def test_clicks_over_expected_clicks_sum_over_impressions() -> None:
+    """The divisor adds the rate of each impression's rank, and a document may be above 1."""
+    sessions = [
+        Session(0, (0, 1), (True, False)),
+        Session(0, (0, 1), (False, True)),
+        Session(0, (1, 0), (True, True)),
+    ]
+    rates = {1: 2 / 3, 2: 2 / 3}
+    model = fit_click_model(as_log(sessions), ClickModelSpec(model="coec", resamples=0))
+    assert model.relevance[0] == pytest.approx(2 / (2 * rates[1] + rates[2]))
+    assert model.relevance[1] == pytest.approx(2 / (2 * rates[2] + rates[1]))
+    assert model.relevance[2] == 0.0
+
+
+def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
+    """A list counts down to `max_rank`, with a sentence."""
+    spec = ClickModelSpec(model="dbn", max_rank=4, iterations=3, resamples=0)
+    cut = fit_click_model(LOG, spec)
+    short = fit_click_model(
+        as_log([Session(s.query, s.documents[:4], s.clicks[:4]) for s in draw_sessions()]), spec
+    )
+    np.testing.assert_array_equal(cut.relevance, short.relevance)
+    assert cut.findings[0] == "Impressions at ranks 5 to 10 are left out (`max_rank`)."
+    assert not any("left out" in finding for finding in short.findings)
+
+
+def test_an_empty_log_is_refused() -> None:
+    """A log without impressions has no click model."""
+    with pytest.raises(InvalidInput, match="no impressions"):
+        fit_click_model(as_log([]))
+    with pytest.raises(InvalidInput, match="iterations: must be at least 1"):
+        replace(ClickModelSpec(), iterations=0)

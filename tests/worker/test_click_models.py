@@ -1,0 +1,129 @@
+"""Jobs that estimate click models of a log, and that make judgments of one."""
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.clicks.joining import COLUMNS, judged_dataset
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.judgments import judge_clicks
+from core.clicks.models import ClickModelSpec, fit_click_model
+from core.data import RankingDataset, write_parquet
+from core.store import Job
+from tests.core.clicks.models.sessions import draw_sessions
+from tests.worker.test_click_logs import ingested
+from tests.worker.workshop import Workshop
+from worker.job.caches import Caches
+from worker.job.click_logs import load_click_log
+from worker.job.datasets import load_dataset
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import run_job
+
+QUICK: dict[str, Any] = {"model": "pbm", "iterations": 5, "resamples": 3}
+FEATURES = RankingDataset.from_arrays(
+    np.random.default_rng(4).random((36, 2)),
+    np.tile([0.0, 1.0, 2.0], 12),
+    [0, 12, 24, 36],
+    query_ids=["q0", "q1", "q2"],
+    document_ids=[f"d{document}" for document in range(12)] * 3,
+)
+
+
+@pytest.fixture
+def log_id(workshop: Workshop) -> str:
+    """A log of sixty lists."""
+    lines = ["session,query,document,rank,clicked"]
+    for number, session in enumerate(draw_sessions()):
+        rows = zip(session.documents, session.clicks, strict=True)
+        lines += [
+            f"s{number},q{session.query},d{document},{place},{click:d}"
+            for place, (document, click) in enumerate(rows, 1)
+        ]
+    log = ingested(workshop, "\n".join(lines) + "\n")
+    assert log.status == "ready", log.problem
+    return log.id
+
+
+def judging(workshop: Workshop, log_id: str, features_id: str, **spec: Any) -> Job:
+    """Queue a job that makes judgments, as the API does."""
+    with workshop.store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "clicks"})
+        named = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
+        given = {"kind": "judge", "name": "judged", **named, "options": QUICK}
+        judgments = {"min_impressions": 3}
+        ids = [dataset.id, features_id]
+        job = tx.jobs.add("judge", {**given, "judgments": judgments, **spec}, dataset_ids=ids)
+        tx.datasets.attach_job(dataset.id, job.id)
+    return job
+
+
+def test_models_are_compared_and_the_best_is_reported(workshop: Workshop, log_id: str) -> None:
+    """Its result has the table, the sentence, and the parameters with their intervals."""
+    with workshop.store.begin() as tx:
+        spec = {"click_log_id": log_id, "log_name": "clicks", "models": ["pbm", "sdbn"], "options": QUICK}
+        job = tx.jobs.add("click-model", {"kind": "click-model", **spec, "held_out": 0.3})
+    ended = workshop.carry_out(job.id)
+    assert ended.status == "succeeded", ended.problem
+    assert ended.result is not None
+    assert {row["model"] for row in ended.result["comparison"]["models"]} == {"pbm", "sdbn"}
+    assert ended.result["best"] == ended.result["comparison"]["models"][0]["model"]
+    assert ended.result["click_model"]["model"] == ended.result["best"]
+    assert ended.result["sentence"]
+
+
+def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> None:
+    """With the features, the uncertainty of each grade, and the agreement with judges."""
+    features_id = workshop.add(FEATURES, "features")
+    job = workshop.carry_out(judging(workshop, log_id, features_id, judged_dataset_id=features_id).id)
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    assert job.result["agreement"]["pairs"] > 20
+    dataset_id = job.result["dataset_id"]
+    with workshop.store.read() as tx:
+        row = tx.datasets.get(dataset_id)
+    assert (row.status, row.source["kind"]) == ("ready", "clicks")
+    made = load_dataset(workshop.store, Caches.of(workshop.settings), dataset_id).dataset
+    assert made.n_documents == job.result["judgments"]["judged"]
+    assert set(COLUMNS) <= set(made.document_columns)
+    for number in range(made.n_documents):
+        ends = [float(made.document_columns[name][number]) for name in COLUMNS[1:]]
+        assert ends[1] <= ends[0] <= ends[2]
+
+
+def test_a_killed_job_makes_the_same_bytes(workshop: Workshop, log_id: str) -> None:
+    """The next claim starts again; what the first one wrote is removed."""
+    features_id = workshop.add(FEATURES, "features")
+    store = workshop.store
+    first = judging(workshop, log_id, features_id)
+    lost = JobRun.claim_next(store, workshop.settings, {"judge"}, "w1")
+    assert lost is not None
+    store.artifacts.write_bytes(f"data/{first.id}-1/data.parquet", b"half")
+    with store.begin() as tx:
+        tx.jobs.take_back(tx.jobs.running_on("w1"), 3)
+    again = JobRun.claim_next(store, workshop.settings, {"judge"}, "w2")
+    assert again is not None
+    assert run_job(again, workshop.settings, StopFlag()) == "succeeded"
+    assert not store.artifacts.exists(f"data/{first.id}-1/data.parquet")
+    with store.read() as tx:
+        row = tx.datasets.get(str(first.spec["dataset_id"]))
+    model = fit_click_model(load_click_log(again, log_id), ClickModelSpec(**QUICK), threads=2)
+    judgments = judge_clicks(model, JudgmentSpec(min_impressions=3))
+    stored_features = load_dataset(store, Caches.of(workshop.settings), features_id).dataset
+    expected = BytesIO()
+    write_parquet(judged_dataset(stored_features, load_click_log(again, log_id), judgments), expected)
+    assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
+
+
+def test_a_job_without_enough_impressions_fails_with_its_dataset(workshop: Workshop, log_id: str) -> None:
+    """The dataset is invalid, with the place of the mistake."""
+    features_id = workshop.add(FEATURES, "features")
+    job = judging(workshop, log_id, features_id, judgments={"min_impressions": 10_000})
+    ended = workshop.carry_out(job.id)
+    assert ended.status == "failed"
+    assert ended.problem is not None
+    assert ended.problem["errors"][0]["pointer"] == "/min_impressions"
+    with workshop.store.read() as tx:
+        assert tx.datasets.get(job.spec["dataset_id"]).status == "invalid"
