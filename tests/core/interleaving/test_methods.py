@@ -196,7 +196,9 @@ def test_random_clicks_are_fair(method: Method, orders: list[list[int]], length:
     """A click at a rank, on whatever document, has the same expected credit for both rankers."""
     lists = exact_distribution(lambda draw: interleave(method, orders, length, draw))
     for place in range(length):
-        expected = sum(probability * np.array(shown.credits([place])) for shown, probability in lists)
+        expected = np.sum(
+            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+        )
         assert expected[0] == pytest.approx(expected[1], abs=1e-7)
 
 
@@ -215,9 +217,10 @@ def test_refusals() -> None:
     """One ranker, and three where the method takes two, are refused."""
     with pytest.raises(InvalidInput, match="at least two rankers"):
         interleave("team_draft", [[1]], 1, seeded_draw(0))
-    for method in ("balanced", "optimised"):
+    methods: list[Method] = ["balanced", "optimised"]
+    for method in methods:
         with pytest.raises(InvalidInput, match="takes two rankers"):
-            interleave(method, [[1], [2], [3]], 1, seeded_draw(0))  # type: ignore[arg-type]
+            interleave(method, [[1], [2], [3]], 1, seeded_draw(0))
     with pytest.raises(InvalidInput, match="64 at most"):
         list_distribution([list(range(9)), list(range(9, 18))], 7)
     with pytest.raises(InvalidInput, match="equal credit"):

@@ -1,6 +1,7 @@
 """The sequential test, its sample size, and the verdict of a table of credits."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +56,8 @@ def _first_conclusions(steps: BoolArray, rule: SequentialRule) -> tuple[BoolArra
     one, other = wins * rise + (n - wins) * fall, (n - wins) * rise + wins * fall
     better = np.logaddexp(one, other) - math.log(2.0) >= -math.log(rule.error)
     ended = better | (np.maximum(one, other) <= math.log(rule.miss))
-    return better.any(axis=1), np.where(ended.any(axis=1), ended.argmax(axis=1) + 1, steps.shape[1])
+    first = np.where(ended.any(axis=1), ended.argmax(axis=1) + 1, steps.shape[1])
+    return np.asarray(better.any(axis=1)), first
 
 
 def _experiments(seed: int, experiments: int, units: int, share: float) -> BoolArray:
@@ -102,7 +104,7 @@ def test_sample_saved(experiments: int) -> None:
     assert better.mean() > 1.0 - rule.miss
 
 
-def _verdict(differences: list[float], users: list[str | None], unit: str = "user") -> Verdict:
+def _verdict(differences: list[float], users: Sequence[str | None], unit: str = "user") -> Verdict:
     worth = np.column_stack([np.maximum(differences, 0.0), np.maximum(np.negative(differences), 0.0)])
     return verdict(["old", "new"], worth, users, RULE, unit=unit)  # type: ignore[arg-type]
 
@@ -110,9 +112,10 @@ def _verdict(differences: list[float], users: list[str | None], unit: str = "use
 def test_statistic_and_interval() -> None:
     """Δ = (wins + ½ ties) / all − ½, within its interval; the sentence names the better ranker."""
     differences = [-1.0] * 160 + [1.0] * 40 + [0.0] * 50
-    found = _verdict(differences, [f"u{index}" for index in range(250)])
+    found = _verdict(differences, [*(f"u{index}" for index in range(250))])
     (pair,) = found.pairs
     assert (pair.wins, pair.losses, pair.ties) == (40, 160, 50)
+    assert pair.delta is not None
     assert pair.delta == pytest.approx((40 + 25) / 250 - 0.5)
     assert pair.delta_lower is not None
     assert pair.delta_upper is not None
@@ -125,7 +128,7 @@ def test_statistic_and_interval() -> None:
 
 def test_a_busy_user_counts_once() -> None:
     """A user with a thousand lists decides one unit, and widens the interval."""
-    users: list[str | None] = ["bot"] * 1_000 + [f"u{index}" for index in range(20)]
+    users = [*["bot"] * 1_000, *(f"u{index}" for index in range(20))]
     differences = [1.0] * 1_000 + [1.0, -1.0] * 10
     (by_user,) = _verdict(differences, users).pairs
     assert (by_user.decided, by_user.preferring_first) == (21, 11)
