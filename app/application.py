@@ -52,6 +52,8 @@ from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
 from app.http.services import Services, register
+from app.interleavings import routes as interleavings
+from app.interleavings.lists import InterleavingCache
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
 from app.labels import routes as labels
@@ -91,6 +93,7 @@ _ROUTERS = (
     scoring.router,
     inference.infer_router,
     inference.router,
+    interleavings.router,
     sources.router,
     dataset_uploads.router,
     synthetic.router,
@@ -193,6 +196,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 StorageMeasurements(store, RetentionPolicy.of(settings)),
                 stored_models,
                 ScoringServices(settings, served, Explanations(stored_models), samples),
+                InterleavingCache(store),
                 Readiness(store, wake_ups, kernels, served),
                 metrics,
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.interleaving.lists import Draw, InterleavedList, Ranking, common_top, ranks_of
+from core.interleaving.lists import Draw, InterleavedList, Ranking, common_top, ranks_of, shares_of_teams
 
 DECAY = 3.0  # exponent of the ranks (Hofmann et al. 2011)
 
@@ -36,7 +36,7 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
         sizes[team] += 1
     same = common_top(rankings)
     teams[:same] = [-1] * len(teams[:same])
-    shares = [[float(team == ranker) for team in teams] for ranker in range(len(rankings))]
+    shares = shares_of_teams(teams, len(rankings))
     return InterleavedList(documents, teams, shares, ranks_of(documents, rankings))
 
 

@@ -1,8 +1,9 @@
 """Interleaved lists: the documents shown, and what a click is worth to each ranker."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 Ranking = Sequence[int]
 Draw = Callable[[Sequence[float]], int]
@@ -27,6 +28,29 @@ class InterleavedList:
     shares: list[list[float]] | None
     ranks: list[list[int]]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return its JSON without the documents, as short as the credits allow."""
+        if self.shares is None:
+            return {"ranks": self.ranks}
+        if self._by_team():
+            return {"teams": self.teams, "rankers": len(self.shares)}
+        return {"shares": self.shares}
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "InterleavedList":
+        """Return a list from its JSON, with what its credits need."""
+        if "ranks" in stored:
+            n = len(stored["ranks"][0])
+            return cls(list(range(n)), [-1] * n, None, stored["ranks"])
+        if "shares" in stored:
+            n = len(stored["shares"][0])
+            return cls(list(range(n)), [-1] * n, stored["shares"], [])
+        teams = stored["teams"]
+        return cls(list(range(len(teams))), teams, shares_of_teams(teams, stored["rankers"]), [])
+
+    def _by_team(self) -> bool:
+        return self.shares is not None and self.shares == shares_of_teams(self.teams, len(self.shares))
+
     def credits(self, clicked: Sequence[int]) -> list[float]:
         """Return the credit of each ranker for clicks on a list.
 
@@ -37,6 +61,11 @@ class InterleavedList:
         if self.shares is not None:
             return [sum(share[place] for place in places) for share in self.shares]
         return _balanced_credits(self.ranks, places)
+
+
+def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
+    """Return the shares of clicks that credit the ranker that contributed the document."""
+    return [[float(team == ranker) for team in teams] for ranker in range(n_rankers)]
 
 
 def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[float]:

@@ -104,8 +104,8 @@ def verdict(
         for b in range(a + 1, n)
     ]
     winner = next((name for name in names if sum(_wins(name, pair) for pair in pairs) == n - 1), None)
-    sentence = "; ".join(_sentences(pairs, rule, unit)) + "."
-    return Verdict(sentence[0].upper() + sentence[1:], winner, len(credits), pairs)
+    sentence = ". ".join(_sentences(pairs, rule, unit)) + "."
+    return Verdict(sentence, winner, len(credits), pairs)
 
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
@@ -186,7 +186,7 @@ def _wins(name: str, pair: PairVerdict) -> bool:
 def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -> Iterator[str]:
     for pair in pairs:
         if not pair.decided:
-            yield f"undecided between {pair.first} and {pair.second}: no {unit} prefers one yet"
+            yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers one yet"
             continue
         share = pair.preferring_first / pair.decided
         counted = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
@@ -199,4 +199,4 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
             yield f"{pair.first} and {pair.second} are equal: {limit} for one is excluded after {counted}"
         else:
             more = f"about {pair.needed:,} more are needed"
-            yield f"undecided between {pair.first} ({share:.1%}) and {pair.second} after {counted}; {more}"
+            yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {counted}; {more}"

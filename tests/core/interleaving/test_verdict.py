@@ -123,7 +123,7 @@ def test_statistic_and_interval() -> None:
     assert pair.delta_lower == pytest.approx(pair.delta - 1.96 * error, abs=0.01)
     assert pair.delta_upper == pytest.approx(pair.delta + 1.96 * error, abs=0.01)
     assert found.winner == "new"
-    assert found.sentence.startswith("New is better than old, preferred by 80.0% of 200 decided users")
+    assert found.sentence.startswith("new is better than old, preferred by 80.0% of 200 decided users")
 
 
 def test_a_busy_user_counts_once() -> None:
