@@ -7,6 +7,7 @@ from core.clicks.counterfactual.estimates import (
     SystemEstimate,
     evaluate_rankings,
 )
+from core.clicks.counterfactual.joining import join_scores
 from core.clicks.counterfactual.rank_weights import rank_weights
 from core.clicks.counterfactual.rows import NewRanking
 from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference, counterfactual_result
@@ -21,5 +22,6 @@ __all__ = [
     "SystemEstimate",
     "counterfactual_result",
     "evaluate_rankings",
+    "join_scores",
     "rank_weights",
 ]

@@ -107,6 +107,19 @@ def fill(store: Store) -> Objects:
             key_id=None,
             project=PROJECT,
         )
+        interleaving = tx.interleavings.add(
+            name=SECRET_NAME,
+            rankers=["a", "b"],
+            model_ids=None,
+            method="team_draft",
+            length=10,
+            seed=0,
+            unit="user",
+            rule={"error": 0.05, "miss": 0.2, "difference": 0.05},
+            click_window_seconds=0,
+            key_id=None,
+            project=PROJECT,
+        )
         report = tx.drift.add(
             job_id=job.id,
             model_id=models[0].id,
@@ -138,6 +151,7 @@ def fill(store: Store) -> Objects:
         "comparison_id": comparison.id,
         "inspection_id": inspection.id,
         "study_id": study.id,
+        "interleaving_id": interleaving.id,
         "experiment_id": experiment.id,
         "schedule_id": schedule.id,
         "report_id": report.id,

@@ -40,6 +40,13 @@ BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/distil"): {},
+    ("post", "/v1/interleavings/{interleaving_id}/lists"): {
+        "query": {"id": "q"},
+        "rankings": {"a": ["d"], "b": ["d"]},
+    },
+    ("post", "/v1/interleavings/{interleaving_id}/events"): {
+        "events": [{"ranking_id": "lst_1", "document_id": "d"}]
+    },
 }
 QUERIES = {
     "/v1/models/{ref}/export": "format=lightgbm",
@@ -67,6 +74,8 @@ LISTS = {
     "/v1/trainings": "job={job_id}",
     "/v1/rankings": "",
     "/v1/drift-reports": "",
+    "/v1/interleavings": "",
+    "/v1/click-logs": "",
     "/v1/experiments": "",
     "/v1/trash": "",
     "/v1/events": "",
@@ -77,6 +86,7 @@ LISTS = {
 # What makes or changes things by ids in its body: the body, and the status without a word of the object.
 BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/jobs": ({"kind": "rank", "model": "{ref}", "dataset_id": "{dataset_id}"}, 404),
+    "/v1/interleavings": ({"name": "mine", "models": ["{ref}", "{ref}"]}, 404),
     "/v1/jobs/batch": (
         {"jobs": [{"kind": "evaluate", "ranking_id": "{ranking_id}", "dataset_id": "{dataset_id}"}]},
         404,
@@ -136,6 +146,7 @@ OTHERS: dict[Operation, str] = {
     ("get", "/healthz"): "health",
     ("get", "/readyz"): "health",
     ("post", "/v1/datasets"): "names no object; see the tests of projects",
+    ("post", "/v1/click-logs"): "names no object",
     ("post", "/v1/datasets/synthetic"): "names no object",
     ("post", "/v1/datasets/folders"): "names no object",
     ("get", "/v1/datasets/folders"): "folders of the data roots, which all projects share",
