@@ -107,6 +107,7 @@ def fill(store: Store) -> Objects:
             key_id=None,
             project=PROJECT,
         )
+        log = tx.click_logs.add(SECRET_NAME, {"kind": "upload"}, project=PROJECT)
         interleaving = tx.interleavings.add(
             name=SECRET_NAME,
             rankers=["a", "b"],
@@ -152,6 +153,7 @@ def fill(store: Store) -> Objects:
         "inspection_id": inspection.id,
         "study_id": study.id,
         "interleaving_id": interleaving.id,
+        "log_id": log.id,
         "experiment_id": experiment.id,
         "schedule_id": schedule.id,
         "report_id": report.id,

@@ -40,6 +40,7 @@ BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/distil"): {},
+    ("patch", "/v1/click-logs/{log_id}"): {"name": "mine"},
     ("post", "/v1/interleavings/{interleaving_id}/lists"): {
         "query": {"id": "q"},
         "rankings": {"a": ["d"], "b": ["d"]},

@@ -273,7 +273,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 72
+    assert len(polled) == 75
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
