@@ -48,8 +48,12 @@ def answer(request: httpx.Request) -> httpx.Response:
         "/itl_1/lists": {"ranking_id": "lst_1", "query": "q", "documents": ["d1", "d2"], "kept": False},
         "/itl_1/events": {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0},
         "/itl_1/verdict": {
-            **{"sentence": "Undecided.", "winner": None, "lists": 5, "clicked_lists": 3},
-            **{"sample_size": 785, "pairs": [PAIR]},
+            "sentence": "Undecided.",
+            "winner": None,
+            "lists": 5,
+            "clicked_lists": 3,
+            "sample_size": 785,
+            "pairs": [PAIR],
         },
     }
     return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=documents[path])
