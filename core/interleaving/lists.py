@@ -88,7 +88,7 @@ def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list
 def common_top(rankings: Sequence[Ranking]) -> int:
     """Return at how many top ranks all rankings agree.
 
-    Clicks there favour no ranker, whoever contributed the document (Chapelle et al. 2012, section 3.3).
+    Clicks there favour no ranker (Chapelle et al. 2012, section 3.3).
     """
     same = 0
     for documents in zip(*rankings, strict=False):

@@ -109,7 +109,7 @@ def verdict(
 
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
-    """Return (n_lists,) numbers of users from 0; a list without a user has a number of its own."""
+    """Return (n_lists,) numbers of users from 0; a list without a user has its own number."""
     known: dict[object, int] = {}
     keys = (index if user is None else user for index, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)

@@ -39,7 +39,7 @@ class NewRanking:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the impressions of a log add to an estimate.
+    """Contributions of the impressions of a log to an estimate.
 
     Attributes:
         lists: (n_rows,) positions of lists.
