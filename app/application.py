@@ -52,6 +52,7 @@ from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
 from app.http.services import Services, register
+from app.interleavings import list_routes as interleaved_lists
 from app.interleavings import routes as interleavings
 from app.interleavings.lists import InterleavingCache
 from app.jobs import request_schemas
@@ -93,6 +94,7 @@ _ROUTERS = (
     scoring.router,
     inference.infer_router,
     inference.router,
+    interleaved_lists.router,
     interleavings.router,
     sources.router,
     dataset_uploads.router,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from fastapi.exceptions import RequestValidationError
 from pydantic_core import to_json
 
 from app.http.thread_pools import LOOKUPS
@@ -122,6 +123,9 @@ async def _read(reader: JsonReader, model: ServedModel, settings: ApiSettings) -
     except InvalidInput as invalid:
         places = ((each.pointer.replace("/queries/0", "/query", 1), each.detail) for each in invalid.problems)
         raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in places)) from invalid
+    except RequestValidationError as invalid:
+        faults = [{**fault, "loc": ("body", "query", *fault["loc"][3:])} for fault in invalid.errors()]
+        raise RequestValidationError(faults) from invalid
 
 
 async def list_of_rankings(

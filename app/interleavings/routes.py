@@ -1,10 +1,10 @@
 """Routes of interleavings."""
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from fastapi import Body, Request, status
+from fastapi import Body, status
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
@@ -14,23 +14,18 @@ from app.http.labels import WantedProject
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
-from app.http.services import UseServices, injected
-from app.interleavings.lists import InterleavingCache, list_of_models, list_of_rankings
+from app.http.services import UseServices
 from app.interleavings.schemas import (
     CREATE_EXAMPLES,
     EVENT_EXAMPLES,
-    LIST_EXAMPLES,
     EventsRequest,
     Interleaving,
     InterleavingPage,
     InterleavingRequest,
     InterleavingVerdict,
-    ListRequest,
     PairVerdict,
     RecordedEvents,
-    ShownList,
 )
-from app.scoring.services import UseScoringServices
 from core.errors import InvalidInput, NotFound
 from core.interleaving import SequentialRule, check_rankers, sample_size, verdict
 from core.store import Transaction
@@ -39,8 +34,6 @@ from core.store.tables import Interleaving as InterleavingRow
 from core.store.tables import ShownList as ShownListRow
 
 router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=JsonRoute)
-
-UseInterleavings = Annotated[InterleavingCache, injected(InterleavingCache)]
 
 
 @router.post(
@@ -110,37 +103,6 @@ def delete_interleaving(interleaving_id: str, services: UseServices) -> None:
     """Delete an interleaving with its lists and clicks, for good."""
     with services.store.begin() as tx:
         tx.interleavings.delete(interleaving_id)
-
-
-@router.post(
-    "/{interleaving_id}/lists", summary="Make an interleaved list", responses=problems(404, *BODY_PROBLEMS)
-)
-async def make_list(
-    interleaving_id: str,
-    request: Request,
-    body: Annotated[ListRequest, Body(openapi_examples=LIST_EXAMPLES)],
-    interleavings: UseInterleavings,
-    services: UseServices,
-    scoring: UseScoringServices,
-) -> ShownList:
-    """Rank a query's documents by all rankers and return one list of theirs.
-
-    The same user and query keep their list. Show it as it is: a list that is changed or cut afterwards is no
-    fair comparison.
-    """
-    row = await interleavings.get(interleaving_id)
-    if row.model_ids is None:
-        if body.query.documents is not None:
-            raise InvalidInput.at("/query/documents", "the rankers have no models; give their rankings")
-        shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, services.store)
-    else:
-        if body.rankings is not None or not body.query.documents:
-            raise InvalidInput.at("/query/documents", "the models need candidate documents, and no rankings")
-        query: Any = (await request.json())["query"]
-        shown = await list_of_models(row, row.model_ids, query, body.user, scoring, services.store)
-    return ShownList(
-        ranking_id=shown.ranking_id, query=body.query.id, documents=shown.documents, kept=shown.kept
-    )
 
 
 @router.post("/{interleaving_id}/events", summary="Send clicks", responses=problems(404, *BODY_PROBLEMS))

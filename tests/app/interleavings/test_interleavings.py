@@ -185,5 +185,15 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
     assert pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"
     twice = [DOCUMENTS[0], DOCUMENTS[0]]
     assert pointer(of_models, query={"id": "q", "documents": twice}) == "/query/documents/1/id"
+    wrong = [{"id": "d1", "features": {"bm25": "text"}}]
+    place = pointer(of_models, query={"id": "q", "documents": wrong})
+    assert place.startswith("/query/documents/0/features")
+    assert pointer(of_models, query={"documents": DOCUMENTS}) == "/query/id"
+    assert pointer(of_models, query={"id": "q", "documents": "none"}) == "/query/documents"
+    assert pointer(of_models, query={"id": "q"}, other=1) == "/other"
+    text = client.post(
+        f"/v1/interleavings/{made['id']}/lists", content="{", headers={"content-type": "application/json"}
+    )
+    assert text.status_code == 422
     unknown = client.post("/v1/interleavings/itl_absent/lists", json={"query": {"id": "q"}})
     assert unknown.status_code == 404

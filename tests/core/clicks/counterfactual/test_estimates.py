@@ -75,7 +75,7 @@ def test_doubly_robust_has_the_smaller_variance() -> None:
     log, by_rank = _conditional(_random_log(3, 4_000)), rank_weights("dcg@4")
     widths = {}
     for estimator in ("reward_interaction", "cascade_doubly_robust"):
-        estimate = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, estimator).estimated[1].estimate  # type: ignore[arg-type]
+        estimate = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, estimator).estimated[1].estimate
         widths[estimator] = estimate.upper - estimate.lower
     assert widths["cascade_doubly_robust"] < 0.8 * widths["reward_interaction"]
 
