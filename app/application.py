@@ -52,6 +52,9 @@ from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
 from app.http.services import Services, register
+from app.interleavings import list_routes as interleaved_lists
+from app.interleavings import routes as interleavings
+from app.interleavings.lists import InterleavingCache
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
 from app.labels import routes as labels
@@ -91,6 +94,8 @@ _ROUTERS = (
     scoring.router,
     inference.infer_router,
     inference.router,
+    interleaved_lists.router,
+    interleavings.router,
     sources.router,
     dataset_uploads.router,
     synthetic.router,
@@ -193,6 +198,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 StorageMeasurements(store, RetentionPolicy.of(settings)),
                 stored_models,
                 ScoringServices(settings, served, Explanations(stored_models), samples),
+                InterleavingCache(store),
                 Readiness(store, wake_ups, kernels, served),
                 metrics,
             )

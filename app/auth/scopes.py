@@ -78,6 +78,11 @@ RULES = (
         writing=ADMIN,
     ),
     _rule(list(SCORING), reading=READ, writing=SCORE),
+    _rule(
+        [f"/v1/interleavings/{{interleaving_id}}/{part}" for part in ("lists", "events")],
+        reading=READ,
+        writing=SCORE,
+    ),
     # POST only because names of features are too many for an address.
     _rule(
         [f"/v1/models/{{ref}}/export{part}" for part in ("", "/archive", "/parity")],

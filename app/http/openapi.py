@@ -39,6 +39,7 @@ TAGS = (
         "name": "inference",
         "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
     },
+    {"name": "interleavings", "description": "Rankers that share lists, and which one users prefer"},
     {"name": "results", "description": "Evaluations and rankings that jobs made"},
     {"name": "experiments", "description": "Papers, and their tables trained and measured again"},
     {"name": "lifecycle", "description": "What is stored, and what was deleted and can be restored"},

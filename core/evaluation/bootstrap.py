@@ -41,14 +41,44 @@ def bootstrap_intervals(
     n_queries = len(values)
     if not n_queries:
         raise InvalidInput.at("/values", "must hold at least one query")
-    use_threads(threads)
-    sums = np.zeros((resamples, values.shape[1]))
-    held = for_kernels(values, np.float64)
-    over_ranges(_resample, resamples, held, np.uint64(seed), sums, work=resamples * n_queries)
+    sums = resampled_sums(values, resamples=resamples, seed=seed, threads=threads)
     means = sums / n_queries
     tail = _expanded_tail(n_queries)
     lower, upper = np.quantile(means, [tail, 1.0 - tail], axis=0)
     return lower, upper
+
+
+def resampled_sums(
+    values: Float64Array, *, resamples: int = RESAMPLES, seed: int = 0, threads: int = 1
+) -> Float64Array:
+    """Return the sum of each column over rows drawn with replacement, for statistics such as ratios.
+
+    Args:
+        values: (n_rows, n_columns) finite values; the columns share the resampled rows.
+        resamples: How many resamples.
+        seed: The same seed gives the same sums, on any number of threads.
+        threads: Threads to use.
+
+    Returns:
+        (resamples, n_columns) sums.
+    """
+    use_threads(threads)
+    sums = np.zeros((resamples, values.shape[1]))
+    held = for_kernels(values, np.float64)
+    over_ranges(_resample, resamples, held, np.uint64(seed), sums, work=resamples * len(values))
+    return sums
+
+
+def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
+    """Return the 95% interval of resampled statistics, as `bootstrap_intervals` takes it.
+
+    Args:
+        statistics: (resamples,) values; NaN where a resample does not define the statistic.
+        n_rows: Rows of the sample.
+    """
+    tail = _expanded_tail(n_rows)
+    lower, upper = np.nanquantile(statistics, [tail, 1.0 - tail])
+    return float(lower), float(upper)
 
 
 def _expanded_tail(n_queries: int) -> float:

@@ -1,1 +1,21 @@
-"""Interleaved lists of several rankers, and the verdict on their clicks."""
+"""Interleaving: lists that two or more rankers make together, and the verdict of the clicks on them."""
+
+from core.interleaving.lists import InterleavedList, seeded_draw
+from core.interleaving.methods import METHODS, Method, check_rankers, interleave
+from core.interleaving.sequential import SequentialRule, sample_size, sequential_test
+from core.interleaving.verdict import PairVerdict, Verdict, verdict
+
+__all__ = [
+    "METHODS",
+    "InterleavedList",
+    "Method",
+    "PairVerdict",
+    "SequentialRule",
+    "Verdict",
+    "check_rankers",
+    "interleave",
+    "sample_size",
+    "seeded_draw",
+    "sequential_test",
+    "verdict",
+]

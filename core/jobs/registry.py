@@ -10,6 +10,7 @@ from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.click_models import ClickModelJob
 from core.jobs.compare import CompareJob
 from core.jobs.conclude import ConcludeJob
+from core.jobs.counterfactual import CounterfactualJob
 from core.jobs.drift import DriftJob
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
@@ -53,6 +54,7 @@ class JobKind(StrEnum):
     COMPARE = CompareJob.kind, CompareJob
     PROMOTE = PromoteJob.kind, PromoteJob
     INSPECT = InspectJob.kind, InspectJob
+    COUNTERFACTUAL = CounterfactualJob.kind, CounterfactualJob
     DRIFT = DriftJob.kind, DriftJob
     RANK = RankJob.kind, RankJob
     REPORT = ReportJob.kind, ReportJob

@@ -16,6 +16,7 @@ from core.store.repositories.datasets import Datasets
 from core.store.repositories.drift import DriftReports
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
+from core.store.repositories.interleavings import Interleavings
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
 from core.store.repositories.projects import NO_LABELS, Labels, Projects
@@ -49,6 +50,7 @@ class Transaction:
         rankings: Results: rankings.
         comparisons: Results: comparisons.
         inspections: Results: inspections.
+        interleavings: Results: interleavings, their lists and clicks.
         drift: Results: drift reports, and the artifacts with scoring requests that they read.
         studies: Plans: studies and their trials.
         experiments: Plans: experiments and their trainings.
@@ -91,6 +93,7 @@ class Transaction:
         self.comparisons = Comparisons(session)
         self.inspections = Inspections(session)
         self.drift = DriftReports(session)
+        self.interleavings = Interleavings(session)
         # Plans: each queues jobs
         self.studies = Studies(session, self.jobs, self.events)
         self.experiments = Experiments(session, self.jobs)

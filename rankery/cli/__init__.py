@@ -16,6 +16,7 @@ from rankery.cli.evaluate import evaluate
 from rankery.cli.events import audit, events
 from rankery.cli.export import export
 from rankery.cli.gates import gates
+from rankery.cli.interleavings import interleavings
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
 from rankery.cli.lifecycle import projects, storage, trash
@@ -107,6 +108,7 @@ _NOUNS: dict[str, dict[str, typer.Typer]] = {
     "Operation": {
         "schedules": schedules,
         "drift": drift,
+        "interleavings": interleavings,
         "projects": projects,
         "trash": trash,
         "storage": storage,

@@ -21,7 +21,7 @@ def needed(method: str, path: str) -> str:
     """Return the scope of an operation, by the words that users are told."""
     if path.startswith(("/v1/keys", "/v1/audit", "/v1/settings", "/v1/webhooks")):
         return "admin"
-    if path.endswith(("/rank", "/infer")):
+    if path.endswith(("/rank", "/infer", "/lists", "/events")) and path != "/v1/events":
         return "score"
     return "read" if method in {"GET", "HEAD", "OPTIONS"} or "/export" in path else "write"
 

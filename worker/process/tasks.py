@@ -24,6 +24,7 @@ from worker.runners.click_log_ingestion import run_click_log_ingestion
 from worker.runners.click_models import run_click_model, run_judging
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
+from worker.runners.counterfactual import run_counterfactual
 from worker.runners.drift import run_drift
 from worker.runners.evaluation import run_evaluation
 from worker.runners.experiment_report import run_report
@@ -51,6 +52,7 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.COMPARE: run_comparison,
         JobKind.PROMOTE: run_promotion,
         JobKind.INSPECT: run_inspection,
+        JobKind.COUNTERFACTUAL: run_counterfactual,
         JobKind.DRIFT: run_drift,
         JobKind.RANK: run_ranking,
         JobKind.REPORT: run_report,

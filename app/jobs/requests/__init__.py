@@ -7,6 +7,7 @@ from pydantic import Field
 from app.http.schemas import RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
+from app.jobs.requests.counterfactual import CounterfactualRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
@@ -21,6 +22,7 @@ AnyRequest = (
     | DriftRequest
     | ClickModelRequest
     | JudgeRequest
+    | CounterfactualRequest
 )
 JobRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from app.jobs.requests.counterfactual import EXAMPLE as COUNTERFACTUAL
+
 REQUEST_EXAMPLES: dict[str, Any] = {
     "train": {
         "summary": "Train with NDCG-Loss2++ and stop early",
@@ -230,6 +232,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         "summary": "Have the requests of the last week drifted?",
         "value": {"kind": "drift", "model": "web@champion", "days": 7},
     },
+    "counterfactual": COUNTERFACTUAL,
     "rank": {
         "summary": "Rank a dataset with an aliased model",
         "value": {"kind": "rank", "model": "web@champion", "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3"},

@@ -7,11 +7,13 @@ from typing import Any
 from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
+from app.jobs.requests.counterfactual import CounterfactualRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
 from app.jobs.submission.clicks import click_model, judging
+from app.jobs.submission.counterfactual import counterfactual
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
@@ -35,6 +37,7 @@ _CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = Mapp
         DriftRequest: drift,
         ClickModelRequest: click_model,
         JudgeRequest: judging,
+        CounterfactualRequest: counterfactual,
     }
 )
 

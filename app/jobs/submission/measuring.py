@@ -1,6 +1,6 @@
 """Requests to evaluate, rank and compare."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from app.http.schemas import Json
 from app.jobs.requests.measuring import (
@@ -90,9 +90,9 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     if problems:
         raise InvalidInput(*problems)
     systems = [
-        (_by_folds(tx, request, place, system) if request.pool_folds else model_named(tx, system.model))
-        if isinstance(system, ModelSystem)
-        else _ranking(tx, system)
+        _by_folds(tx, request, place, system)
+        if request.pool_folds and isinstance(system, ModelSystem)
+        else _named(tx, system)
         for place, system in enumerate(request.systems)
     ]
     _name_uniquely(systems)
@@ -139,6 +139,22 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     except InvalidInput as invalid:
         return invalid.below("/diagnostics/loss").problems
     return idle_problems(made, "/diagnostics/loss")
+
+
+def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
+    """Return systems in a job specification, with different names.
+
+    Raises:
+        InvalidInput: One is listed twice.
+        NotFound: A model or a ranking does not exist.
+    """
+    systems = [_named(tx, system) for system in requested]
+    _name_uniquely(systems)
+    return systems
+
+
+def _named(tx: Transaction, system: ModelSystem | RankingSystem) -> Json:
+    return model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
 
 
 def model_named(tx: Transaction, ref: str) -> Json:

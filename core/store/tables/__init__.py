@@ -9,6 +9,7 @@ from core.store.tables.datasets import Dataset
 from core.store.tables.drift import DriftReport, ScoreSamples
 from core.store.tables.events import Event, Webhook, WebhookDelivery
 from core.store.tables.experiments import Experiment, ExperimentTraining
+from core.store.tables.interleavings import Interleaving, ShownList
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
 from core.store.tables.results import ComparedSystem, Comparison, Evaluation, Inspection, Ranking
@@ -40,6 +41,7 @@ __all__ = [
     "ExperimentTraining",
     "IdempotencyRecord",
     "Inspection",
+    "Interleaving",
     "Job",
     "JobAttempt",
     "JobDataset",
@@ -54,6 +56,7 @@ __all__ = [
     "Schedule",
     "ScheduleRun",
     "ScoreSamples",
+    "ShownList",
     "Study",
     "Tally",
     "Trashable",

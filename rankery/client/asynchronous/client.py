@@ -12,6 +12,7 @@ from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
 from rankery.client.asynchronous.event_calls import AsyncEventCalls
 from rankery.client.asynchronous.experiments import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
+from rankery.client.asynchronous.interleavings import AsyncInterleavingCalls
 from rankery.client.asynchronous.lifecycle_calls import AsyncLifecycleCalls
 from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
@@ -40,6 +41,7 @@ class AsyncClient(
     AsyncWebhookCalls,
     AsyncScheduleCalls,
     AsyncDriftCalls,
+    AsyncInterleavingCalls,
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 

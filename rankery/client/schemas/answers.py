@@ -1076,6 +1076,42 @@ class InspectionPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
 
+class Interleaving(Answer):
+    """An interleaving."""
+
+    id: str
+    name: str
+    rankers: list[str]
+    """Names of the rankers; references of models"""
+
+    model_ids: list[str] | None = None
+    """Null where callers send the rankings"""
+
+    method: Literal["team_draft", "balanced", "probabilistic", "optimised"]
+    length: int
+    seed: int
+    unit: Literal["user", "list"]
+    error: float
+    miss: float
+    difference: float
+    sample_size: int
+    """Decided units that a test with a fixed number would need"""
+
+    click_window_seconds: int
+    project: str | None = None
+    """The project that it belongs to; null for none"""
+
+    created_at: AwareDatetime
+
+
+class InterleavingPage(Answer):
+    """A page of interleavings, newest first."""
+
+    items: list[Interleaving]
+    next_cursor: str | None = None
+    """Pass it as `cursor` for the next page; null on the last"""
+
+
 class Interval(Answer):
     """A mean with its confidence interval."""
 
@@ -1771,6 +1807,61 @@ class Comparison(Answer):
     """The project that it belongs to; null for none"""
 
     created_at: AwareDatetime
+
+
+class PairVerdict(Answer):
+    """Two rankers compared."""
+
+    first: str
+    second: str
+    wins: int
+    """Lists on which the first has more credit"""
+
+    losses: int
+    """Lists on which the second has more credit"""
+
+    ties: int
+    """Lists with a click and equal credit"""
+
+    delta: float | None = None
+    """(wins + ½ ties) / all − ½; null without clicks"""
+
+    delta_lower: float | None = None
+    """95% interval, by bootstrap over users"""
+
+    delta_upper: float | None = None
+    decided: int
+    """Units that prefer one ranker"""
+
+    preferring_first: int
+    sign_p: float
+    """Exact sign test, for one look at a number of units fixed ahead"""
+
+    sequential_p: float
+    """Bound of the p-value that holds at any time"""
+
+    conclusion: Literal["first", "second", "equal", "undecided"]
+    needed: int | None = None
+    """Further decided units that an undecided test may need"""
+
+
+class InterleavingVerdict(Answer):
+    """The verdict of an interleaving."""
+
+    sentence: str
+    winner: str | None = None
+    """The ranker that is better than all others"""
+
+    lists: int
+    """Lists that were shown"""
+
+    clicked_lists: int
+    """Lists with a click whose window is over"""
+
+    sample_size: int
+    """Decided units that a test with a fixed number would need"""
+
+    pairs: list[PairVerdict]
 
 
 class PaperClaim(Answer):
@@ -2707,6 +2798,22 @@ class RankingPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
 
+class RecordedEvents(Answer):
+    """The outcome of sent clicks."""
+
+    recorded: int
+    """New clicks"""
+
+    repeated: int
+    """Clicks that had been recorded before"""
+
+    late: int
+    """Clicks after the list's window, which do not count"""
+
+    unknown: int
+    """Clicks on lists or documents that this interleaving did not show"""
+
+
 class RefusedObject(Answer):
     """An object that is not deleted, with its dependents."""
 
@@ -2967,6 +3074,20 @@ class Settings(Answer):
     """The settings of the API process that answers."""
 
     items: list[Setting]
+
+
+class ShownList(Answer):
+    """An interleaved list to show."""
+
+    ranking_id: str
+    """Events name it"""
+
+    query: str
+    documents: list[str]
+    """Ids of the documents to show, best first"""
+
+    kept: bool
+    """Whether the user has seen this list for the query before"""
 
 
 class SlackResidue(Answer):

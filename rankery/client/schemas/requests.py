@@ -198,6 +198,13 @@ class CandidateQuery(TypedDict):
     """In the order that equal scores keep"""
 
 
+class ClickEvent(TypedDict):
+    """A click."""
+
+    ranking_id: str
+    document_id: str
+
+
 class ClickLogChanges(TypedDict):
     """Changes of a click log's name and project; omitted fields stay."""
 
@@ -422,6 +429,12 @@ class DeleteRequestEvaluationFilter(TypedDict):
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
+
+
+class EventsRequest(TypedDict):
+    """Clicks on interleaved lists."""
+
+    events: list[ClickEvent]
 
 
 class ExperimentDatasets(TypedDict):
@@ -851,6 +864,52 @@ class DeleteRequestInspectionFilter(TypedDict):
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
+
+
+class InterleavedQuery(TypedDict):
+    """A query, with its candidate documents where models rank them."""
+
+    id: str
+    """Users keep the list of a query"""
+
+    documents: NotRequired[list[CandidateDocument] | None]
+    """Candidates as of `/rank`; none with `rankings`"""
+
+
+class InterleavingRequest(TypedDict):
+    """An interleaving of models, or of rankings that the caller makes."""
+
+    name: str
+    models: NotRequired[list[str] | None]
+    """Two or more models; versions are fixed now"""
+
+    rankings: NotRequired[list[str] | None]
+    """Names of two or more rankers whose rankings each list request holds"""
+
+    method: NotRequired[Literal["team_draft", "balanced", "probabilistic", "optimised"]]
+    """`balanced` and `optimised` take two rankers, the others more"""
+
+    length: NotRequired[int]
+    """Documents of a list at most"""
+
+    seed: NotRequired[int]
+    unit: NotRequired[Literal["user", "list"]]
+    """Independent units of the test: `user` takes the first list of each user on which the credits differ; `list` takes all lists"""
+
+    error: NotRequired[float]
+    """Largest probability to name a better ranker where there is none"""
+
+    miss: NotRequired[float]
+    """Largest probability to call rankers equal that differ by `difference`"""
+
+    difference: NotRequired[float]
+    """Smallest difference of interest: by how much the share of decided units that prefer the better ranker exceeds one half"""
+
+    click_window_seconds: NotRequired[int]
+    """Clicks count this long after a list is shown, and the list counts from then on; with 0, clicks always count, immediately"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
 
 class JobChanges(TypedDict):
@@ -1378,6 +1437,17 @@ class ListNetRequest(TypedDict):
 
     target: NotRequired[Literal["label", "softmax", "gain-softmax"]]
     """Targets t: y / Σ y, softmax(y) or softmax(2^y − 1)."""
+
+
+class ListRequest(TypedDict):
+    """A request for an interleaved list."""
+
+    user: NotRequired[str | None]
+    """Any text that tells users apart; only its hash is stored. Without it each request has a new list"""
+
+    query: InterleavedQuery
+    rankings: NotRequired[dict[str, list[str]] | None]
+    """Documents of each ranker, best first; for rankings of the caller"""
 
 
 LossName: TypeAlias = Literal["mse", "ranknet", "w-ranknet", "ranksvm", "w-ranksvm", "rankboost", "w-rankboost", "lambdarank", "arp-loss1", "arp-loss2", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++", "listnet", "listmle", "w-listmle", "xe-ndcg"]
@@ -2060,6 +2130,57 @@ class CompareRequest(TypedDict):
 
     label_map: NotRequired[dict[str, float]]
     """Labels to replace, as text (`nan` is none), and what by"""
+
+    seed: NotRequired[int]
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+
+class CounterfactualRequest(TypedDict):
+    """Estimate a metric of models and rankings from the clicks on other rankings."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    kind: Literal["counterfactual"]
+    click_log_id: str
+    """A ready click log"""
+
+    dataset_id: str
+    """A ready dataset with the documents that the systems rank, by the ids of the log"""
+
+    systems: list[ModelSystem | RankingSystem]
+    """Compared with each other and with the logged ranking"""
+
+    metric: NotRequired[str]
+    """A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
+
+    estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
+    """The first four weigh by logged propensities: of whole lists, of documents at ranks, of ranks and those above, and the same with predicted clicks. `examination` weighs clicks of a log with one ranking by the examination probability of their rank"""
+
+    normalised: NotRequired[bool]
+    """Whether to divide by the mean weight, of each rank"""
+
+    clip: NotRequired[float | None]
+    """Largest weight; null for none"""
+
+    examination: NotRequired[list[float] | None]
+    """Probability to examine each rank from 1, for `examination` alone"""
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""

@@ -15,6 +15,7 @@ from rankery.client.synchronous.drift_calls import DriftCalls
 from rankery.client.synchronous.event_calls import EventCalls
 from rankery.client.synchronous.experiments import ExperimentCalls
 from rankery.client.synchronous.export_calls import ExportCalls
+from rankery.client.synchronous.interleavings import InterleavingCalls
 from rankery.client.synchronous.lifecycle_calls import LifecycleCalls
 from rankery.client.synchronous.measuring_calls import MeasuringCalls
 from rankery.client.synchronous.model_calls import ModelCalls
@@ -43,6 +44,7 @@ class Client(
     WebhookCalls,
     ScheduleCalls,
     DriftCalls,
+    InterleavingCalls,
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 

@@ -108,6 +108,20 @@ def fill(store: Store) -> Objects:
             key_id=None,
             project=PROJECT,
         )
+        log = tx.click_logs.add(SECRET_NAME, {"kind": "upload"}, project=PROJECT)
+        interleaving = tx.interleavings.add(
+            name=SECRET_NAME,
+            rankers=["a", "b"],
+            model_ids=None,
+            method="team_draft",
+            length=10,
+            seed=0,
+            unit="user",
+            rule={"error": 0.05, "miss": 0.2, "difference": 0.05},
+            click_window_seconds=0,
+            key_id=None,
+            project=PROJECT,
+        )
         report = tx.drift.add(
             job_id=job.id,
             model_id=models[0].id,
@@ -140,6 +154,8 @@ def fill(store: Store) -> Objects:
         "comparison_id": comparison.id,
         "inspection_id": inspection.id,
         "study_id": study.id,
+        "interleaving_id": interleaving.id,
+        "log_id": log.id,
         "experiment_id": experiment.id,
         "schedule_id": schedule.id,
         "report_id": report.id,

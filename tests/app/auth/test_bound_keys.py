@@ -41,6 +41,14 @@ BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/distil"): {},
+    ("patch", "/v1/click-logs/{log_id}"): {"name": "mine"},
+    ("post", "/v1/interleavings/{interleaving_id}/lists"): {
+        "query": {"id": "q"},
+        "rankings": {"a": ["d"], "b": ["d"]},
+    },
+    ("post", "/v1/interleavings/{interleaving_id}/events"): {
+        "events": [{"ranking_id": "lst_1", "document_id": "d"}]
+    },
 }
 QUERIES = {
     "/v1/models/{ref}/export": "format=lightgbm",
@@ -69,6 +77,8 @@ LISTS = {
     "/v1/trainings": "job={job_id}",
     "/v1/rankings": "",
     "/v1/drift-reports": "",
+    "/v1/interleavings": "",
+    "/v1/click-logs": "",
     "/v1/experiments": "",
     "/v1/trash": "",
     "/v1/events": "",
@@ -79,6 +89,7 @@ LISTS = {
 # What makes or changes things by ids in its body: the body, and the status without a word of the object.
 BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/jobs": ({"kind": "rank", "model": "{ref}", "dataset_id": "{dataset_id}"}, 404),
+    "/v1/interleavings": ({"name": "mine", "models": ["{ref}", "{ref}"]}, 404),
     "/v1/jobs/batch": (
         {"jobs": [{"kind": "evaluate", "ranking_id": "{ranking_id}", "dataset_id": "{dataset_id}"}]},
         404,

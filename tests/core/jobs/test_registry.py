@@ -103,6 +103,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("promote", "web:4 for @champion"),
         ("inspect", "web:3"),
         ("drift", "web:3"),
+        ("counterfactual", "web:1"),
         ("rank", "web:3"),
         ("ingest", "train.txt"),
         ("ingest-clicks", "clicks.csv"),

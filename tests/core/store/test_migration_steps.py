@@ -191,6 +191,18 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"statistics": {"lists": 3}, "findings": [], "created_at": MOMENT, "updated_at": MOMENT}
         ],
     },
+    "0035": {
+        "interleavings": [
+            {"id": "itl_1", "name": "web", "rankers": ["web:1", "web:2"], "model_ids": ["mdl_1", "mdl_2"]}
+            | {"method": "team_draft", "length": 10, "seed": 7, "unit": "user", "click_window_seconds": 1800}
+            | {"rule": {"error": 0.05, "miss": 0.2, "difference": 0.05}, "created_at": MOMENT}
+        ],
+        "interleaved_lists": [
+            {"id": "lst_1", "interleaving_id": "itl_1", "assignment": "a", "user": "u", "clicks": [0]}
+            | {"content": {"documents": ["d1"], "teams": [0], "rankers": 2}, "credits": [1.0, 0.0]}
+            | {"created_at": MOMENT}
+        ],
+    },
 }
 
 

@@ -346,6 +346,20 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], st
     assert (waited.code, waited.sentence) == (1, f"{job} cancelled")
 
 
+def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> None:
+    """By their rankers; the verdict is a sentence."""
+    rankers = ("--ranking", "bm25", "--ranking", "dense")
+    made = rankery(stack, "interleavings", "create", "engines", *rankers, "--json").document
+    assert made["rankers"] == ["bm25", "dense"]
+    assert [one["id"] for one in rankery(stack, "interleavings", "list", "--json").document] == [made["id"]]
+    assert "bm25, dense" in rankery(stack, "interleavings", "show", made["id"]).output
+    verdict = rankery(stack, "interleavings", "verdict", made["id"])
+    assert "Undecided between bm25 and dense: no user prefers one yet." in verdict.output
+    assert rankery(stack, "interleavings", "create", "engines").code == 2
+    assert rankery(stack, "interleavings", "delete", made["id"]).code == 0
+    assert rankery(stack, "interleavings", "show", made["id"]).code == 1
+
+
 def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_path: Path) -> None:
     """Their counts, the clicks by rank and what the doctor found; a wrong cell by its place."""
     path = tmp_path / "clicks.csv"

@@ -1,0 +1,1 @@
+"""Interleavings: lists that rankers share, the clicks on them, and verdicts."""

@@ -1,0 +1,96 @@
+"""Route that makes an interleaved list."""
+
+from typing import Annotated, Any
+
+from fastapi import Body, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from app.http.bodies import JsonRequest, parse_json
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.route import Handle, JsonRoute, Router
+from app.http.services import registered, services_of
+from app.interleavings.lists import InterleavingCache, list_of_models, list_of_rankings
+from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
+from app.scoring.limits import max_containers, scoring_request
+from app.scoring.services import scoring_services_of
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+
+
+class ListRoute(JsonRoute):
+    """A route for candidates or rankings of one query."""
+
+    def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
+        """Limit the body by its number of documents."""
+        return scoring_request(request, settings)
+
+    async def answer(self, request: JsonRequest, _: Handle) -> Response:
+        """Return the list, without FastAPI's validation of the candidates, which their reader checks.
+
+        Raises:
+            InvalidInput: The request is wrong or too large.
+            NotFound: The interleaving or a model does not exist.
+        """
+        request.require_json()
+        body, documents = await _read_body(request)
+        shared = services_of(request)
+        row = await registered(request.app, InterleavingCache).get(request.path_params["interleaving_id"])
+        if row.model_ids is None:
+            if documents is not None:
+                raise InvalidInput.at("/query/documents", "the rankers have no models; give their rankings")
+            shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, shared.store)
+        else:
+            if body.rankings is not None or not documents:
+                raise InvalidInput.at(
+                    "/query/documents", "the models need candidate documents, and no rankings"
+                )
+            if not isinstance(documents, list):
+                raise InvalidInput.at("/query/documents", "must be an array of documents")
+            query = {"id": body.query.id, "documents": documents}
+            scoring = scoring_services_of(request)
+            shown = await list_of_models(row, row.model_ids, query, body.user, scoring, shared.store)
+        answer = ShownList(
+            ranking_id=shown.ranking_id, query=body.query.id, documents=shown.documents, kept=shown.kept
+        )
+        return Response(answer.model_dump_json(), media_type="application/json")
+
+
+async def _read_body(request: JsonRequest) -> tuple[ListRequest, Any]:
+    """Return the request without its candidate documents, and these as they were sent."""
+    settings = services_of(request).settings
+    content = await request.body()
+    try:
+        body = parse_json(content, max_containers(settings))
+    except ValueError as error:
+        problem = {"type": "json_invalid", "loc": ("body",), "ctx": {"error": str(error)}}
+        raise RequestValidationError([problem]) from error
+    documents = None
+    if isinstance(body, dict) and isinstance(query := body.get("query"), dict):
+        documents = query.pop("documents", None)
+    try:
+        return ListRequest.model_validate(body), documents
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False)]
+        raise RequestValidationError(faults, body=body) from error
+
+
+router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=ListRoute)
+
+
+@router.post(
+    "/{interleaving_id}/lists",
+    summary="Make an interleaved list",
+    response_model=ShownList,
+    responses=problems(404, *BODY_PROBLEMS),
+)
+async def make_list(
+    interleaving_id: str, body: Annotated[ListRequest, Body(openapi_examples=LIST_EXAMPLES)]
+) -> Response:
+    """Rank a query's documents by all rankers and return one list of theirs.
+
+    The same user and query keep their list. Show it as it is: a list that is changed or cut afterwards is no
+    fair comparison.
+    """
+    raise NotImplementedError  # this declares the operation; `ListRoute` answers it

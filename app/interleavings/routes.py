@@ -1,0 +1,174 @@
+"""Routes of interleavings."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import numpy as np
+from fastapi import Body, status
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import UseIdempotency
+from app.http.labels import WantedProject
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import Cursor, Limit
+from app.http.services import UseServices
+from app.interleavings.schemas import (
+    CREATE_EXAMPLES,
+    EVENT_EXAMPLES,
+    EventsRequest,
+    Interleaving,
+    InterleavingPage,
+    InterleavingRequest,
+    InterleavingVerdict,
+    PairVerdict,
+    RecordedEvents,
+)
+from core.errors import InvalidInput, NotFound
+from core.interleaving import SequentialRule, check_rankers, sample_size, verdict
+from core.store import Transaction
+from core.store.clock import utc_now
+from core.store.tables import Interleaving as InterleavingRow
+from core.store.tables import ShownList as ShownListRow
+
+router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=JsonRoute)
+
+
+@router.post(
+    "",
+    summary="Create an interleaving",
+    status_code=status.HTTP_201_CREATED,
+    response_model=Interleaving,
+    responses=problems(404, *BODY_PROBLEMS),
+)
+def create_interleaving(
+    body: Annotated[InterleavingRequest, Body(openapi_examples=CREATE_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Compare two or more rankers by lists that they share.
+
+    Give `models`, or `rankings` for rankings that you make. Ask for a list for each query of a user, show it,
+    and send the clicks; the verdict may be read at any time.
+    """
+    if (body.models is None) == (body.rankings is None):
+        raise InvalidInput.at("/models", "give either models or rankings")
+    names = body.models or body.rankings or []
+    check_rankers(body.method, len(names))
+    with idempotency.begin(services.store) as tx:
+        models = None if body.models is None else [tx.models.resolve(reference) for reference in body.models]
+        rankers = names if models is None else [model.reference for model in models]
+        if len(set(rankers)) < len(rankers):
+            pointer = "/models" if models is not None else "/rankings"
+            raise InvalidInput.at(pointer, "the rankers must be different")
+        row = tx.interleavings.add(
+            name=body.name,
+            rankers=list(rankers),
+            model_ids=None if models is None else [model.id for model in models],
+            rule={"error": body.error, "miss": body.miss, "difference": body.difference},
+            key_id=caller.key_id,
+            project=tx.projects.of_new(body.project),
+            **body.model_dump(include={"method", "length", "seed", "unit", "click_window_seconds"}),
+        )
+        shown = Interleaving.of(row).model_dump(mode="json")
+        location = {"Location": f"/v1/interleavings/{row.id}"}
+        return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
+
+
+@router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
+def list_interleavings(
+    services: UseServices, project: WantedProject = None, cursor: Cursor = None, limit: Limit = 50
+) -> InterleavingPage:
+    """List interleavings, newest first."""
+    with services.store.read() as tx:
+        page = tx.interleavings.page(cursor, limit, project=project)
+        items = [Interleaving.of(row) for row in page.items]
+    return InterleavingPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.get("/{interleaving_id}", summary="Show an interleaving", responses={**NOT_MODIFIED, **problems(404)})
+def get_interleaving(interleaving_id: str, services: UseServices) -> Interleaving:
+    """Show an interleaving."""
+    with services.store.read() as tx:
+        return Interleaving.of(tx.interleavings.get(interleaving_id))
+
+
+@router.delete(
+    "/{interleaving_id}", summary="Delete an interleaving", status_code=204, responses=problems(404)
+)
+def delete_interleaving(interleaving_id: str, services: UseServices) -> None:
+    """Delete an interleaving with its lists and clicks, for good."""
+    with services.store.begin() as tx:
+        tx.interleavings.delete(interleaving_id)
+
+
+@router.post("/{interleaving_id}/events", summary="Send clicks", responses=problems(404, *BODY_PROBLEMS))
+def send_events(
+    interleaving_id: str,
+    body: Annotated[EventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
+    services: UseServices,
+) -> RecordedEvents:
+    """Record clicks on lists; a click that is sent again changes nothing."""
+    clicked: dict[str, list[str]] = {}
+    for event in body.events:
+        clicked.setdefault(event.ranking_id, []).append(event.document_id)
+    counts = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0}
+    with services.store.begin() as tx:
+        tx.announced = False
+        row = tx.interleavings.get(interleaving_id)
+        for list_id, documents in sorted(clicked.items()):
+            _record(tx, row, list_id, documents, counts)
+    return RecordedEvents(**counts)
+
+
+def _record(
+    tx: Transaction, row: InterleavingRow, list_id: str, documents: list[str], counts: dict[str, int]
+) -> None:
+    try:
+        shown = tx.interleavings.shown_list(row.id, list_id)
+    except NotFound:
+        counts["unknown"] += len(documents)
+        return
+    if _is_late(row, shown):
+        counts["late"] += len(documents)
+        return
+    ids: list[str] = shown.content["documents"]
+    places = [ids.index(document) for document in documents if document in ids]
+    recorded = tx.interleavings.record_clicks(shown, places)
+    counts["recorded"] += recorded
+    counts["repeated"] += len(places) - recorded
+    counts["unknown"] += len(documents) - len(places)
+
+
+def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
+    window = timedelta(seconds=row.click_window_seconds)
+    return bool(window) and utc_now() > shown.created_at + window
+
+
+@router.get(
+    "/{interleaving_id}/verdict",
+    summary="Show the verdict of an interleaving",
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+def get_verdict(interleaving_id: str, services: UseServices) -> InterleavingVerdict:
+    """Show which ranker users prefer; looking often does not raise the error."""
+    with services.store.read() as tx:
+        row = tx.interleavings.get(interleaving_id)
+        until = utc_now() - timedelta(seconds=row.click_window_seconds)
+        counted = tx.interleavings.credits(row.id, until)
+        counts = tx.interleavings.counts(row.id)
+    worth = np.array([of_list for _, of_list in counted]).reshape(-1, len(row.rankers))
+    rule = SequentialRule(**row.rule)
+    users = [user for user, _ in counted]
+    found = verdict(row.rankers, worth, users, rule, unit=row.unit, seed=row.seed)  # type: ignore[arg-type]
+    return InterleavingVerdict(
+        sentence=found.sentence,
+        winner=found.winner,
+        lists=counts.lists,
+        clicked_lists=found.clicked_lists,
+        sample_size=sample_size(rule),
+        pairs=[PairVerdict.model_validate(pair) for pair in found.pairs],
+    )

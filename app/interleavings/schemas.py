@@ -1,0 +1,297 @@
+"""Requests and responses of interleavings."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.http.labels import NewProject, ShownProject
+from app.http.schemas import ModelReference, NameForPeople, NextCursor, RequestModel, ResponseModel
+from app.scoring.schemas import CallerId, CandidateDocument
+from core.interleaving import Method, SequentialRule, sample_size
+from core.store.tables import Interleaving as InterleavingRow
+
+_ID = "itl_01k9x2m4q7c8v5n3b6r1"
+_LIST_ID = "lst_01k9x2m4q7c8v5n3b6r2"
+_SHOWN: dict[str, Any] = {
+    "id": _ID,
+    "name": "new features",
+    "rankers": ["web:3", "web:4"],
+    "model_ids": ["mdl_01k9x3a7d5f8g2h4j6k9", "mdl_01k9x3a7d5f8g2h4j6ka"],
+    "method": "team_draft",
+    "length": 10,
+    "seed": 42,
+    "unit": "user",
+    "error": 0.05,
+    "miss": 0.2,
+    "difference": 0.05,
+    "sample_size": 785,
+    "click_window_seconds": 1_800,
+    "project": "web",
+    "created_at": "2026-01-05T09:30:00Z",
+}
+CREATE_EXAMPLES: Any = {
+    "models": {
+        "summary": "Two versions of a model",
+        "value": {"name": "new features", "models": ["web:3", "web:4"]},
+    },
+    "rankings": {
+        "summary": "Rankings that the caller makes, by four rankers",
+        "value": {"name": "four engines", "rankings": ["bm25", "dense", "hybrid", "ltr"], "difference": 0.1},
+    },
+}
+LIST_EXAMPLES: Any = {
+    "models": {
+        "summary": "Candidates that the models rank",
+        "value": {
+            "user": "u-17",
+            "query": {
+                "id": "q1",
+                "documents": [
+                    {"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}},
+                    {"id": "d2", "features": {"bm25": 9.1}},
+                ],
+            },
+        },
+    },
+    "rankings": {
+        "summary": "Rankings of the caller, by ranker",
+        "value": {
+            "user": "u-17",
+            "query": {"id": "q1"},
+            "rankings": {"bm25": ["d1", "d2", "d3"], "dense": ["d3", "d1", "d2"]},
+        },
+    },
+}
+EVENT_EXAMPLES: Any = {
+    "clicks": {
+        "summary": "Two clicks on one list",
+        "value": {
+            "events": [
+                {"ranking_id": _LIST_ID, "document_id": "d1"},
+                {"ranking_id": _LIST_ID, "document_id": "d2"},
+            ]
+        },
+    }
+}
+
+RankerName = NameForPeople
+
+
+class InterleavingRequest(RequestModel):
+    """An interleaving of models, or of rankings that the caller makes."""
+
+    name: NameForPeople = Field(examples=["new features"])
+    models: list[ModelReference] | None = Field(
+        None, min_length=2, max_length=10, description="Two or more models; versions are fixed now"
+    )
+    rankings: list[RankerName] | None = Field(
+        None,
+        min_length=2,
+        max_length=10,
+        description="Names of two or more rankers whose rankings each list request holds",
+    )
+    method: Method = Field(
+        "team_draft", description="`balanced` and `optimised` take two rankers, the others more"
+    )
+    length: int = Field(10, ge=1, le=100, description="Documents of a list at most")
+    seed: int = Field(42, ge=0, le=2**31 - 1)
+    unit: Literal["user", "list"] = Field(
+        "user",
+        description="Independent units of the test: `user` takes the first list of each user on which the"
+        " credits differ; `list` takes all lists",
+    )
+    error: float = Field(
+        0.05, gt=0, lt=0.5, description="Largest probability to name a better ranker where there is none"
+    )
+    miss: float = Field(
+        0.2, gt=0, lt=0.5, description="Largest probability to call rankers equal that differ by `difference`"
+    )
+    difference: float = Field(
+        0.05,
+        gt=0,
+        lt=0.5,
+        description="Smallest difference of interest: by how much the share of decided units that prefer the"
+        " better ranker exceeds one half",
+    )
+    click_window_seconds: int = Field(
+        1_800,
+        ge=0,
+        le=604_800,
+        description="Clicks count this long after a list is shown, and the list counts from then on; with 0,"
+        " clicks always count, immediately",
+    )
+    project: NewProject = None
+
+
+class Interleaving(ResponseModel):
+    """An interleaving."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_SHOWN]})
+
+    id: str
+    name: str
+    rankers: list[str] = Field(description="Names of the rankers; references of models")
+    model_ids: list[str] | None = Field(description="Null where callers send the rankings")
+    method: Method
+    length: int
+    seed: int
+    unit: Literal["user", "list"]
+    error: float
+    miss: float
+    difference: float
+    sample_size: int = Field(description="Decided units that a test with a fixed number would need")
+    click_window_seconds: int
+    project: ShownProject
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: InterleavingRow) -> "Interleaving":
+        """Return the response of a stored interleaving."""
+        names = ("id", "name", "rankers", "model_ids", "method", "length", "seed", "unit")
+        own: dict[str, Any] = {name: getattr(row, name) for name in names}
+        rule = SequentialRule(**row.rule)
+        return cls(
+            **own,
+            **row.rule,
+            sample_size=sample_size(rule),
+            click_window_seconds=row.click_window_seconds,
+            project=row.project,
+            created_at=row.created_at,
+        )
+
+
+class InterleavingPage(ResponseModel):
+    """A page of interleavings, newest first."""
+
+    items: list[Interleaving]
+    next_cursor: NextCursor
+
+
+class InterleavedQuery(RequestModel):
+    """A query, with its candidate documents where models rank them."""
+
+    id: CallerId = Field(description="Users keep the list of a query", examples=["q1"])
+    documents: list[CandidateDocument] | None = Field(
+        None, description="Candidates as of `/rank`; none with `rankings`"
+    )
+
+
+class ListRequest(RequestModel):
+    """A request for an interleaved list."""
+
+    user: CallerId | None = Field(
+        None,
+        description="Any text that tells users apart; only its hash is stored. Without it each request has a"
+        " new list",
+        examples=["u-17"],
+    )
+    query: InterleavedQuery
+    rankings: dict[RankerName, Annotated[list[CallerId], Field(max_length=10_000)]] | None = Field(
+        None, max_length=10, description="Documents of each ranker, best first; for rankings of the caller"
+    )
+
+
+class ShownList(ResponseModel):
+    """An interleaved list to show."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"ranking_id": _LIST_ID, "query": "q1", "documents": ["d1", "d2"], "kept": False}]
+        }
+    )
+
+    ranking_id: str = Field(description="Events name it")
+    query: str
+    documents: list[str] = Field(description="Ids of the documents to show, best first")
+    kept: bool = Field(description="Whether the user has seen this list for the query before")
+
+
+class ClickEvent(RequestModel):
+    """A click."""
+
+    ranking_id: str = Field(max_length=64, examples=[_LIST_ID])
+    document_id: CallerId = Field(examples=["d1"])
+
+
+class EventsRequest(RequestModel):
+    """Clicks on interleaved lists."""
+
+    events: list[ClickEvent] = Field(min_length=1, max_length=1_000)
+
+
+class RecordedEvents(ResponseModel):
+    """The outcome of sent clicks."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"recorded": 1, "repeated": 1, "late": 0, "unknown": 0}]}
+    )
+
+    recorded: int = Field(description="New clicks")
+    repeated: int = Field(description="Clicks that had been recorded before")
+    late: int = Field(description="Clicks after the list's window, which do not count")
+    unknown: int = Field(description="Clicks on lists or documents that this interleaving did not show")
+
+
+class PairVerdict(ResponseModel):
+    """Two rankers compared."""
+
+    first: str
+    second: str
+    wins: int = Field(description="Lists on which the first has more credit")
+    losses: int = Field(description="Lists on which the second has more credit")
+    ties: int = Field(description="Lists with a click and equal credit")
+    delta: float | None = Field(description="(wins + ½ ties) / all − ½; null without clicks")
+    delta_lower: float | None = Field(description="95% interval, by bootstrap over users")
+    delta_upper: float | None
+    decided: int = Field(description="Units that prefer one ranker")
+    preferring_first: int
+    sign_p: float = Field(description="Exact sign test, for one look at a number of units fixed ahead")
+    sequential_p: float = Field(description="Bound of the p-value that holds at any time")
+    conclusion: Literal["first", "second", "equal", "undecided"]
+    needed: int | None = Field(description="Further decided units that an undecided test may need")
+
+
+class InterleavingVerdict(ResponseModel):
+    """The verdict of an interleaving."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "sentence": "web:4 is better than web:3, preferred by 61.2% of 340 decided users,"
+                    " p ≤ 0.012 at any time.",
+                    "winner": "web:4",
+                    "lists": 2_100,
+                    "clicked_lists": 480,
+                    "sample_size": 785,
+                    "pairs": [
+                        {
+                            "first": "web:3",
+                            "second": "web:4",
+                            "wins": 160,
+                            "losses": 250,
+                            "ties": 70,
+                            "delta": -0.094,
+                            "delta_lower": -0.13,
+                            "delta_upper": -0.05,
+                            "decided": 340,
+                            "preferring_first": 132,
+                            "sign_p": 0.0001,
+                            "sequential_p": 0.012,
+                            "conclusion": "second",
+                            "needed": None,
+                        }
+                    ],
+                }
+            ]
+        },
+    )
+
+    sentence: str
+    winner: str | None = Field(description="The ranker that is better than all others")
+    lists: int = Field(description="Lists that were shown")
+    clicked_lists: int = Field(description="Lists with a click whose window is over")
+    sample_size: int = Field(description="Decided units that a test with a fixed number would need")
+    pairs: list[PairVerdict]

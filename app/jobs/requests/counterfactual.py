@@ -1,0 +1,58 @@
+"""Requests for counterfactual evaluations."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.http.schemas import Id
+from app.jobs.requests.fields import AllowAbsentFeatures, QueuedRequest, Seed
+from app.jobs.requests.measuring import SystemRequest
+
+EXAMPLE = {
+    "summary": "Would users click more on the new version?",
+    "value": {
+        "kind": "counterfactual",
+        "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
+        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+        "systems": [{"model": "web:3"}, {"model": "web:4"}],
+        "metric": "dcg@10",
+        "estimator": "item_position",
+        "normalised": True,
+        "clip": 100.0,
+    },
+}
+
+
+class CounterfactualRequest(QueuedRequest):
+    """Estimate a metric of models and rankings from the clicks on other rankings."""
+
+    kind: Literal["counterfactual"]
+    click_log_id: Id = Field(description="A ready click log")
+    dataset_id: Id = Field(
+        description="A ready dataset with the documents that the systems rank, by the ids of the log"
+    )
+    systems: list[SystemRequest] = Field(
+        min_length=1, max_length=20, description="Compared with each other and with the logged ranking"
+    )
+    metric: str = Field(
+        "dcg@10", max_length=100, description="A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"
+    )
+    estimator: Literal[
+        "slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"
+    ] = Field(
+        "item_position",
+        description="The first four weigh by logged propensities: of whole lists, of documents at ranks, of"
+        " ranks and those above, and the same with predicted clicks. `examination` weighs clicks of a log"
+        " with one ranking by the examination probability of their rank",
+    )
+    normalised: bool = Field(False, description="Whether to divide by the mean weight, of each rank")
+    clip: float | None = Field(None, gt=0, le=1e12, description="Largest weight; null for none")
+    examination: list[Annotated[float, Field(gt=0, le=1)]] | None = Field(
+        None,
+        min_length=1,
+        max_length=1_000,
+        description="Probability to examine each rank from 1, for `examination` alone",
+        examples=[[1.0, 0.62, 0.48]],
+    )
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False

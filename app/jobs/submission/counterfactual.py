@@ -1,0 +1,38 @@
+"""Requests for counterfactual evaluations."""
+
+from app.jobs.requests.counterfactual import CounterfactualRequest
+from app.jobs.submission.checks import require_ready
+from app.jobs.submission.measuring import check_features, systems_named
+from core.clicks.counterfactual import rank_weights
+from core.errors import InvalidInput
+from core.jobs.counterfactual import CounterfactualJob
+from core.store import Transaction
+
+
+def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+    """Check a request for a counterfactual evaluation.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the log, the dataset, a model or a ranking does not exist.
+        WrongState: When the log or the dataset is not ready.
+    """
+    _check_metric(request.metric)
+    needs = request.estimator == "examination"
+    if needs != (request.examination is not None):
+        problem = "required by the estimator" if needs else f"the estimator {request.estimator} takes none"
+        raise InvalidInput.at("/examination", problem)
+    if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):
+        raise InvalidInput.at("/normalised", f"{request.estimator} has no self-normalised form")
+    tx.click_logs.ready(request.click_log_id)
+    systems = systems_named(tx, request.systems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, systems)
+    return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
+
+
+def _check_metric(metric: str) -> None:
+    try:
+        rank_weights(metric)
+    except InvalidInput as invalid:
+        raise InvalidInput.at("/metric", invalid.problems[0].detail) from invalid

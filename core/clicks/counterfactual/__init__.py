@@ -1,0 +1,27 @@
+"""Counterfactual evaluation: the metric that new rankings would have had, from a log of another ranking."""
+
+from core.clicks.counterfactual.estimates import (
+    Estimates,
+    Estimator,
+    Floor,
+    SystemEstimate,
+    evaluate_rankings,
+)
+from core.clicks.counterfactual.joining import join_scores
+from core.clicks.counterfactual.rank_weights import rank_weights
+from core.clicks.counterfactual.rows import NewRanking
+from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference, counterfactual_result
+
+__all__ = [
+    "CounterfactualResult",
+    "Difference",
+    "Estimates",
+    "Estimator",
+    "Floor",
+    "NewRanking",
+    "SystemEstimate",
+    "counterfactual_result",
+    "evaluate_rankings",
+    "join_scores",
+    "rank_weights",
+]

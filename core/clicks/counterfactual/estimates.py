@@ -1,0 +1,204 @@
+"""Estimates of a metric of new rankings from a log, with their support and intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.clicks.counterfactual.importance import SlotEstimator
+from core.clicks.counterfactual.rows import NewRanking, Rows, examination_rows, logged_rows, slot_rows
+from core.clicks.log import ClickLog
+from core.errors import InvalidInput
+from core.evaluation.bootstrap import interval_of, resampled_sums
+from core.types import Float64Array, Int64Array
+
+Estimator = SlotEstimator | Literal["examination"]
+LOGGED = "logged"
+_RESAMPLES = 1_000
+_MOST_CLUSTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Support below which there is no verdict.
+
+    Attributes:
+        effective_sample_size: Least effective sample size.
+        unsupported: Largest share of the new ranking's metric weight that the log never shows there.
+        largest_weight: Largest share of one weight in the sum of all.
+    """
+
+    effective_sample_size: float = 100.0
+    unsupported: float = 0.2
+    largest_weight: float = 0.1
+
+
+@dataclass(frozen=True)
+class SystemEstimate:
+    """The estimated metric of a ranking.
+
+    Attributes:
+        name: Name of the ranking.
+        value: Estimate of the metric, a mean over lists.
+        lower: Lower end of its 95% interval, by bootstrap over users, or lists in a log without users.
+        upper: Upper end of it.
+        effective_sample_size: (Σ w)² / Σ w² of the weights.
+        largest_weight: Largest weight over the sum of all.
+        clipped: Share of the weights above 0 that were clipped.
+        unsupported: Share of the new ranking's metric weight at documents and ranks that the log never shows.
+        missing: Why there is no verdict, or None.
+    """
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    effective_sample_size: float
+    largest_weight: float
+    clipped: float
+    unsupported: float
+    missing: str | None
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate and the resampled values of its bootstrap; those of one log share the samples."""
+
+    estimate: SystemEstimate
+    resampled: Float64Array
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates of rankings on the same lists.
+
+    Attributes:
+        lists: Number of lists.
+        clusters: Number of users of the bootstrap, or of lists in a log without users.
+        estimated: The logged ranking, then the others.
+    """
+
+    lists: int
+    clusters: int
+    estimated: list[Estimated]
+
+
+def evaluate_rankings(
+    log: ClickLog,
+    rankings: Sequence[NewRanking],
+    by_rank: Float64Array,
+    estimator: Estimator,
+    *,
+    normalised: bool = False,
+    clip: float | None = None,
+    examination: Sequence[float] | None = None,
+    floor: Floor = Floor(),
+    seed: int = 0,
+    threads: int = 1,
+) -> Estimates:
+    """Estimate a metric of rankings, the logged one first, over the lists whose queries all of them rank.
+
+    `examination` is for logs of one ranking that always shows the same: the sum of
+    click · weight(new rank) / p(old rank), an estimate of the metric of relevance (Joachims et al. 2017). The
+    others need logged propensities and estimate the metric of clicks; see `importance_weights`.
+
+    Args:
+        log: Click log.
+        rankings: New rankings, with different names.
+        by_rank: (k,) weight of a click at each rank, as of `rank_weights`.
+        estimator: Estimator.
+        normalised: Whether to divide by the mean weight, of each rank where weights differ by rank: a small
+            bias for a smaller variance (Swaminathan and Joachims 2015).
+        clip: Largest weight, or None.
+        examination: Probability to examine each rank from 1, for `examination` alone.
+        floor: Support below which there is no verdict.
+        seed: Seed of the bootstrap.
+        threads: Threads to use.
+
+    Raises:
+        InvalidInput: The log lacks what the estimator needs, or no list has a query that all rankings rank.
+    """
+    if normalised and estimator in ("examination", "cascade_doubly_robust"):
+        raise InvalidInput.at("/normalised", f"{estimator} has no self-normalised form")
+    common = _common_lists(log, rankings)
+    clusters = _clusters(common)
+    n_clusters = int(clusters.max()) + 1
+
+    def estimated(ranking: NewRanking | None) -> Estimated:
+        if estimator == "examination":
+            rows = examination_rows(common, ranking, by_rank, examination or (), clip)
+        elif ranking is None:
+            rows = logged_rows(common, by_rank)
+        else:
+            rows = slot_rows(common, ranking, by_rank, estimator, normalised=normalised, clip=clip)
+        value, resampled = _bootstrapped(rows, clusters, seed, threads)
+        lower, upper = interval_of(resampled, n_clusters)
+        name = LOGGED if ranking is None else ranking.name
+        size, largest = _spread(rows.weights)
+        missing = _missing(size, largest, rows.unsupported, floor)
+        support = (size, largest, rows.clipped, rows.unsupported, missing)
+        return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled)
+
+    return Estimates(common.n_lists, n_clusters, [estimated(ranking) for ranking in (None, *rankings)])
+
+
+def _common_lists(log: ClickLog, rankings: Sequence[NewRanking]) -> ClickLog:
+    ranked = np.ones(len(log.query_ids), bool)
+    for ranking in rankings:
+        ranked &= ranking.lengths > 0
+    lists = np.flatnonzero(ranked[log.list_queries])
+    if not len(lists):
+        raise InvalidInput.at("/rankings", "no list of the log has a query that all rankings rank")
+    return log if len(lists) == log.n_lists else log.take_lists(lists)
+
+
+def _clusters(log: ClickLog) -> Int64Array:
+    """Return (n_lists,) numbers of users, or of lists; many are joined, which keeps users whole."""
+    users = np.arange(log.n_lists) if log.list_users is None else np.asarray(log.list_users, np.int64)
+    numbers: Int64Array = np.unique(users % _MOST_CLUSTERS, return_inverse=True)[1]
+    return numbers
+
+
+def _bootstrapped(rows: Rows, clusters: Int64Array, seed: int, threads: int) -> tuple[float, Float64Array]:
+    """Return Σ_g S_g n_g / W_g / n_lists, S and W sums of values and weights of group g; and resamples."""
+    n_groups, n_clusters = int(rows.groups.max(initial=0)) + 1, int(clusters.max()) + 1
+    cells = clusters[rows.lists] * n_groups + rows.groups
+
+    def per_cell(weights: Float64Array | None) -> Float64Array:
+        sums = np.bincount(cells, weights=weights, minlength=n_clusters * n_groups)
+        return sums.reshape(n_clusters, n_groups).astype(np.float64)
+
+    parts = [per_cell(rows.values), np.bincount(clusters, minlength=n_clusters)[:, None].astype(np.float64)]
+    if rows.normalised:
+        parts += [per_cell(rows.weights), per_cell(None)]
+    columns = np.hstack(parts)
+    drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
+    values = _values(np.vstack([columns.sum(axis=0), drawn]), n_groups)
+    return float(values[0]), values[1:]
+
+
+def _values(sums: Float64Array, n_groups: int) -> Float64Array:
+    rewards, lists = sums[:, :n_groups], sums[:, n_groups]
+    if sums.shape[1] > n_groups + 1:
+        weights, counts = np.split(sums[:, n_groups + 1 :], 2, axis=1)
+        rewards = np.divide(rewards * counts, weights, out=np.zeros_like(rewards), where=weights > 0.0)
+    return np.asarray(rewards.sum(axis=1) / lists, np.float64)
+
+
+def _spread(weights: Float64Array) -> tuple[float, float]:
+    """Return the effective sample size and the largest share of a weight; 0 and 1 where all weights are 0."""
+    total = float(weights.sum())
+    if total <= 0.0:
+        return 0.0, 1.0
+    return total**2 / float((weights**2).sum()), float(weights.max()) / total
+
+
+def _missing(size: float, largest: float, unsupported: float, floor: Floor) -> str | None:
+    if size < floor.effective_sample_size:
+        return f"the effective sample size is {size:.0f}, below {floor.effective_sample_size:.0f}"
+    if unsupported > floor.unsupported:
+        return f"the log does not support {unsupported:.0%} of the ranking, more than {floor.unsupported:.0%}"
+    if largest > floor.largest_weight:
+        return f"one weight is {largest:.0%} of all, more than {floor.largest_weight:.0%}"
+    return None

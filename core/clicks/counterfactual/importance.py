@@ -1,0 +1,97 @@
+"""Importance weights of impressions: how much likelier the new ranking shows them than the logged one."""
+
+from typing import Literal
+
+import numpy as np
+
+from core.errors import InvalidInput
+from core.types import Float64Array, FloatArray, Int64Array
+
+SlotEstimator = Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust"]
+
+
+def importance_weights(
+    estimator: SlotEstimator, ratios: Float64Array, boundaries: Int64Array
+) -> Float64Array:
+    """Return the weight of each impression.
+
+    With the ratio ρ = π_new / π_logged of a document at its rank, `item_position` weighs by ρ itself (Li et
+    al. 2018), `reward_interaction` and `cascade_doubly_robust` by the product of the ratios at this rank and
+    above (McInerney et al. 2020, equation 5), `slate` by the product over the whole list.
+
+    Args:
+        estimator: Assumption on how the documents of a list act on each other's clicks.
+        ratios: (n_impressions,) ratios, those of a list by rank. Where ranks of a list depend on each other,
+            they are conditional on the documents above.
+        boundaries: (n_lists + 1,) offsets of the lists.
+
+    Example:
+        >>> ratios, boundaries = np.array([2.0, 3.0, 0.5]), np.array([0, 2, 3])
+        >>> importance_weights("reward_interaction", ratios, boundaries).tolist()
+        [2.0, 6.0, 0.5]
+        >>> importance_weights("slate", ratios, boundaries).tolist()
+        [6.0, 6.0, 0.5]
+    """
+    if estimator == "item_position":
+        return ratios
+    products = _products_from_top(ratios, boundaries)
+    if estimator != "slate":
+        return products
+    lengths = np.diff(boundaries)
+    last = boundaries[1:][lengths > 0] - 1
+    return np.repeat(products[last], lengths[lengths > 0])
+
+
+def _products_from_top(ratios: Float64Array, boundaries: Int64Array) -> Float64Array:
+    products = ratios.copy()
+    starts, lengths = boundaries[:-1], np.diff(boundaries)
+    for place in range(1, int(lengths.max(initial=0))):
+        rows = starts[lengths > place] + place
+        products[rows] *= products[rows - 1]
+    return products
+
+
+def above(weights: Float64Array, boundaries: Int64Array) -> Float64Array:
+    """Return the weight of the impression above each, 1 at the top of a list."""
+    shifted = np.empty_like(weights)
+    shifted[1:] = weights[:-1]
+    tops = boundaries[:-1][np.diff(boundaries) > 0]
+    shifted[tops] = 1.0
+    return shifted
+
+
+def doubly_robust_values(
+    rewards: Float64Array,
+    weights: Float64Array,
+    weights_above: Float64Array,
+    predicted: Float64Array,
+    expected: Float64Array,
+) -> Float64Array:
+    """Return w_{1:l} (r_l − Q_l) + w_{1:l−1} E_new[Q_l] of each impression (Kiyohara et al. 2022).
+
+    Args:
+        rewards: (n_impressions,) weighted rewards r_l.
+        weights: (n_impressions,) products of the ratios down to each rank.
+        weights_above: (n_impressions,) those of the rank above.
+        predicted: (n_impressions,) Q_l: predicted rewards from this rank on, of the document shown.
+        expected: (n_impressions,) the same of the documents that the new ranking shows.
+    """
+    return weights * (rewards - predicted) + weights_above * expected
+
+
+def logged_probabilities(propensities: FloatArray | None) -> Float64Array:
+    """Return the propensities of a log, which its estimators need.
+
+    Raises:
+        InvalidInput: The log has none, or one is not in (0, 1].
+    """
+    if propensities is None:
+        raise InvalidInput.at(
+            "/estimator",
+            "needs the logged probability of each document at its rank, and this log has no propensities;"
+            " use `examination` with the examination probability of each rank",
+        )
+    held = np.asarray(propensities, np.float64)
+    if len(held) and not (held.min() > 0.0 and held.max() <= 1.0):
+        raise InvalidInput.at("/estimator", "the log has propensities outside of (0, 1]")
+    return held

@@ -1,0 +1,67 @@
+"""Join scores of documents with the pairs of a click log by the ids of queries and documents."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.clicks.counterfactual.rows import NewRanking
+from core.clicks.log import ClickLog
+from core.data.texts import Texts
+from core.types import FloatArray, Int64Array
+
+
+def join_scores(
+    name: str,
+    log: ClickLog,
+    query_ids: Sequence[str],
+    document_ids: Sequence[str],
+    query_boundaries: Int64Array,
+    scores: FloatArray,
+) -> NewRanking:
+    """Return the ranks of a log's pairs by descending scores; ties keep their order.
+
+    Args:
+        name: Name of the ranking.
+        log: Click log.
+        query_ids: (n_queries,) ids of queries.
+        document_ids: (n_documents,) ids of documents.
+        query_boundaries: (n_queries + 1,) offsets.
+        scores: (n_documents,) scores; NaN for documents that are not ranked.
+    """
+    lengths = np.diff(query_boundaries)
+    queries = np.repeat(np.arange(len(query_ids)), lengths)
+    ranked = ~np.isnan(scores)
+    # Documents that are not ranked are last, where their ranks do not count.
+    order = np.lexsort((-np.where(ranked, scores, -np.inf), ~ranked, queries))
+    ranks = np.empty(len(scores), np.int64)
+    ranks[order] = np.arange(len(scores)) - np.repeat(query_boundaries[:-1], lengths) + 1
+    own = _positions(query_ids, log.query_ids)
+    found = np.zeros(len(log.query_ids), np.int32)
+    known = own >= 0
+    found[own[known]] = np.bincount(queries[ranked], minlength=len(query_ids))[known]
+    documents = _positions(document_ids, log.document_ids)
+    joined = ranked & (documents >= 0) & known[queries]
+    keys = own[queries[joined]] * len(log.document_ids) + documents[joined]
+    return NewRanking(name, _of_pairs(log, keys, ranks[joined]), found)
+
+
+def _of_pairs(
+    log: ClickLog, keys: Int64Array, ranks: Int64Array
+) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    pairs = log.pair_queries.astype(np.int64) * len(log.document_ids) + log.pair_documents
+    by_key = np.argsort(pairs, kind="stable")
+    places = np.searchsorted(pairs[by_key], keys)
+    places = np.minimum(places, max(len(pairs) - 1, 0))
+    rows = by_key[places] if len(pairs) else places
+    hit = pairs[rows] == keys if len(pairs) else np.zeros(len(keys), bool)
+    found = np.zeros(len(pairs), np.int32)
+    found[rows[hit]] = ranks[hit]
+    return found
+
+
+def _positions(ids: Sequence[str], of: Texts) -> Int64Array:
+    """Return the position of each id among others, -1 where absent."""
+    positions = pc.index_in(Texts.of(ids).array, value_set=of.array)
+    return np.asarray(pc.fill_null(positions, pa.scalar(-1, pa.int32())), np.int64)

@@ -1,0 +1,184 @@
+"""Impressions with their importance weights and weighted rewards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.counterfactual.importance import (
+    SlotEstimator,
+    above,
+    doubly_robust_values,
+    importance_weights,
+    logged_probabilities,
+)
+from core.clicks.counterfactual.predicted_clicks import predicted_rewards
+from core.clicks.log import ClickLog
+from core.errors import InvalidInput
+from core.types import Float64Array, Int32Array, Int64Array
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NewRanking:
+    """A ranking to estimate.
+
+    Attributes:
+        name: Its name.
+        ranks: (n_pairs,) rank from 1 of each pair of the log in it, 0 where absent.
+        lengths: (n_queries,) documents that it ranks for each query of the log, 0 for queries it lacks.
+    """
+
+    name: str
+    ranks: Int32Array
+    lengths: Int32Array
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Contributions of the impressions of a log to an estimate.
+
+    Attributes:
+        lists: (n_rows,) positions of lists.
+        values: (n_rows,) weighted rewards.
+        weights: (n_rows,) importance weights, or those of lists or clicks where they are the sample.
+        groups: (n_rows,) groups of rows that are normalised together.
+        normalised: Whether values are divided by the mean weight of their group.
+        clipped: Share of the weights above 0 that were clipped.
+        unsupported: Share of the ranking's metric weight that the log never shows.
+    """
+
+    lists: Int64Array
+    values: Float64Array
+    weights: Float64Array
+    groups: Int64Array
+    normalised: bool
+    clipped: float
+    unsupported: float
+
+
+def logged_rows(log: ClickLog, by_rank: Float64Array) -> Rows:
+    """Return the rewards of the logged ranking, all with weight 1."""
+    top = _top(log, len(by_rank))
+    values = _rewards(top) * by_rank[top.ranks.astype(np.int64) - 1]
+    return _rows(top, values, np.ones(len(values)))
+
+
+def slot_rows(
+    log: ClickLog,
+    ranking: NewRanking,
+    by_rank: Float64Array,
+    estimator: SlotEstimator,
+    *,
+    normalised: bool = False,
+    clip: float | None = None,
+) -> Rows:
+    """Return the impressions in the metric's ranks, weighed by logged propensities.
+
+    The new ranking shows one document at a rank: π_new is 1 where it is the one shown, 0 elsewhere.
+
+    Raises:
+        InvalidInput: The log has no propensities.
+    """
+    top = _top(log, len(by_rank))
+    shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
+    ratios = shown / logged_probabilities(top.propensities)
+    weights, clipped = _clipped(importance_weights(estimator, ratios, top.list_boundaries), clip)
+    places = top.ranks.astype(np.int64) - 1
+    rewards = _rewards(top)
+    values = rewards * by_rank[places] * weights
+    if estimator == "cascade_doubly_robust":
+        predicted = predicted_rewards(top, rewards, ranking.ranks, by_rank)
+        before = above(weights, top.list_boundaries)
+        values = doubly_robust_values(
+            rewards * by_rank[places], weights, before, predicted.shown, predicted.expected
+        )
+    supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
+    kept = weights > 0.0
+    supported[top.pair_queries[top.pairs[kept]], places[kept]] = True
+    rows = _rows(top, values, weights)
+    return replace(
+        rows,
+        groups=rows.groups if estimator == "slate" else places,
+        normalised=normalised,
+        clipped=clipped,
+        unsupported=_unsupported(log, ranking, by_rank, supported),
+    )
+
+
+def examination_rows(
+    log: ClickLog,
+    ranking: NewRanking | None,
+    by_rank: Float64Array,
+    examination: Sequence[float],
+    clip: float | None = None,
+) -> Rows:
+    """Return clicks with click · weight(new rank) / p(old rank); the old rank for no ranking.
+
+    Raises:
+        InvalidInput: A clicked rank has no examination probability in (0, 1].
+    """
+    clicked = _rewards(log) > 0.0
+    old = log.ranks[clicked].astype(np.int64)
+    if len(examination) < old.max(initial=0) or not all(0.0 < p <= 1.0 for p in examination):
+        raise InvalidInput.at(
+            "/examination",
+            f"must give a probability in (0, 1] for each clicked rank up to {old.max(initial=0)}",
+        )
+    weights, clipped = _clipped(1.0 / np.asarray(examination, np.float64)[old - 1], clip)
+    new = old if ranking is None else ranking.ranks[log.pairs[clicked]].astype(np.int64)
+    worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
+    lists = _lists_of(log)[clicked]
+    groups = np.zeros(len(lists), np.int64)
+    values = _rewards(log)[clicked] * worth * weights
+    unsupported = 0.0
+    if ranking is not None:
+        seen = np.bincount(log.pairs, minlength=log.n_pairs) > 0
+        known = np.flatnonzero(seen & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank)))
+        supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
+        supported[log.pair_queries[known], ranking.ranks[known] - 1] = True
+        unsupported = _unsupported(log, ranking, by_rank, supported)
+    return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported)
+
+
+def _top(log: ClickLog, depth: int) -> ClickLog:
+    """Return the impressions at ranks up to `depth`."""
+    kept = log.ranks <= depth
+    if kept.all():
+        return log
+    boundaries = np.concatenate([[0], np.cumsum(kept)])[log.list_boundaries]
+    names = ("pairs", "ranks", "clicks", "gains", "propensities", "teams")
+    taken: dict[str, Any] = {
+        name: None if (values := getattr(log, name)) is None else values[kept] for name in names
+    }
+    return replace(log, list_boundaries=boundaries, **taken)
+
+
+def _rewards(log: ClickLog) -> Float64Array:
+    return np.asarray(log.clicks if log.gains is None else log.gains, np.float64)
+
+
+def _lists_of(log: ClickLog) -> Int64Array:
+    return np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+
+
+def _rows(log: ClickLog, values: Float64Array, weights: Float64Array) -> Rows:
+    return Rows(_lists_of(log), values, weights, np.zeros(len(values), np.int64), False, 0.0, 0.0)
+
+
+def _clipped(weights: Float64Array, clip: float | None) -> tuple[Float64Array, float]:
+    if clip is None:
+        return weights, 0.0
+    over = int((weights > clip).sum())
+    return np.minimum(weights, clip), over / max(1, int((weights > 0.0).sum()))
+
+
+def _unsupported(log: ClickLog, ranking: NewRanking, by_rank: Float64Array, supported: BoolArray) -> float:
+    lists = np.bincount(log.list_queries, minlength=len(log.query_ids))
+    ranked = np.arange(len(by_rank)) < ranking.lengths[:, None]
+    weight = lists[:, None] * ranked * by_rank
+    total = float(weight.sum())
+    return float((weight * ~supported).sum()) / total if total else 1.0

@@ -1,0 +1,87 @@
+"""Differences between the estimates of rankings, and a verdict where the log supports one."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from core.clicks.counterfactual.estimates import Estimated, Estimates, SystemEstimate
+from core.evaluation.bootstrap import interval_of
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two estimates.
+
+    Attributes:
+        first: Name of the first ranking.
+        second: Name of the second.
+        value: Estimate of the second minus that of the first.
+        lower: Lower end of its 95% interval, from the same samples of users for both.
+        upper: Upper end of it.
+        better: Name of the better ranking, None where the interval holds 0 or support is missing.
+        sentence: The verdict in a sentence.
+    """
+
+    first: str
+    second: str
+    value: float
+    lower: float
+    upper: float
+    better: str | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CounterfactualResult:
+    """The result of a counterfactual evaluation.
+
+    Attributes:
+        metric: Spelling of the metric.
+        estimator: Name of the estimator.
+        lists: Lists that entered the estimates.
+        clusters: Users of the bootstrap, or lists in a log without users.
+        systems: Estimates, the logged ranking first.
+        differences: Differences of all pairs.
+    """
+
+    metric: str
+    estimator: str
+    lists: int
+    clusters: int
+    systems: list[SystemEstimate]
+    differences: list[Difference]
+
+
+def counterfactual_result(metric: str, estimator: str, estimates: Estimates) -> CounterfactualResult:
+    """Compare all pairs of rankings, those with the logged ranking first.
+
+    Args:
+        metric: Spelling of the metric.
+        estimator: Name of the estimator.
+        estimates: Estimates of the rankings.
+    """
+    pairs = combinations(estimates.estimated, 2)
+    return CounterfactualResult(
+        metric,
+        estimator,
+        estimates.lists,
+        estimates.clusters,
+        [estimated.estimate for estimated in estimates.estimated],
+        [_difference(metric, first, second, estimates.clusters) for first, second in pairs],
+    )
+
+
+def _difference(metric: str, first: Estimated, second: Estimated, clusters: int) -> Difference:
+    a, b = first.estimate, second.estimate
+    lower, upper = interval_of(second.resampled - first.resampled, clusters)
+    value = b.value - a.value
+    missing = next((system for system in (a, b) if system.missing), None)
+    numbers = f"{metric} {value:+.4f} [{lower:+.4f}, {upper:+.4f}]"
+    better: str | None = None
+    if missing:
+        sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
+    elif lower > 0.0 or upper < 0.0:
+        better, worse = (b.name, a.name) if lower > 0.0 else (a.name, b.name)
+        sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
+    else:
+        sentence = f"No difference is shown between {a.name} and {b.name}: {numbers}."
+    return Difference(a.name, b.name, value, lower, upper, better, sentence)

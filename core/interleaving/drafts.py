@@ -1,0 +1,124 @@
+"""Team-draft, balanced and probabilistic interleaving, which add one document after another."""
+
+from collections.abc import Sequence
+
+from core.interleaving.lists import Draw, InterleavedList, Ranking, common_top, ranks_of, shares_of_teams
+
+DECAY = 3.0  # exponent of the ranks (Hofmann et al. 2011)
+
+
+def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
+    """Let one of the smallest teams, drawn at random, add its best unused document, again and again.
+
+    A click credits the team (Radlinski et al. 2008, algorithm 2; more than two teams: Schuth et al. 2014).
+    Clicks at the top ranks that all rankings share are credited to no team.
+
+    Args:
+        rankings: Two or more rankings of documents, best first; each holds a document at most once.
+        length: Largest number of documents to show.
+        draw: Source of randomness.
+    """
+    documents: list[int] = []
+    teams: list[int] = []
+    used: set[int] = set()
+    sizes = [0] * len(rankings)
+    places = [0] * len(rankings)
+    while len(documents) < length:
+        able = [team for team, ranking in enumerate(rankings) if _skip_used(ranking, places, team, used)]
+        if not able:
+            break
+        least = min(sizes[team] for team in able)
+        smallest = [team for team in able if sizes[team] == least]
+        team = smallest[draw([1.0] * len(smallest))]
+        documents.append(rankings[team][places[team]])
+        teams.append(team)
+        used.add(documents[-1])
+        sizes[team] += 1
+    same = common_top(rankings)
+    teams[:same] = [-1] * len(teams[:same])
+    shares = shares_of_teams(teams, len(rankings))
+    return InterleavedList(documents, teams, shares, ranks_of(documents, rankings))
+
+
+def _skip_used(ranking: Ranking, places: list[int], team: int, used: set[int]) -> bool:
+    while places[team] < len(ranking) and ranking[places[team]] in used:
+        places[team] += 1
+    return places[team] < len(ranking)
+
+
+def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
+    """Toss a coin for the first ranking, then take turns; ends with the shorter ranking.
+
+    The credit counts the clicks in the top k of each ranking, k the better rank of the lowest click
+    (Joachims 2003). Of two rankings that differ by a shift, random clicks favour one: prefer team-draft.
+
+    Args:
+        rankings: Two rankings.
+        length: Largest number of documents to show.
+        draw: Source of randomness.
+    """
+    first = draw([1.0, 1.0])
+    documents: list[int] = []
+    places = [0, 0]
+    while len(documents) < length and all(places[team] < len(rankings[team]) for team in (0, 1)):
+        team = first if places[0] == places[1] else int(places[1] < places[0])
+        document = rankings[team][places[team]]
+        places[team] += 1
+        if document not in documents:
+            documents.append(document)
+    return InterleavedList(documents, [-1] * len(documents), None, ranks_of(documents, rankings))
+
+
+def probabilistic(
+    rankings: Sequence[Ranking], length: int, draw: Draw, *, replace: bool = True
+) -> InterleavedList:
+    """Draw a ranker, then one of its unused documents with P(d) ∝ 1/rank³.
+
+    The credit of a click is shared by the probability of each ranker to have contributed the document,
+    P_r(d) / Σ_s P_s(d): the expected clicks over all assignments (Hofmann et al. 2011; Schuth et al. 2015).
+
+    Args:
+        rankings: Two or more rankings.
+        length: Largest number of documents to show.
+        draw: Source of randomness.
+        replace: Draw each ranker from all; otherwise all rankers once, in random order, before any again.
+    """
+    documents: list[int] = []
+    places = [{document: place for place, document in enumerate(ranking)} for ranking in rankings]
+    weights = [_weights(len(ranking)) for ranking in rankings]
+    pool: list[int] = []
+    while len(documents) < length:
+        able = [team for team, found in enumerate(places) if found]
+        if not able:
+            break
+        pool = able if replace else [team for team in pool if team in able] or able
+        team = pool[draw([1.0] * len(pool))]
+        pool = [other for other in pool if other != team]
+        document = rankings[team][draw(weights[team])]
+        documents.append(document)
+        for found, of_ranking in zip(places, weights, strict=True):
+            place = found.pop(document, None)
+            if place is not None:
+                of_ranking[place] = 0.0
+    probabilities = contribution_probabilities(rankings, documents)
+    totals = [sum(of_document) for of_document in zip(*probabilities, strict=True)]
+    shares = [[p / total for p, total in zip(row, totals, strict=True)] for row in probabilities]
+    return InterleavedList(documents, [-1] * len(documents), shares, ranks_of(documents, rankings))
+
+
+def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[int]) -> list[list[float]]:
+    """Return P_r(d): each ranker's probability of each document of a list, given those above it."""
+    found: list[list[float]] = []
+    for ranking, ranks in zip(rankings, ranks_of(documents, rankings), strict=True):
+        total = sum(_weights(len(ranking)))
+        row = []
+        for rank in ranks:
+            weight = rank**-DECAY if rank <= len(ranking) else 0.0
+            row.append(weight / total if weight else 0.0)
+            total -= weight
+        found.append(row)
+    return found
+
+
+def _weights(n: int) -> list[float]:
+    return [rank**-DECAY for rank in range(1, n + 1)]

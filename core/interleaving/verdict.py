@@ -1,0 +1,202 @@
+"""The verdict of an interleaving: which ranker users prefer, by how much, and how sure that is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.bootstrap import interval_of, resampled_sums
+from core.interleaving.sequential import Conclusion, SequentialResult, SequentialRule, sequential_test
+from core.types import Float64Array, Int64Array
+
+Unit = Literal["user", "list"]
+_RESAMPLES = 2_000
+_TIE = 1e-9  # credits are sums of fractions
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """Two rankers compared on the lists with a click.
+
+    Attributes:
+        first: Name of the first ranker.
+        second: Name of the second.
+        wins: Lists on which the first has more credit.
+        losses: Lists on which the second has more.
+        ties: Lists with a click and equal credit.
+        delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012), None without lists.
+        delta_lower: Lower end of its 95% interval, by bootstrap over users, or lists without users.
+        delta_upper: Upper end of it.
+        decided: Units of the sequential test that prefer one ranker.
+        preferring_first: Those that prefer the first.
+        sign_p: Exact two-sided p-value of the sign test of these units, for a number fixed ahead.
+        sequential_p: Bound of the p-value that holds at any time.
+        conclusion: `first` or `second` is better, `equal`, or `undecided`.
+        needed: Estimate of the further decided units that an undecided test needs.
+    """
+
+    first: str
+    second: str
+    wins: int
+    losses: int
+    ties: int
+    delta: float | None
+    delta_lower: float | None
+    delta_upper: float | None
+    decided: int
+    preferring_first: int
+    sign_p: float
+    sequential_p: float
+    conclusion: Conclusion
+    needed: int | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict of an interleaving.
+
+    Attributes:
+        sentence: The verdict in a sentence, with numbers.
+        winner: Name of the ranker that is better than all others, or None.
+        clicked_lists: Lists with a click.
+        pairs: All pairs of rankers.
+    """
+
+    sentence: str
+    winner: str | None
+    clicked_lists: int
+    pairs: list[PairVerdict]
+
+
+def verdict(
+    names: Sequence[str],
+    credits: Float64Array,
+    users: Sequence[str | None],
+    rule: SequentialRule,
+    *,
+    unit: Unit = "user",
+    seed: int = 0,
+    threads: int = 1,
+) -> Verdict:
+    """Compare rankers by their credits on the lists with a click.
+
+    Units of the sequential test are independent: with `user`, the first list of each user on which the
+    credits differ. Lists without a user are units themselves. With more than two rankers, the error is
+    divided by the number of pairs (Bonferroni).
+
+    Args:
+        names: Names of the rankers.
+        credits: (n_lists, n_rankers) credits, in the order in which the lists were shown.
+        users: (n_lists,) users, None where unknown.
+        rule: Error probabilities and the smallest difference of interest.
+        unit: Unit of the sequential test: `user`, or `list` to take all lists as independent.
+        seed: Seed of the bootstrap.
+        threads: Threads to use.
+    """
+    numbers = _numbers_of(users)
+    n = len(names)
+    shared = replace(rule, error=rule.error / (n * (n - 1) // 2))
+    pairs = [
+        _compare((names[a], names[b]), _signs(credits, a, b), numbers, shared, unit, seed, threads)
+        for a in range(n)
+        for b in range(a + 1, n)
+    ]
+    winner = next((name for name in names if sum(_wins(name, pair) for pair in pairs) == n - 1), None)
+    sentence = ". ".join(_sentences(pairs, rule, unit)) + "."
+    return Verdict(sentence, winner, len(credits), pairs)
+
+
+def _numbers_of(users: Sequence[str | None]) -> Int64Array:
+    """Return (n_lists,) numbers of users from 0; a list without a user has its own number."""
+    known: dict[object, int] = {}
+    keys = (index if user is None else user for index, user in enumerate(users))
+    return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+
+
+def _signs(credits: Float64Array, a: int, b: int) -> npt.NDArray[np.int8]:
+    difference = credits[:, a] - credits[:, b]
+    return np.where(np.abs(difference) <= _TIE, 0, np.sign(difference)).astype(np.int8)
+
+
+def _compare(
+    names: tuple[str, str],
+    signs: npt.NDArray[np.int8],
+    users: Int64Array,
+    rule: SequentialRule,
+    unit: Unit,
+    seed: int,
+    threads: int,
+) -> PairVerdict:
+    wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
+    delta, lower, upper = _delta(signs, users, seed, threads)
+    units = signs[signs != 0]
+    if unit == "user":
+        units = units[np.unique(users[signs != 0], return_index=True)[1]]
+    preferring = int((units > 0).sum())
+    tested: SequentialResult = sequential_test(preferring, len(units) - preferring, rule)
+    return PairVerdict(
+        *names,
+        wins,
+        losses,
+        len(signs) - wins - losses,
+        delta,
+        lower,
+        upper,
+        tested.decided,
+        preferring,
+        sign_test(preferring, len(units) - preferring),
+        tested.p,
+        tested.conclusion,
+        tested.needed,
+    )
+
+
+def _delta(
+    signs: npt.NDArray[np.int8], users: Int64Array, seed: int, threads: int
+) -> tuple[float | None, float | None, float | None]:
+    if not len(signs):
+        return None, None, None
+    counts = np.bincount(users).astype(np.float64)
+    sums = np.bincount(users, weights=signs.astype(np.float64))
+    seen = counts > 0
+    columns = np.column_stack([sums, counts])[seen]
+    drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
+    lower, upper = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
+    return float(0.5 * signs.mean()), lower, upper
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return the two-sided exact p-value of wins against losses, min(1, 2 P(X ≤ min)), X ~ B(n, ½).
+
+    Example:
+        >>> round(sign_test(9, 1), 4), sign_test(0, 0)
+        (0.0215, 1.0)
+    """
+    from scipy.special import bdtr
+
+    return min(1.0, 2.0 * float(bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def _wins(name: str, pair: PairVerdict) -> bool:
+    return (name, pair.conclusion) in ((pair.first, "first"), (pair.second, "second"))
+
+
+def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -> Iterator[str]:
+    for pair in pairs:
+        if not pair.decided:
+            yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers one yet"
+            continue
+        share = pair.preferring_first / pair.decided
+        counted = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
+        if pair.conclusion == "first":
+            yield f"{pair.first} is better than {pair.second}, preferred by {share:.1%} of {counted}"
+        elif pair.conclusion == "second":
+            yield f"{pair.second} is better than {pair.first}, preferred by {1.0 - share:.1%} of {counted}"
+        elif pair.conclusion == "equal":
+            limit = f"{0.5 + rule.difference:.0%}"
+            yield f"{pair.first} and {pair.second} are equal: {limit} for one is excluded after {counted}"
+        else:
+            more = f"about {pair.needed:,} more are needed"
+            yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {counted}; {more}"

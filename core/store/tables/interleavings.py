@@ -1,0 +1,69 @@
+"""Tables of interleavings and of the lists that they showed."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, WORD, Base, Labelled
+
+
+class Interleaving(Labelled, Base):
+    """An experiment that interleaves the rankings of two or more rankers.
+
+    Attributes:
+        name: Display name.
+        rankers: Names of the rankers; of models, their references `web:3`.
+        model_ids: Ids of the models, in the order of the rankers; None where callers send the rankings.
+        method: Name of the method.
+        length: Largest number of documents of a list.
+        seed: Seed of the lists.
+        unit: Unit of the sequential test, `user` or `list`.
+        rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
+        click_window_seconds: Time for clicks on a list, after which it counts; 0 for no limit.
+        key_id: The API key that created it, None where none was needed.
+    """
+
+    __tablename__ = "interleavings"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    rankers: Mapped[list[str]]
+    model_ids: Mapped[list[str] | None]
+    method: Mapped[str] = mapped_column(WORD)
+    length: Mapped[int]
+    seed: Mapped[int]
+    unit: Mapped[str] = mapped_column(WORD)
+    rule: Mapped[dict[str, Any]]
+    click_window_seconds: Mapped[int]
+    key_id: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class ShownList(Base):
+    """A list that an interleaving showed.
+
+    Attributes:
+        assignment: Hash of the user and the query, which keep their list; None without a user.
+        user: Hash of the user, None where unknown.
+        content: The query, its documents, and what a click is worth, as of `InterleavedList.to_json`.
+        clicks: Clicked positions from 0, ascending; None before the first click.
+        credits: Credits of the rankers for these clicks, None before the first click.
+    """
+
+    __tablename__ = "interleaved_lists"
+    __table_args__ = (
+        UniqueConstraint("interleaving_id", "assignment"),
+        Index(None, "interleaving_id", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    interleaving_id: Mapped[str] = mapped_column(ID, ForeignKey("interleavings.id"))
+    assignment: Mapped[str | None] = mapped_column(ID)
+    user: Mapped[str | None] = mapped_column(ID)
+    content: Mapped[dict[str, Any]]
+    clicks: Mapped[list[int] | None]
+    credits: Mapped[list[float] | None] = mapped_column(JSON(none_as_null=True))
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)

@@ -1,0 +1,105 @@
+"""`rankery interleavings`: rankers that share lists, and which one users prefer."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
+from rankery.cli.options import Limit
+from rankery.cli.printing import moment, number, p_value, plain, say, table
+from rankery.cli.service_options import on_service
+
+interleavings = typer.Typer(help="Compare rankers by lists that they share.", no_args_is_help=True)
+
+_PATH = "/v1/interleavings"
+InterleavingId = Annotated[str, typer.Argument(help="The interleaving's id, itl_…")]
+
+
+@interleavings.command("create")
+@on_service
+def create_interleaving(
+    session: ServiceConnection,
+    name: Annotated[str, typer.Argument(help="Display name.")],
+    model: Annotated[list[str] | None, typer.Option(help="A model; give two or more.")] = None,
+    ranking: Annotated[
+        list[str] | None, typer.Option(help="Name of a ranker whose rankings you make; give two or more.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="team_draft, balanced, probabilistic or optimised.")
+    ] = "team_draft",
+    length: Annotated[int, typer.Option(min=1, max=100, help="Documents of a list at most.")] = 10,
+    difference: Annotated[
+        float, typer.Option(min=0.001, max=0.499, help="Smallest difference of interest, above one half.")
+    ] = 0.05,
+) -> None:
+    """Create an interleaving of models, or of rankings that you make.
+
+    Example: `rankery interleavings create features --model web:3 --model web:4`
+    """
+    if bool(model) == bool(ranking):
+        raise WrongUsage("give either --model or --ranking, two or more times")
+    body: dict[str, Any] = {"name": name, "method": method, "length": length, "difference": difference}
+    body |= {"models": model} if model else {"rankings": ranking}
+    made = session.client.request("POST", _PATH, json=body).json()
+    session.show(made, plain(made["id"]))
+    say(f"A test with a fixed number would need {made['sample_size']:,} decided {made['unit']}s.")
+
+
+@interleavings.command("list")
+@on_service
+def list_interleavings(session: ServiceConnection, limit: Limit = 20) -> None:
+    """List interleavings, newest first.
+
+    Example: `rankery interleavings list`
+    """
+    found = session.items(_PATH, limit)
+    shown = table("id", "name", "rankers", "method", "created", wrap=("name", "rankers"))
+    for one in found:
+        created = moment(datetime.fromisoformat(one["created_at"]))
+        rankers = plain(", ".join(one["rankers"]))
+        shown.add_row(one["id"], plain(one["name"]), rankers, one["method"], created)
+    session.show(found, shown)
+
+
+@interleavings.command("show")
+@on_service
+def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
+    """Show an interleaving.
+
+    Example: `rankery interleavings show itl_01k9x2m4q7c8v5n3b6r1`
+    """
+    found = session.client.request("GET", f"{_PATH}/{interleaving}").json()
+    shown = table("", "")
+    for name, value in found.items():
+        shown.add_row(plain(name), plain(", ".join(value) if isinstance(value, list) else value))
+    session.show(found, shown)
+
+
+@interleavings.command("verdict")
+@on_service
+def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> None:
+    """Show which ranker users prefer; looking often does not raise the error.
+
+    Example: `rankery interleavings verdict itl_01k9x2m4q7c8v5n3b6r1`
+    """
+    found = session.client.request("GET", f"{_PATH}/{interleaving}/verdict").json()
+    numbers = ("wins", "losses", "ties", "Δ", "p")
+    shown = table("first", "second", *numbers, "conclusion", right=numbers)
+    for pair in found["pairs"]:
+        counts = (plain(pair[name]) for name in ("wins", "losses", "ties"))
+        values = (number(pair["delta"]), p_value(pair["sequential_p"]))
+        shown.add_row(plain(pair["first"]), plain(pair["second"]), *counts, *values, pair["conclusion"])
+    session.show(found, plain(found["sentence"]), shown)
+
+
+@interleavings.command("delete")
+@on_service
+def delete_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
+    """Delete an interleaving with its lists and clicks, for good.
+
+    Example: `rankery interleavings delete itl_01k9x2m4q7c8v5n3b6r1`
+    """
+    session.client.request("DELETE", f"{_PATH}/{interleaving}")
+    say(f"Deleted {interleaving}.")

@@ -1,0 +1,145 @@
+"""Calls about interleavings and counterfactual evaluations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.reading import given, read
+from rankery.client.references import HasId, id_of
+from rankery.client.schemas import answers
+from rankery.client.views.interleaving import InterleavingVerdictView, InterleavingView
+
+_PATH = "/v1/interleavings"
+
+
+class AsyncInterleavingCalls(AsyncJobCalls):
+    """Calls about interleavings and counterfactual evaluations."""
+
+    async def create_interleaving(
+        self,
+        name: str,
+        *,
+        models: Sequence[str | HasId] | None = None,
+        rankings: Sequence[str] | None = None,
+        **options: Any,
+    ) -> InterleavingView:
+        """Compare rankers by lists that they share.
+
+        Args:
+            name: Display name.
+            models: Two or more models; or `rankings`.
+            rankings: Names of two or more rankers whose rankings you make.
+            **options: `method`, `length`, `seed`, `unit`, `error`, `miss`, `difference`,
+                `click_window_seconds` and `project`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        named = None if models is None else [id_of(model) for model in models]
+        body = given({"name": name, "models": named, "rankings": rankings, **options})
+        return read(InterleavingView, await self.transport.create(_PATH, body))
+
+    def interleavings(self, *, project: str | None = None) -> AsyncPages[InterleavingView]:
+        """List interleavings, newest first.
+
+        Args:
+            project: Only those of this project.
+        """
+        return AsyncPages(self.transport, _PATH, lambda one: read(InterleavingView, one), project=project)
+
+    async def interleaving(self, interleaving_id: str) -> InterleavingView:
+        """Return an interleaving.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return read(InterleavingView, await self.transport.get(f"{_PATH}/{interleaving_id}"))
+
+    async def interleaved_list(
+        self,
+        interleaving: str | HasId,
+        query: str,
+        *,
+        user: str | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        rankings: Mapping[str, Sequence[str]] | None = None,
+    ) -> answers.ShownList:
+        """Return a list to show; the same user and query keep theirs.
+
+        Args:
+            interleaving: Its id, or one of `interleavings`.
+            query: Id of the query.
+            user: Any text that tells users apart; only its hash is stored.
+            documents: Candidates for the models, `{"id", "features"}`.
+            rankings: Documents of each ranker, best first, for rankings of your own.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        asked = given({"id": query, "documents": documents})
+        body = given({"user": user, "query": asked, "rankings": rankings})
+        path = f"{_PATH}/{id_of(interleaving)}/lists"
+        response = await self.transport.request("POST", path, json=body, repeatable=user is not None)
+        return read(answers.ShownList, response.json())
+
+    async def send_clicks(
+        self, interleaving: str | HasId, clicks: Iterable[tuple[str, str]]
+    ) -> answers.RecordedEvents:
+        """Record clicks on lists; one that is sent again changes nothing.
+
+        Args:
+            interleaving: Its id, or one of `interleavings`.
+            clicks: Pairs of a list's `ranking_id` and the id of a document, up to 1,000.
+
+        Raises:
+            RankeryApiError: The service refused them.
+        """
+        events = [{"ranking_id": ranking, "document_id": document} for ranking, document in clicks]
+        path = f"{_PATH}/{id_of(interleaving)}/events"
+        response = await self.transport.request("POST", path, json={"events": events})
+        return read(answers.RecordedEvents, response.json())
+
+    async def interleaving_verdict(self, interleaving: str | HasId) -> InterleavingVerdictView:
+        """Return which ranker users prefer; looking often does not raise the error.
+
+        Args:
+            interleaving: Its id, or one of `interleavings`.
+        """
+        path = f"{_PATH}/{id_of(interleaving)}/verdict"
+        return read(InterleavingVerdictView, await self.transport.get(path))
+
+    async def delete_interleaving(self, interleaving: str | HasId) -> None:
+        """Delete an interleaving with its lists and clicks, for good.
+
+        Args:
+            interleaving: Its id, or one of `interleavings`.
+        """
+        await self.transport.request("DELETE", f"{_PATH}/{id_of(interleaving)}")
+
+    async def counterfactual(
+        self,
+        click_log: str | HasId,
+        dataset: str | HasId,
+        systems: Sequence[Mapping[str, str]],
+        **options: Any,
+    ) -> AsyncJob:
+        """Estimate a metric of models and rankings from the clicks on other rankings.
+
+        Args:
+            click_log: A ready click log.
+            dataset: A dataset with the documents that the systems rank, by the ids of the log.
+            systems: `{"model": "web:3"}` or `{"ranking_id": "rnk_…"}`.
+            **options: `metric`, `estimator`, `normalised`, `clip`, `examination`, `seed` and others of the
+                API.
+
+        Returns:
+            The job; its `result` has the estimates and the differences with their sentences.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        named = {"click_log_id": id_of(click_log), "dataset_id": id_of(dataset)}
+        spec = {"kind": "counterfactual", **named, "systems": [dict(system) for system in systems]}
+        return await self.submit({**spec, **options})

@@ -1,0 +1,199 @@
+"""Interleavings over HTTP: creation, lists, clicks and verdicts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.conftest import FEATURE_NAMES, TestClient
+
+DOCUMENTS = [
+    {"id": f"d{place}", "features": {"bm25": float(place), "pagerank": -float(place)}} for place in range(12)
+]
+RANKINGS = {"a": ["d1", "d2", "d3", "d4"], "b": ["d4", "d3", "d2", "d1"]}
+
+
+@pytest.fixture
+def models(add_model: Callable[..., Model]) -> list[str]:
+    """Two versions: the first ranks by its first feature, the second by its first, which has another name."""
+    reversed_names = [*FEATURE_NAMES[1:], FEATURE_NAMES[0]]
+    return [add_model("web").reference, add_model("web", feature_names=reversed_names).reference]
+
+
+def create(client: TestClient, **changed: Any) -> dict[str, Any]:
+    """Create an interleaving of two rankings whose clicks count immediately."""
+    body: dict[str, Any] = {"name": "test", "rankings": ["a", "b"], "click_window_seconds": 0, **changed}
+    answer = client.post("/v1/interleavings", json=body)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"/v1/interleavings/{answer.json()['id']}"
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def list_of(client: TestClient, made: dict[str, Any], user: str | None, query: str = "q1") -> dict[str, Any]:
+    """Ask for a list of two rankings."""
+    body = {"user": user, "query": {"id": query}, "rankings": RANKINGS}
+    answer = client.post(f"/v1/interleavings/{made['id']}/lists", json=body)
+    assert answer.status_code == 200, answer.text
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+def click(client: TestClient, made: dict[str, Any], ranking_id: str, *documents: str) -> dict[str, int]:
+    """Send clicks on documents of a list."""
+    events = [{"ranking_id": ranking_id, "document_id": document} for document in documents]
+    answer = client.post(f"/v1/interleavings/{made['id']}/events", json={"events": events})
+    assert answer.status_code == 200, answer.text
+    counts: dict[str, int] = answer.json()
+    return counts
+
+
+def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
+    """With the sample size of a fixed test; a deleted one takes its lists along."""
+    first, second = create(client), create(client, difference=0.1, method="optimised")
+    assert (first["sample_size"], second["sample_size"]) == (785, 197)
+    assert client.get(f"/v1/interleavings/{first['id']}").json() == first
+    page = client.get("/v1/interleavings").json()
+    assert [item["id"] for item in page["items"]] == [second["id"], first["id"]]
+    list_of(client, first, "u")
+    assert client.delete(f"/v1/interleavings/{first['id']}").status_code == 204
+    assert client.get(f"/v1/interleavings/{first['id']}").status_code == 404
+    assert client.get(f"/v1/interleavings/{first['id']}/verdict").status_code == 404
+
+
+def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
+    """Both contribute; a user keeps the list of a query, and other users have others."""
+    made = create(client, rankings=None, models=models, length=6)
+    assert made["rankers"] == models
+    assert made["model_ids"] is not None
+    lists = {}
+    for user in map(str, range(12)):
+        body = {"user": user, "query": {"id": "q", "documents": DOCUMENTS}}
+        answer = client.post(f"/v1/interleavings/{made['id']}/lists", json=body)
+        assert answer.status_code == 200, answer.text
+        lists[user] = answer.json()
+        assert len(set(answer.json()["documents"])) == 6
+        again = client.post(f"/v1/interleavings/{made['id']}/lists", json=body).json()
+        assert again == {**lists[user], "kept": True}
+    assert len({tuple(shown["documents"]) for shown in lists.values()}) > 1
+    ranked = client.post(f"/v1/models/{models[0]}/rank", json={"queries": [body["query"]]}).json()
+    best = ranked["queries"][0]["ranking"][0]["id"]
+    assert all(best in shown["documents"] for shown in lists.values())
+
+
+def test_a_list_is_kept_when_the_candidates_change(client: TestClient, store: Store) -> None:
+    """Until another query; without a user each list is new. No user is stored."""
+    made = create(client)
+    kept = list_of(client, made, "user-17")
+    changed = {"user": "user-17", "query": {"id": "q1"}, "rankings": {"a": ["x"], "b": ["y"]}}
+    again = client.post(f"/v1/interleavings/{made['id']}/lists", json=changed).json()
+    assert (again["documents"], again["kept"]) == (kept["documents"], True)
+    assert not list_of(client, made, "user-17", "q2")["kept"]
+    assert list_of(client, made, None)["ranking_id"] != list_of(client, made, None)["ranking_id"]
+    with store.read() as tx:
+        row = tx.interleavings.assigned(made["id"], "absent")
+        assert row is None
+        stored = tx.interleavings.shown_list(made["id"], kept["ranking_id"])
+        assert stored.user is not None
+        assert "user-17" not in f"{stored.user} {stored.assignment} {stored.content}"
+
+
+def test_clicks_are_recorded_once(client: TestClient) -> None:
+    """Repeated clicks, and those on unknown lists and documents, change nothing."""
+    made, other = create(client), create(client)
+    shown = list_of(client, made, "u")
+    first = shown["documents"][0]
+    assert click(client, made, shown["ranking_id"], first, "absent") == {
+        "recorded": 1, "repeated": 0, "late": 0, "unknown": 1
+    }  # fmt: skip
+    assert click(client, made, shown["ranking_id"], first)["repeated"] == 1
+    assert click(client, other, shown["ranking_id"], first)["unknown"] == 1
+    verdict = client.get(f"/v1/interleavings/{made['id']}/verdict").json()
+    assert (verdict["lists"], verdict["clicked_lists"]) == (1, 1)
+
+
+@pytest.mark.parametrize("method", ["team_draft", "balanced", "probabilistic", "optimised"])
+def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
+    """Users who click the first document of one ranker prefer it, by each method."""
+    made = create(client, method=method, difference=0.2)
+    path = f"/v1/interleavings/{made['id']}/verdict"
+    before = client.get(path).json()
+    assert before["sentence"] == "Undecided between a and b: no user prefers one yet."
+    assert before["pairs"][0]["delta"] is None
+    for user in range(25):
+        shown = list_of(client, made, str(user))
+        click(client, made, shown["ranking_id"], "d4")
+    found = client.get(path).json()
+    (pair,) = found["pairs"]
+    assert found["winner"] == "b"
+    assert found["sentence"].startswith("b is better than a, preferred by ")
+    assert (pair["conclusion"], pair["losses"] > pair["wins"]) == ("second", True)
+    assert pair["delta"] < pair["delta_upper"] <= 0.0 or pair["delta"] == pair["delta_upper"] == -0.5
+
+
+def test_clicks_count_within_their_window(client: TestClient, store: Store) -> None:
+    """A list counts when its window is over; later clicks do not."""
+    made = create(client, click_window_seconds=3_600)
+    shown, late = list_of(client, made, "u"), list_of(client, made, "v")
+    click(client, made, shown["ranking_id"], "d4")
+    path = f"/v1/interleavings/{made['id']}/verdict"
+    assert client.get(path).json()["clicked_lists"] == 0
+    with store.begin() as tx:
+        for list_id in (shown["ranking_id"], late["ranking_id"]):
+            row = tx.interleavings.shown_list(made["id"], list_id)
+            row.created_at = row.created_at.replace(year=row.created_at.year - 1)
+    assert click(client, made, late["ranking_id"], "d4")["late"] == 1
+    assert client.get(path).json()["clicked_lists"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"rankings": None}, "/models"),
+        ({"models": ["web", "web"]}, "/models"),
+        ({"rankings": ["a"]}, "/rankings"),
+        ({"rankings": ["a", "a"]}, "/rankings"),
+        ({"rankings": ["a", "b", "c"], "method": "balanced"}, "/method"),
+        ({"difference": 0.5}, "/difference"),
+        ({"length": 0}, "/length"),
+    ],
+)
+def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, Any], place: str) -> None:
+    """With the place of the problem."""
+    body = {"name": "test", "rankings": ["a", "b"], **changed}
+    answer = client.post("/v1/interleavings", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == place
+
+
+def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
+    """Rankings of other rankers, documents twice, and candidates where there are no models."""
+    made = create(client)
+    of_models = create(client, rankings=None, models=models)
+
+    def pointer(of: dict[str, Any], **body: Any) -> str:
+        answer = client.post(f"/v1/interleavings/{of['id']}/lists", json={"query": {"id": "q"}, **body})
+        assert answer.status_code == 422, answer.text
+        found: str = answer.json()["errors"][0]["pointer"]
+        return found
+
+    assert pointer(made, rankings={"a": ["d1"]}) == "/rankings"
+    assert pointer(made, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
+    assert pointer(made, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
+    assert pointer(of_models, rankings=RANKINGS) == "/query/documents"
+    assert pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"
+    twice = [DOCUMENTS[0], DOCUMENTS[0]]
+    assert pointer(of_models, query={"id": "q", "documents": twice}) == "/query/documents/1/id"
+    wrong = [{"id": "d1", "features": {"bm25": "text"}}]
+    place = pointer(of_models, query={"id": "q", "documents": wrong})
+    assert place.startswith("/query/documents/0/features")
+    assert pointer(of_models, query={"documents": DOCUMENTS}) == "/query/id"
+    assert pointer(of_models, query={"id": "q", "documents": "none"}) == "/query/documents"
+    assert pointer(of_models, query={"id": "q"}, other=1) == "/other"
+    text = client.post(
+        f"/v1/interleavings/{made['id']}/lists", content="{", headers={"content-type": "application/json"}
+    )
+    assert text.status_code == 422
+    unknown = client.post("/v1/interleavings/itl_absent/lists", json={"query": {"id": "q"}})
+    assert unknown.status_code == 404

@@ -1,0 +1,230 @@
+"""Counterfactual estimates against the truth, their support, and their verdicts."""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from core.clicks import ClickLog
+from core.clicks.counterfactual import (
+    Estimator,
+    Floor,
+    NewRanking,
+    counterfactual_result,
+    evaluate_rankings,
+    rank_weights,
+)
+from core.errors import InvalidInput
+from tests.core.clicks.counterfactual.logs import log_of, ranking_of
+
+EXAMINATION = np.array([1.0, 0.6, 0.4, 0.3])
+N_DOCUMENTS = 4
+BEST = np.array([[0, 1, 2, 3], [3, 2, 1, 0]])
+WORST = BEST[:, ::-1]
+RELEVANCE = np.array([[0.8, 0.4, 0.3, 0.1], [0.1, 0.3, 0.4, 0.8]])
+
+
+def _clicks(rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]):  # type: ignore[no-untyped-def]
+    return rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents]
+
+
+def _random_log(seed: int, n: int, *, users: bool = False) -> ClickLog:
+    """Return a log of random permutations: the marginal probability of a document at a rank is ¼."""
+    rng = np.random.default_rng(seed)
+    queries = rng.integers(0, 2, n)
+    documents = np.array([rng.permutation(N_DOCUMENTS) for _ in range(n)])
+    clicks = _clicks(rng, queries, documents)
+    probabilities = np.full((n, N_DOCUMENTS), 1.0 / N_DOCUMENTS)
+    numbers = rng.integers(0, n // 5, n) if users else None
+    return log_of(queries, documents, clicks, probabilities, n_documents=N_DOCUMENTS, users=numbers)
+
+
+def _conditional(log: ClickLog) -> ClickLog:
+    """Return the same log with the probability of each document given those above."""
+    given = np.tile(np.float32(1.0) / np.array([4, 3, 2, 1], np.float32), log.n_lists)
+    return replace(log, propensities=given)
+
+
+def _truth(order: npt.NDArray[np.int64], by_rank: npt.NDArray[np.float64]) -> float:
+    """Return the expected metric of clicks of a ranking, both queries alike."""
+    clicked = EXAMINATION * np.take_along_axis(RELEVANCE, order, axis=1)
+    return float((clicked[:, : len(by_rank)] * by_rank).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize(
+    "estimator", ["slate", "item_position", "reward_interaction", "cascade_doubly_robust"]
+)
+@pytest.mark.parametrize("metric", ["dcg@3", "precision@2", "rbp@4", "clicks@4"])
+def test_estimates_reach_the_truth(estimator: Estimator, metric: str) -> None:
+    """The value of a ranking that was never shown as a rule is within its interval, widened by half."""
+    log = _random_log(3, 6_000)
+    held = log if estimator == "item_position" else _conditional(log)
+    by_rank = rank_weights(metric)
+    for order in (BEST, WORST):
+        found = evaluate_rankings(held, [ranking_of("new", order)], by_rank, estimator)
+        estimate = found.estimated[1].estimate
+        half = (estimate.upper - estimate.lower) / 2.0
+        assert abs(estimate.value - _truth(order, by_rank)) < 1.5 * half
+        assert estimate.missing is None
+        assert half < 0.2
+
+
+def test_doubly_robust_has_the_smaller_variance() -> None:
+    """The predicted clicks make the interval of the same weights narrower."""
+    log, by_rank = _conditional(_random_log(3, 4_000)), rank_weights("dcg@4")
+    widths = {}
+    for estimator in ("reward_interaction", "cascade_doubly_robust"):
+        estimate = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, estimator).estimated[1].estimate
+        widths[estimator] = estimate.upper - estimate.lower
+    assert widths["cascade_doubly_robust"] < 0.8 * widths["reward_interaction"]
+
+
+def test_examination_estimates_relevance_from_a_fixed_ranking() -> None:
+    """Clicks over examination probabilities give the metric of relevance of another ranking."""
+    rng = np.random.default_rng(4)
+    queries = rng.integers(0, 2, 8_000)
+    documents = np.tile([1, 0, 3, 2], (8_000, 1))
+    log = log_of(queries, documents, _clicks(rng, queries, documents), None, n_documents=N_DOCUMENTS)
+    by_rank = rank_weights("dcg@2")
+    found = evaluate_rankings(
+        log, [ranking_of("best", BEST)], by_rank, "examination", examination=EXAMINATION.tolist()
+    )
+    logged, best = (estimated.estimate for estimated in found.estimated)
+    relevance = np.take_along_axis(RELEVANCE, BEST, axis=1)[:, :2]
+    assert best.value == pytest.approx(float((relevance * by_rank).sum(axis=1).mean()), abs=0.03)
+    shown = RELEVANCE[:, [1, 0]]
+    assert logged.value == pytest.approx(float((shown * by_rank).sum(axis=1).mean()), abs=0.03)
+    assert best.unsupported == 0.0
+
+
+def test_logged_value_is_the_mean_of_the_log() -> None:
+    """The logged ranking has the plain mean of its rewards, gains where there are some."""
+    log, by_rank = _random_log(0, 300), rank_weights("dcg@3")
+    weights = np.concatenate([by_rank, [0.0]])
+    found = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, "item_position")
+    expected = (log.clicks.reshape(-1, 4) * weights).sum(axis=1)
+    logged = found.estimated[0].estimate
+    assert logged.value == pytest.approx(expected.mean(), abs=1e-12)
+    error = expected.std() / np.sqrt(300)
+    assert (logged.lower, logged.upper) == pytest.approx(
+        (logged.value - 1.96 * error, logged.value + 1.96 * error), abs=0.3 * error
+    )
+    gained = replace(log, gains=5.0 * log.clicks.astype(np.float32))
+    again = evaluate_rankings(gained, [ranking_of("new", BEST)], by_rank, "item_position")
+    assert again.estimated[0].estimate.value == pytest.approx(5.0 * logged.value, abs=1e-9)
+
+
+def test_users_are_resampled_whole() -> None:
+    """Lists of few users that all agree make the interval wider."""
+    log = _random_log(1, 2_000)
+    by_rank = rank_weights("clicks@1")
+    of_one = np.repeat(np.arange(20), 100)
+    order = np.argsort(log.clicks[::4], kind="stable")  # users with all clicks, users with none
+    together = replace(log.take_lists(order), list_users=of_one.astype(np.int32))
+    apart = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, "item_position")
+    joined = evaluate_rankings(together, [ranking_of("new", BEST)], by_rank, "item_position")
+    assert (apart.clusters, joined.clusters) == (2_000, 20)
+    wide, narrow = joined.estimated[0].estimate, apart.estimated[0].estimate
+    assert wide.value == pytest.approx(narrow.value)
+    assert wide.upper - wide.lower > 3.0 * (narrow.upper - narrow.lower)
+
+
+def test_support_below_the_floor_gives_no_verdict() -> None:
+    """Few effective impressions, unseen documents and one great weight each leave no verdict, with why."""
+    by_rank = rank_weights("dcg@4")
+    few = evaluate_rankings(_random_log(0, 60), [ranking_of("new", BEST)], by_rank, "item_position")
+    assert few.estimated[1].estimate.missing == f"the effective sample size is {_size(few):.0f}, below 100"
+    result = counterfactual_result("dcg@4", "item_position", few)
+    assert result.differences[0].better is None
+    assert result.differences[0].sentence.startswith("No verdict on new against logged: for ")
+
+    longer = ranking_of("longer", BEST)
+    ranks = np.where(longer.ranks == 1, 0, longer.ranks).astype(np.int32)  # the first document is unknown
+    unseen = NewRanking("unseen", ranks, longer.lengths)
+    found = evaluate_rankings(_random_log(0, 4_000), [unseen], by_rank, "item_position")
+    estimate = found.estimated[1].estimate
+    assert estimate.unsupported == pytest.approx(by_rank[0] / by_rank.sum())
+    assert estimate.missing is not None
+    assert "does not support 39% of the ranking" in estimate.missing
+
+    log = _random_log(0, 4_000)
+    assert log.propensities is not None
+    rows = np.flatnonzero(ranking_of("new", BEST).ranks[log.pairs] == log.ranks)
+    skewed = log.propensities.copy()
+    skewed[rows[0]] = 1e-5
+    floor = Floor(effective_sample_size=1.0)
+    new = [ranking_of("new", BEST)]
+    uneven = evaluate_rankings(replace(log, propensities=skewed), new, by_rank, "item_position", floor=floor)
+    missing = uneven.estimated[1].estimate.missing
+    assert missing is not None
+    assert missing.startswith("one weight is")
+    clipped = evaluate_rankings(
+        replace(log, propensities=skewed), new, by_rank, "item_position", floor=floor, clip=10.0
+    )
+    assert clipped.estimated[1].estimate.missing is None
+    assert clipped.estimated[1].estimate.clipped == pytest.approx(1.0 / len(rows))
+
+
+def _size(found) -> float:  # type: ignore[no-untyped-def]
+    return float(found.estimated[1].estimate.effective_sample_size)
+
+
+def test_verdicts() -> None:
+    """The better of two rankings is named, with the difference and its interval."""
+    log = _random_log(5, 6_000, users=True)
+    rankings = [ranking_of("worst", WORST), ranking_of("best", BEST), ranking_of("again", BEST)]
+    by_rank = rank_weights("dcg@4")
+    found = evaluate_rankings(log, rankings, by_rank, "item_position", normalised=True)
+    result = counterfactual_result("dcg@4", "item_position", found)
+    assert [system.name for system in result.systems] == ["logged", "worst", "best", "again"]
+    by_names = {(difference.first, difference.second): difference for difference in result.differences}
+    assert len(by_names) == 6
+    found_better = by_names["worst", "best"]
+    assert found_better.better == "best"
+    assert found_better.value == pytest.approx(_truth(BEST, by_rank) - _truth(WORST, by_rank), abs=0.1)
+    assert found_better.sentence.startswith("best is better than worst: dcg@4 +0.")
+    assert by_names["logged", "worst"].better == "logged"
+    same = by_names["best", "again"]
+    assert (same.value, same.lower, same.upper, same.better) == (0.0, 0.0, 0.0, None)
+    assert same.sentence.startswith("No difference is shown between best and again")
+
+
+def test_lists_of_queries_without_a_ranking_are_left_out() -> None:
+    """Only lists whose queries all rankings rank enter, the logged ranking's too."""
+    log, by_rank = _random_log(5, 1_000), rank_weights("dcg@4")
+    full = ranking_of("full", BEST)
+    half = replace(full, name="half", lengths=np.array([4, 0], np.int32))
+    found = evaluate_rankings(log, [full, half], by_rank, "item_position")
+    assert found.lists == int((log.list_queries == 0).sum())
+    none = replace(full, lengths=np.zeros(2, np.int32))
+    with pytest.raises(InvalidInput, match="no list of the log"):
+        evaluate_rankings(log, [none], by_rank, "item_position")
+
+
+def test_refusals() -> None:
+    """What an estimator needs is named."""
+    log, by_rank = _random_log(0, 50), rank_weights("dcg@4")
+    rankings = [ranking_of("new", BEST)]
+    with pytest.raises(InvalidInput, match="this log has no propensities"):
+        evaluate_rankings(replace(log, propensities=None), rankings, by_rank, "slate")
+    zero = replace(log, propensities=np.zeros(log.n_impressions, np.float32))
+    with pytest.raises(InvalidInput, match=r"outside of \(0, 1\]"):
+        evaluate_rankings(zero, rankings, by_rank, "slate")
+    with pytest.raises(InvalidInput, match="each clicked rank up to 4"):
+        evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
+    with pytest.raises(InvalidInput, match="no self-normalised form"):
+        evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
+
+
+def test_rank_weights() -> None:
+    """Metrics that are sums over clicks have weights; others are refused with those that are."""
+    assert rank_weights("dcg@3") == pytest.approx(1.0 / np.log2([2, 3, 4]))
+    assert rank_weights("precision@4").tolist() == [0.25] * 4
+    assert rank_weights("rbp@3") == pytest.approx([0.2, 0.2 * 0.8, 0.2 * 0.64])
+    assert rank_weights("clicks").tolist() == [1.0] * 10
+    for metric in ("ndcg@10", "map"):
+        with pytest.raises(InvalidInput, match="is not a sum over clicks"):
+            rank_weights(metric)
+    with pytest.raises(InvalidInput, match="cutoff of clicks"):
+        rank_weights("clicks@0")

@@ -1,0 +1,46 @@
+"""The exact distribution of a random list, by all ways that its draws can end."""
+
+from collections.abc import Callable, Sequence
+
+from core.interleaving.lists import Draw, InterleavedList
+
+
+def exact_distribution(build: Callable[[Draw], InterleavedList]) -> list[tuple[InterleavedList, float]]:
+    """Return each way to build a list, with its probability."""
+    found: list[tuple[InterleavedList, float]] = []
+    open_prefixes: list[list[int]] = [[]]
+    while open_prefixes:
+        replayed = _Replay(open_prefixes.pop())
+        found.append((build(replayed), replayed.probability))
+        open_prefixes += replayed.others
+    return found
+
+
+class _Replay:
+    """Draws that repeat a prefix, then take the first choice and note the others."""
+
+    def __init__(self, prefix: list[int]) -> None:
+        self._prefix = prefix
+        self._taken: list[int] = []
+        self.probability = 1.0
+        self.others: list[list[int]] = []
+
+    def __call__(self, weights: Sequence[float]) -> int:
+        possible = [place for place, weight in enumerate(weights) if weight > 0.0]
+        if len(self._taken) < len(self._prefix):
+            place = self._prefix[len(self._taken)]
+        else:
+            place = possible[0]
+            self.others += [[*self._taken, other] for other in possible[1:]]
+        self._taken.append(place)
+        self.probability *= weights[place] / sum(weights)
+        return place
+
+
+def of_documents(build: Callable[[Draw], InterleavedList]) -> dict[tuple[int, ...], float]:
+    """Return the probability of each list of documents."""
+    found: dict[tuple[int, ...], float] = {}
+    for shown, probability in exact_distribution(build):
+        documents = tuple(shown.documents)
+        found[documents] = found.get(documents, 0.0) + probability
+    return found

@@ -1,0 +1,177 @@
+"""The sequential test, its sample size, and the verdict of a table of credits."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from core.errors import InvalidInput
+from core.interleaving import SequentialRule, Verdict, sample_size, sequential_test, verdict
+from core.interleaving.verdict import sign_test
+
+RULE = SequentialRule(error=0.05, miss=0.2, difference=0.05)
+BoolArray = npt.NDArray[np.bool_]
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 0), (70, 30), (30, 70), (500, 480)])
+def test_mixture_of_likelihood_ratios(wins: int, losses: int) -> None:
+    """The bound is the inverse of the mean of both likelihood ratios, at most 1."""
+    n, d = wins + losses, RULE.difference
+    ratios = [stats.binom.pmf(wins, n, 0.5 + s * d) / stats.binom.pmf(wins, n, 0.5) for s in (1.0, -1.0)]
+    tested = sequential_test(wins, losses, RULE)
+    assert tested.p == pytest.approx(min(1.0, 2.0 / sum(ratios)), rel=1e-9)
+    assert (tested.conclusion in ("first", "second")) == (sum(ratios) / 2.0 >= 1.0 / RULE.error)
+    assert tested.decided == n
+
+
+def test_conclusions_are_symmetric() -> None:
+    """Exchanged counts exchange the conclusion, and equal counts end in `equal`."""
+    assert sequential_test(90, 40, RULE).conclusion == "first"
+    assert sequential_test(40, 90, RULE).conclusion == "second"
+    assert sequential_test(400, 400, RULE).conclusion == "equal"
+    assert sequential_test(3, 2, RULE).conclusion == "undecided"
+    assert (sequential_test(3, 2, RULE).needed or 0) > 0
+
+
+def test_sample_size() -> None:
+    """A fixed test of that size has the power asked for."""
+    n = sample_size(RULE)
+    critical = stats.binom.ppf(0.025, n, 0.5)
+    power = stats.binom.cdf(critical - 1, n, 0.5 - RULE.difference)
+    assert power == pytest.approx(1.0 - RULE.miss, abs=0.02)
+
+
+def _first_conclusions(steps: BoolArray, rule: SequentialRule) -> tuple[BoolArray, npt.NDArray[np.int64]]:
+    """Return by experiment whether a ranker is called better at any look, and the units until the end.
+
+    It looks after each unit, by the bounds of `sequential_test` on whole arrays.
+    """
+    wins = np.cumsum(steps, axis=1)
+    n = np.arange(1, steps.shape[1] + 1)
+    rise, fall = math.log1p(2 * rule.difference), math.log1p(-2 * rule.difference)
+    one, other = wins * rise + (n - wins) * fall, (n - wins) * rise + wins * fall
+    better = np.logaddexp(one, other) - math.log(2.0) >= -math.log(rule.error)
+    ended = better | (np.maximum(one, other) <= math.log(rule.miss))
+    first = np.where(ended.any(axis=1), ended.argmax(axis=1) + 1, steps.shape[1])
+    return np.asarray(better.any(axis=1)), first
+
+
+def _experiments(seed: int, experiments: int, units: int, share: float) -> BoolArray:
+    return np.random.default_rng(seed).random((experiments, units), np.float32) < share
+
+
+def test_bounds_of_many_experiments_are_those_of_one() -> None:
+    """The array form of this file concludes as `sequential_test` does, look by look."""
+    rule = replace(RULE, difference=0.15)
+    steps = _experiments(5, 20, 300, 0.6)
+    better, ended = _first_conclusions(steps, rule)
+    for row, is_better, end in zip(steps, better, ended, strict=True):
+        looks = [sequential_test(int(row[:n].sum()), int(n - row[:n].sum()), rule) for n in range(1, 301)]
+        assert any(look.conclusion in ("first", "second") for look in looks) == is_better
+        first = next((look.decided for look in looks if look.conclusion != "undecided"), 300)
+        assert first == end
+
+
+@pytest.mark.parametrize(
+    "experiments", [1_000, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+def test_error_under_a_look_after_each_unit(experiments: int) -> None:
+    """Without a difference, at most 5% ever name a better ranker; the test goes on after `equal`."""
+    rule = replace(RULE, difference=0.1)
+    steps = _experiments(1, experiments, 5 * sample_size(rule), 0.5)
+    errors = int(_first_conclusions(steps, rule)[0].sum())
+    assert errors <= stats.binom.ppf(0.999, experiments, rule.error)
+    assert experiments < 10_000 or errors / experiments <= rule.error
+    assert errors > 0.01 * experiments  # not by never deciding
+
+
+@pytest.mark.parametrize(
+    "experiments", [300, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+def test_sample_saved(experiments: int) -> None:
+    """At 1.5 and 2 times the smallest difference of interest it saves over 2/5 and 3/5 of a fixed test."""
+    rule = replace(RULE, difference=0.1)
+    n = sample_size(rule)
+    for factor, most in ((1.5, 0.6), (2.0, 0.4)):
+        better, ended = _first_conclusions(_experiments(2, experiments, 6 * n, 0.5 + factor * 0.1), rule)
+        assert ended.mean() / n < most
+        assert better.mean() > 0.95
+    better, _ = _first_conclusions(_experiments(3, experiments, 12 * n, 0.6), rule)
+    assert better.mean() > 1.0 - rule.miss
+
+
+def _verdict(differences: list[float], users: Sequence[str | None], unit: str = "user") -> Verdict:
+    worth = np.column_stack([np.maximum(differences, 0.0), np.maximum(np.negative(differences), 0.0)])
+    return verdict(["old", "new"], worth, users, RULE, unit=unit)  # type: ignore[arg-type]
+
+
+def test_statistic_and_interval() -> None:
+    """Δ = (wins + ½ ties) / all − ½, within its interval; the sentence names the better ranker."""
+    differences = [-1.0] * 160 + [1.0] * 40 + [0.0] * 50
+    found = _verdict(differences, [*(f"u{index}" for index in range(250))])
+    (pair,) = found.pairs
+    assert (pair.wins, pair.losses, pair.ties) == (40, 160, 50)
+    assert pair.delta is not None
+    assert pair.delta == pytest.approx((40 + 25) / 250 - 0.5)
+    assert pair.delta_lower is not None
+    assert pair.delta_upper is not None
+    error = 0.5 * np.std(np.sign(differences)) / math.sqrt(250)
+    assert pair.delta_lower == pytest.approx(pair.delta - 1.96 * error, abs=0.01)
+    assert pair.delta_upper == pytest.approx(pair.delta + 1.96 * error, abs=0.01)
+    assert found.winner == "new"
+    assert found.sentence.startswith("new is better than old, preferred by 80.0% of 200 decided users")
+
+
+def test_a_busy_user_counts_once() -> None:
+    """A user with a thousand lists decides one unit, and widens the interval."""
+    users = [*["bot"] * 1_000, *(f"u{index}" for index in range(20))]
+    differences = [1.0] * 1_000 + [1.0, -1.0] * 10
+    (by_user,) = _verdict(differences, users).pairs
+    assert (by_user.decided, by_user.preferring_first) == (21, 11)
+    assert by_user.conclusion == "undecided"
+    (by_list,) = _verdict(differences, users, "list").pairs
+    assert (by_list.decided, by_list.conclusion) == (1_020, "first")
+    assert by_user.delta_lower is not None
+    assert by_user.delta_lower < 0.1
+
+
+def test_lists_without_users_are_units() -> None:
+    """Lists without a user are independent units."""
+    (pair,) = _verdict([1.0, 1.0, -1.0], [None, None, None]).pairs
+    assert pair.decided == 3
+
+
+def test_no_lists() -> None:
+    """Without clicks the verdict says so."""
+    found = _verdict([], [])
+    assert (found.winner, found.pairs[0].delta) == (None, None)
+    assert found.sentence == "Undecided between old and new: no user prefers one yet."
+
+
+def test_three_rankers() -> None:
+    """The winner beats all others, each at a third of the error."""
+    order = np.random.default_rng(0).permuted(np.tile([0.0, 1.0, 2.0], (400, 1)), axis=1)
+    worth = np.column_stack([order[:, :2], np.full(400, 3.0)])
+    found = verdict(["a", "b", "c"], worth, [None] * 400, RULE)
+    assert found.winner == "c"
+    assert len(found.pairs) == 3
+    assert {pair.conclusion for pair in found.pairs[1:]} == {"second"}
+
+
+def test_sign_test() -> None:
+    """The p-value is SciPy's exact binomial test."""
+    for wins, losses in ((9, 1), (50, 50), (3, 17), (0, 4)):
+        assert sign_test(wins, losses) == pytest.approx(
+            stats.binomtest(wins, wins + losses).pvalue, abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("field", ["error", "miss", "difference"])
+def test_rules_out_of_range(field: str) -> None:
+    """Numbers outside of (0, 0.5) are refused by name."""
+    with pytest.raises(InvalidInput, match=f"/{field}: must be above 0"):
+        SequentialRule(**{field: 0.5})

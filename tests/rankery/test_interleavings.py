@@ -1,0 +1,89 @@
+"""Interleavings of the client, against an application inside this process."""
+
+import httpx
+
+from rankery.client import Client
+
+MADE = {
+    "id": "itl_1",
+    "name": "engines",
+    "rankers": ["a", "b"],
+    "model_ids": None,
+    "method": "team_draft",
+    "length": 10,
+    "seed": 42,
+    "unit": "user",
+    "error": 0.05,
+    "miss": 0.2,
+    "difference": 0.05,
+    "sample_size": 785,
+    "click_window_seconds": 1800,
+    "project": None,
+    "created_at": "2026-01-05T09:30:00Z",
+}
+PAIR = {
+    "first": "a",
+    "second": "b",
+    "wins": 1,
+    "losses": 2,
+    "ties": 0,
+    "delta": -0.17,
+    "delta_lower": -0.5,
+    "delta_upper": 0.2,
+    "decided": 3,
+    "preferring_first": 1,
+    "sign_p": 1.0,
+    "sequential_p": 1.0,
+    "conclusion": "undecided",
+    "needed": 300,
+}
+
+
+def answer(request: httpx.Request) -> httpx.Response:
+    """Answer each call with what a service would."""
+    path = request.url.path.removeprefix("/v1/interleavings")
+    documents = {
+        "": MADE if request.method == "POST" else {"items": [MADE], "next_cursor": None},
+        "/itl_1": MADE,
+        "/itl_1/lists": {"ranking_id": "lst_1", "query": "q", "documents": ["d1", "d2"], "kept": False},
+        "/itl_1/events": {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0},
+        "/itl_1/verdict": {
+            "sentence": "Undecided.",
+            "winner": None,
+            "lists": 5,
+            "clicked_lists": 3,
+            "sample_size": 785,
+            "pairs": [PAIR],
+        },
+    }
+    return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=documents[path])
+
+
+def test_calls() -> None:
+    """Each call is read as an object, and shown as a table."""
+    sent: list[httpx.Request] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        request.read()
+        sent.append(request)
+        return answer(request)
+
+    with Client("http://rankery.test", transport=httpx.MockTransport(keep), retries=0) as client:
+        made = client.create_interleaving("engines", rankings=["a", "b"], length=10)
+        assert [one.id for one in client.interleavings()] == ["itl_1"]
+        assert client.interleaving("itl_1") == made
+        rankings = {"a": ["d1", "d2"], "b": ["d2", "d1"]}
+        shown = client.interleaved_list(made, "q", user="u", rankings=rankings)
+        assert shown.documents == ["d1", "d2"]
+        assert client.send_clicks(made, [(shown.ranking_id, "d1")]).recorded == 1
+        verdict = client.interleaving_verdict(made)
+        client.delete_interleaving(made)
+    assert made.summary()["rankers"] == "a, b"
+    assert verdict.summary()["clicked lists"] == "3"
+    assert verdict.card().sentence == "Undecided."
+    assert sent[0].content == b'{"name":"engines","rankings":["a","b"],"length":10}'
+    assert sent[3].content == (
+        b'{"user":"u","query":{"id":"q"},"rankings":{"a":["d1","d2"],"b":["d2","d1"]}}'
+    )
+    assert sent[4].content == b'{"events":[{"ranking_id":"lst_1","document_id":"d1"}]}'
+    assert sent[-1].method == "DELETE"

@@ -1,0 +1,94 @@
+"""Counterfactual jobs on a log of random rankings of a dataset's documents."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.jobs.requests.counterfactual import CounterfactualRequest
+from app.jobs.submission.counterfactual import counterfactual
+from core.data import RankingDataset, synthetic_dataset
+from core.errors import InvalidInput, NotFound
+from core.store import Job
+from tests.worker.test_click_logs import ingested
+from tests.worker.workshop import Workshop
+
+LISTS = 900
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Queries of three documents."""
+    return synthetic_dataset(12, seed=1, documents_per_query=3, n_features=4)
+
+
+def clicks_on(dataset: RankingDataset) -> str:
+    """Return a log of random orders, whose users click the most relevant documents."""
+    rng = np.random.default_rng(0)
+    best = float(np.max(dataset.labels)) or 1.0
+    rows = ["list,query,document,rank,click,propensity,user"]
+    for number in range(LISTS):
+        query = number % dataset.n_queries
+        documents = rng.permutation(np.arange(*dataset.query_boundaries[query : query + 2]))
+        for rank, document in enumerate(documents, 1):
+            probability = dataset.labels[document] / best / rank
+            click = int(rng.random() < probability)
+            names = dataset.query_ids[query], dataset.document_ids[document]
+            rows.append(f"{number},{names[0]},{names[1]},{rank},{click},{1 / len(documents)},{number % 200}")
+    return "\n".join(rows) + "\n"
+
+
+def submitted(workshop: Workshop, **changed: Any) -> Job:
+    """Check a request as the API does, and carry its job out."""
+    with workshop.store.begin() as tx:
+        request = CounterfactualRequest.model_validate({"kind": "counterfactual", **changed})
+        job_id = tx.enqueue(counterfactual(tx, request)).id
+    return workshop.carry_out(job_id)
+
+
+def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset: RankingDataset) -> None:
+    """A trained model is better than random orders, and the result is the same from the same seed."""
+    dataset_id = workshop.add(dataset, "judged")
+    workshop.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
+    log = ingested(workshop, clicks_on(dataset))
+    assert log.status == "ready", log.problem
+    asked = {
+        "click_log_id": log.id,
+        "dataset_id": dataset_id,
+        "systems": [{"model": "web:1"}],
+        "metric": "dcg@3",
+        "estimator": "item_position",
+    }
+    job = submitted(workshop, **asked)
+    assert job.status == "succeeded", job.problem
+    assert job.title == "web:1"
+    result: Any = job.result
+    assert (result["lists"], result["clusters"]) == (LISTS, 200)
+    assert [system["name"] for system in result["systems"]] == ["logged", "web:1"]
+    (difference,) = result["differences"]
+    assert difference["better"] == "web:1"
+    assert difference["sentence"].startswith("web:1 is better than logged: dcg@3 +")
+    assert submitted(workshop, **asked).result == result
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"metric": "ndcg@10"}, "/metric"),
+        ({"metric": "absent"}, "/metric"),
+        ({"estimator": "examination"}, "/examination"),
+        ({"examination": [1.0]}, "/examination"),
+        ({"estimator": "cascade_doubly_robust", "normalised": True}, "/normalised"),
+    ],
+)
+def test_wrong_requests_are_refused(workshop: Workshop, changed: dict[str, Any], place: str) -> None:
+    """With the place of the problem, before objects are looked up."""
+    asked = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
+    with pytest.raises(InvalidInput, match=f"^{place}: "):
+        submitted(workshop, **asked)
+
+
+def test_an_absent_log_is_not_found(workshop: Workshop) -> None:
+    """Its id is in the error."""
+    with pytest.raises(NotFound, match="clk_1"):
+        submitted(workshop, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])
