@@ -7,6 +7,7 @@ import numpy as np
 from core.clicks.log import ClickLog
 from core.clicks.reading.names import IMPRESSION_ACTIONS
 from core.clicks.reading.report import Examples, ReadingReport
+from core.clicks.statistics import blocks
 from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
 from core.types import Int64Array
 
@@ -33,9 +34,12 @@ def moving_pairs(log: ClickLog) -> tuple[int, int]:
     """Return the number of pairs at two or more ranks, and of pairs that were shown at least twice."""
     lowest = np.full(log.n_pairs, np.iinfo(np.int16).max, np.int16)
     highest = np.zeros(log.n_pairs, np.int16)
-    np.minimum.at(lowest, log.pairs, log.ranks)
-    np.maximum.at(highest, log.pairs, log.ranks)
-    shown = np.bincount(log.pairs, minlength=log.n_pairs)
+    shown = np.zeros(log.n_pairs, np.int64)
+    for block in blocks(log.n_impressions):
+        pairs, ranks = log.pairs[block], log.ranks[block]
+        np.minimum.at(lowest, pairs, ranks)
+        np.maximum.at(highest, pairs, ranks)
+        np.add.at(shown, pairs, 1)
     return int((highest > lowest).sum()), int((shown > 1).sum())
 
 

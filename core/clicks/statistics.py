@@ -1,5 +1,6 @@
 """Counts of a click log."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from core.clicks.log import ClickLog
 from core.clicks.reading.report import ReadingReport
 
 MAX_RANKS = 20
+_BLOCK = 2**22  # impressions
 
 
 def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[str, Any]:
@@ -49,6 +51,12 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
     return counts
 
 
+def blocks(n: int) -> Iterator[slice]:
+    """Yield ranges of impressions that make up 0..n, so that temporary arrays stay small."""
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n))
+
+
 def clicked_lists(log: ClickLog) -> int:
     """Return the number of lists with a click."""
     if not log.n_lists:
@@ -59,8 +67,11 @@ def clicked_lists(log: ClickLog) -> int:
 def rank_counts(log: ClickLog) -> list[dict[str, Any]]:
     """Return impressions and clicks of the first 20 ranks."""
     most = min(log.max_rank, MAX_RANKS)
-    shown = np.bincount(log.ranks, minlength=most + 1)
-    clicked = np.bincount(log.ranks[log.clicks], minlength=most + 1)
+    shown, clicked = np.zeros((2, log.max_rank + 1), np.int64)
+    for block in blocks(log.n_impressions):
+        ranks = log.ranks[block]
+        shown += np.bincount(ranks, minlength=len(shown))
+        clicked += np.bincount(ranks[log.clicks[block]], minlength=len(shown))
     return [
         {"rank": rank, "impressions": int(shown[rank]), "clicks": int(clicked[rank])}
         for rank in range(1, most + 1)
