@@ -928,7 +928,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -3017,6 +3017,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""
