@@ -17,6 +17,9 @@ from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit, is_scoring
+from app.clicks import routes as click_logs
+from app.clicks import sources as click_log_sources
+from app.clicks import uploads as click_log_uploads
 from app.datasets import (
     browsing_routes,
     download,
@@ -96,6 +99,9 @@ _ROUTERS = (
     browsing_routes.router,
     read_again.router,
     download.router,
+    click_log_sources.router,
+    click_log_uploads.router,
+    click_logs.router,
     uploads.router,
     jobs.router,
     jobs.polled_router,

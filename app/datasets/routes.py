@@ -96,5 +96,5 @@ def change_dataset(
         dataset = tx.datasets.get(dataset_id)
         dataset.name = body.name or dataset.name
         if "project" in body.model_fields_set:
-            tx.projects.move_dataset(dataset, body.project)
+            tx.projects.move_made(dataset, body.project)
     return Dataset.model_validate(dataset)

@@ -1,16 +1,12 @@
 """Create datasets from URLs, which workers read, and from finished resumable uploads."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import Body
 from pydantic import Field
-from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Match
-from starlette.types import Scope
 
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset, PartName, dataset_name
@@ -26,9 +22,10 @@ from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import Router
 from app.http.schemas import DatasetName, RequestModel
 from app.http.services import Services, UseServices
+from app.uploads.addresses import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_addresses
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
@@ -37,13 +34,11 @@ from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
-from core.store.sources.addresses import IR_DATASETS, MAX_ADDRESS_LENGTH, AllowedAddresses, parse_address
+from core.store.sources.addresses import MAX_ADDRESS_LENGTH, AllowedAddresses
 from core.store.sources.credentials import NAME_PATTERN
 
 _LONGEST_NAME = 180  # with the part behind it
-_UPLOAD = "upload:"
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
-_ALONE = ("https", "http", IR_DATASETS)
 
 _Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 _Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)]
@@ -115,7 +110,7 @@ class AddressDatasetRequest(RequestModel):
         reading_options(given)
         return given
 
-    def uploads(self) -> dict[str, "NamedUpload"]:
+    def uploads(self) -> dict[str, NamedUpload]:
         """Return the uploads that become datasets, by the parts of a form; none where addresses do.
 
         Raises:
@@ -123,7 +118,7 @@ class AddressDatasetRequest(RequestModel):
         """
         asked = {FILE: self.source} if self.parts is None else dict(self.parts)
         named = {part: [given] if isinstance(given, str) else given or [] for part, given in asked.items()}
-        if not any(text.startswith(_UPLOAD) for texts in named.values() for text in texts):
+        if not any(text.startswith(UPLOAD_PREFIX) for texts in named.values() for text in texts):
             return {}
         found: dict[str, NamedUpload] = {}
         mistakes = [
@@ -151,19 +146,6 @@ class AddressDatasetRequest(RequestModel):
         for name, value in self.options().items():
             given[name] = value if isinstance(value, str) else json.dumps(value)
         return given
-
-
-@dataclass(frozen=True)
-class NamedUpload:
-    """A resumable upload that a request names.
-
-    Attributes:
-        id: Its id.
-        pointer: Where it is named.
-    """
-
-    id: str
-    pointer: str
 
 
 class AskedSources:
@@ -219,43 +201,13 @@ class AskedSources:
 
     def _addresses(self, part: str | None, asked: Any) -> list[str]:
         pointer = "/source" if part is None else f"/parts/{part}"
-        texts = [asked] if isinstance(asked, str) else asked
-        if isinstance(asked, str):
-            pointers: Iterator[str] = iter([pointer])
-        else:
-            pointers = (f"{pointer}/{number}" for number in range(len(texts)))
-        found: list[str] = []
-        mistakes: list[InputProblem] = []
-        for text, place in zip(texts, pointers, strict=True):
-            try:
-                address = parse_address(text, place)
-                self._allowed.check(address, place)
-            except InvalidInput as invalid:
-                mistakes += invalid.problems
-                continue
-            if self._request.files is not None and address.scheme in _ALONE:
-                mistakes.append(InputProblem("/files", f"goes with folders of buckets, not with {address}"))
-            found.append(str(address))
-        if mistakes:
-            raise InvalidInput(*mistakes)
-        return found
+        has_pattern = self._request.files is not None
+        return requested_addresses(asked, pointer, self._allowed, with_pattern=has_pattern)
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
         called = self._request.name or (f"{first}/{files}" if files else first)
         return dataset_name(called[-_LONGEST_NAME:] if part is None else f"{called[-_LONGEST_NAME:]} {part}")
-
-
-class JsonBodyRoute(JsonRoute):
-    """A route that only requests with a JSON body match; others of the same path follow it."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Compare the media type of the body with the path and the method."""
-        if scope["type"] == "http":
-            media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-            if media_type != "application/json":
-                return Match.NONE, {}
-        return super().matches(scope)
 
 
 # Before that of uploads, whose description in the OpenAPI document covers both.

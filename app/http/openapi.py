@@ -29,6 +29,7 @@ Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mi
 """
 TAGS = (
     {"name": "datasets", "description": "Judged query-document data"},
+    {"name": "clicks", "description": "Click logs, and what is learnt from them"},
     {"name": "uploads", "description": "Large files in pieces, by the tus protocol 1.0.0; resumable"},
     {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
     {"name": "studies", "description": "Tuning: trials over a search space, and what they conclude"},

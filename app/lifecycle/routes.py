@@ -22,6 +22,7 @@ from app.lifecycle.filters import (
 from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
 from core.errors import NotFound, StillNeeded
 from core.store.trash.kinds import (
+    CLICK_LOG,
     COMPARISON,
     DATASET,
     EVALUATION,
@@ -145,6 +146,17 @@ def delete_dataset(dataset_id: str, request: Request, permanently: Permanently =
     409 with `holders` while an active job or a gate uses it.
     """
     delete_one(request, DATASET, dataset_id, permanently=permanently)
+
+
+@router.delete(
+    "/click-logs/{log_id}", summary="Delete a click log", tags=["clicks"], status_code=204, responses=_ONE
+)
+def delete_click_log(log_id: str, request: Request, permanently: Permanently = False) -> None:
+    """Move a click log to the trash; what was learnt from it stays.
+
+    409 with `holders` while an active job uses it.
+    """
+    delete_one(request, CLICK_LOG, log_id, permanently=permanently)
 
 
 @router.delete(

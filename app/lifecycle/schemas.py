@@ -14,7 +14,16 @@ from core.store.trash.trash import Refused, Trashed
 
 MAX_IDS = 1_000
 KindName = Literal[
-    "job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"
+    "job",
+    "model",
+    "evaluation",
+    "comparison",
+    "ranking",
+    "inspection",
+    "experiment",
+    "study",
+    "dataset",
+    "click-log",
 ]
 
 

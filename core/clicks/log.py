@@ -1,6 +1,7 @@
 """Click logs: the ranked lists that users saw, and what they clicked."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,7 @@ class ClickLog:
         rows = np.arange(boundaries[-1]) - np.repeat(boundaries[:-1] - starts, lengths)
         of_impressions = ("pairs", "ranks", "clicks", "gains", "propensities", "teams")
         of_lists = ("list_queries", "list_times", "list_users", "list_versions")
-        taken = {
+        taken: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else values[places]
             for names, places in ((of_impressions, rows), (of_lists, lists))
             for name in names

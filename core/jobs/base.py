@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from core.stored import Json, Stored, first_named, read_entries, write_entries
+from core.stored import Json, Stored, entry, first_named, read_entries, write_entries
 
 # An entry among the metrics of the training data that is no metric.
 _LOSS = "loss"
@@ -90,6 +90,7 @@ class JobSpec:
         left_out: Entries that are neither read nor stored.
         stores_kind: Whether its kind is an entry of the stored JSON, beside the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
+        makes_click_log: Whether its click log becomes invalid when it fails.
         main_data: Data of its main metric; the first one with a value counts.
     """
 
@@ -100,6 +101,7 @@ class JobSpec:
     left_out: ClassVar[frozenset[str]] = frozenset()
     stores_kind: ClassVar[bool] = True
     makes_dataset: ClassVar[bool] = False
+    makes_click_log: ClassVar[bool] = False
     main_data: ClassVar[tuple[str, ...]] = ("test", "validation", "train")
 
     @classmethod
@@ -122,6 +124,11 @@ class JobSpec:
     @property
     def dataset_ids(self) -> Mapping[str, str]:
         """Return the datasets that it reads or makes, by role."""
+        return {}
+
+    @property
+    def click_log_ids(self) -> Mapping[str, str]:
+        """Return the click logs that it reads or makes, by role."""
         return {}
 
     @property
@@ -209,6 +216,31 @@ class SubmittedJob(DatasetJob):
     def allows_absent_features(self) -> bool:
         """Return whether to accept a dataset that lacks most features of a model."""
         return self.allow_absent_features
+
+    @property
+    def queue_priority(self) -> int:
+        """Return its priority in the queue."""
+        return PRIORITIES[self.priority]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClickLogJob(JobSpec):
+    """A job on one click log.
+
+    Attributes:
+        click_log_id: The click log that it reads or makes.
+        priority: `low`, `normal` or `high`.
+        limits: Limits of time and memory, or None.
+    """
+
+    click_log_id: str
+    priority: str = entry("normal", later=True)
+    limits: JobLimits | None = entry(None, later=True)
+
+    @property
+    def click_log_ids(self) -> Mapping[str, str]:
+        """Return the click log that it reads or makes."""
+        return {"log": self.click_log_id}
 
     @property
     def queue_priority(self) -> int:

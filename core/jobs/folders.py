@@ -34,3 +34,23 @@ def checkpoint_folder(job_id: str) -> str:
 def candidates_folder(job_id: str) -> str:
     """Return the folder of the held-out scores of an automatic training's candidates, kept until its end."""
     return f"candidates/{job_id}"
+
+
+def click_log_folder(log_id: str) -> str:
+    """Return the folder of all artifacts of a click log."""
+    return f"click-logs/{log_id}"
+
+
+def click_log_upload_folder(log_id: str) -> str:
+    """Return the folder of the uploaded bytes of a click log, kept until they were read."""
+    return f"{click_log_folder(log_id)}/upload"
+
+
+def log_claim_folder(log_id: str, job_id: str, token: int) -> str:
+    """Return the folder of the columns of a click log that one claim of a job writes."""
+    return f"{click_log_folder(log_id)}/{job_id}-{token}"
+
+
+def log_claims_folders(log_id: str, job_id: str, claims: int) -> list[str]:
+    """Return the folders of the first claims of a job on a click log, for removal when they are lost."""
+    return [log_claim_folder(log_id, job_id, token) for token in range(1, claims + 1)]

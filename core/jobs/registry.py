@@ -14,6 +14,7 @@ from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
 from core.jobs.import_run import ImportRunJob
 from core.jobs.ingest import IngestJob
+from core.jobs.ingest_clicks import IngestClicksJob
 from core.jobs.inspect import InspectJob
 from core.jobs.promote import PromoteJob
 from core.jobs.rank import RankJob
@@ -54,6 +55,7 @@ class JobKind(StrEnum):
     RANK = RankJob.kind, RankJob
     REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob
+    INGEST_CLICKS = IngestClicksJob.kind, IngestClicksJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
 

@@ -10,6 +10,7 @@ from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.candidates import Candidates
+from core.store.repositories.click_logs import ClickLogs
 from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.drift import DriftReports
@@ -37,6 +38,7 @@ class Transaction:
 
     Attributes:
         datasets: Data: datasets.
+        click_logs: Data: click logs.
         uploads: Data: resumable uploads.
         artifacts: Data: checksums of artifacts, and the artifacts that rows refer to.
         jobs: Jobs: jobs with their attempts and iterations.
@@ -74,6 +76,7 @@ class Transaction:
         self.events = Events(session)
         # Data
         self.datasets = Datasets(session)
+        self.click_logs = ClickLogs(session)
         self.uploads = Uploads(session)
         self.artifacts = ArtifactRecords(session)
         # Jobs
@@ -120,8 +123,10 @@ class Transaction:
 
         Raises:
             InvalidInput: As `Projects.of_job`.
-            NotFound: One of its datasets does not exist.
+            NotFound: One of its datasets or click logs does not exist.
         """
+        for log_id in sorted(set(spec.click_log_ids.values())):
+            self.click_logs.hold(log_id)
         project = self.projects.of_job(spec, labels.project)
         return self.jobs.add(
             spec.kind,

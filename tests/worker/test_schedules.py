@@ -40,8 +40,8 @@ def test_a_schedule_of_a_project_takes_no_data_of_another(almanac: Almanac) -> N
     schedule_id = almanac.add(project="web")
     mine, other = almanac.add_data(2), almanac.add_data(3)
     with almanac.store.begin() as tx:
-        tx.projects.move_dataset(tx.datasets.get(mine), "web")
-        tx.projects.move_dataset(tx.datasets.get(other), "ads")
+        tx.projects.move_made(tx.datasets.get(mine), "web")
+        tx.projects.move_made(tx.datasets.get(other), "ads")
     almanac.work(NIGHT)
     shared = almanac.add_data(4)
     almanac.work(NIGHT + DAY)

@@ -20,6 +20,7 @@ from worker.process.heartbeat import Heartbeat
 from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.automatic_training import run_auto_train, run_candidates
+from worker.runners.click_log_ingestion import run_click_log_ingestion
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
 from worker.runners.drift import run_drift
@@ -53,6 +54,7 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.RANK: run_ranking,
         JobKind.REPORT: run_report,
         JobKind.INGEST: run_ingestion,
+        JobKind.INGEST_CLICKS: run_click_log_ingestion,
         JobKind.IMPORT: run_import,
         JobKind.IMPORT_MODEL: run_model_import,
     }

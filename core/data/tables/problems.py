@@ -31,6 +31,10 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "nested_values": "Neither numbers nor text",
         "list_length": "List of another length",
         "row_numbers": "Row numbers without a name",
+        "empty_document_id": "Empty document ID",
+        "not_a_rank": "Not a whole number as a rank",
+        "not_a_propensity": "Not a propensity above 0 and up to 1",
+        "not_a_time": "Neither an ISO 8601 time nor a number of seconds or milliseconds",
     }
 )
 

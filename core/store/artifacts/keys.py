@@ -4,6 +4,7 @@ from core.jobs.folders import (
     candidates_folder,
     checkpoint_folder,
     claim_folder,
+    click_log_upload_folder,
     model_upload_folder,
     run_folder,
     upload_folder,
@@ -18,6 +19,11 @@ def upload_key(dataset_id: str) -> str:
 def query_sizes_key(dataset_id: str) -> str:
     """Return the key of the uploaded file of query sizes."""
     return f"{upload_folder(dataset_id)}/query_sizes"
+
+
+def click_log_upload_key(log_id: str, field: str) -> str:
+    """Return the key of an uploaded file of a click log, by the field of its form."""
+    return f"{click_log_upload_folder(log_id)}/{field}"
 
 
 def resumable_folder(upload_id: str) -> str:

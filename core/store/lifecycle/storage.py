@@ -19,6 +19,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "datasets": ("datasets",),
         "data": ("data",),
+        "click-logs": ("click-logs",),
         "models": ("models",),
         "rankings": ("rankings",),
         "evaluations": ("evaluations",),
@@ -37,6 +38,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
     {
         "datasets": "Files of datasets that wait to be read",
         "data": "Contents of datasets",
+        "click-logs": "Click logs",
         "models": "Models",
         "rankings": "Rankings",
         "evaluations": "Evaluations",

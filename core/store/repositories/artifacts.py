@@ -6,7 +6,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core.jobs import orphaned_artifacts
-from core.jobs.folders import upload_folder
+from core.jobs.folders import click_log_folder, upload_folder
 from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
@@ -20,6 +20,7 @@ from core.store.artifacts.keys import (
 from core.store.clock import utc_now
 from core.store.tables import (
     ArtifactDigest,
+    ClickLog,
     Comparison,
     Dataset,
     Evaluation,
@@ -100,5 +101,6 @@ class ArtifactRecords:
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
             folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
+        folders |= {click_log_folder(log_id) for log_id in self._session.scalars(select(ClickLog.id))}
         folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
         return folders | set(self._session.scalars(select(PendingDeletion.folder)))

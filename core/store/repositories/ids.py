@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from core.store.clock import utc_now
 
 DATASET = "ds_"
+CLICK_LOG = "clk_"
 JOB = "job_"
 MODEL = "mdl_"
 ALIAS_MOVE = "mov_"

@@ -14,7 +14,7 @@ from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.counters import Counters, count_attempt, count_job
 from core.store.repositories.repository import Repository, added
-from core.store.tables import Dataset, Job, JobAttempt, JobDataset, JobIteration
+from core.store.tables import ClickLog, Dataset, Job, JobAttempt, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 # Options of an UPDATE that returns its rows: refresh the rows of the session.
@@ -88,6 +88,8 @@ class JobRows(Repository[Job]):
         job = self._session.scalars(moved, execution_options=FRESH).one_or_none()
         if job is not None and job.problem is not None and specification_of(job.kind).makes_dataset:
             self._invalidate_dataset(job)
+        if job is not None and job.problem is not None and specification_of(job.kind).makes_click_log:
+            self._invalidate_click_log(job)
         if job is not None and target in TERMINAL:
             for record_outcome in self._ending:
                 record_outcome(job)
@@ -99,6 +101,13 @@ class JobRows(Repository[Job]):
         pending = select(Dataset).where(Dataset.id.in_(awaited), Dataset.status == "pending")
         for dataset in self._session.scalars(pending):
             dataset.status, dataset.problem = "invalid", job.problem
+        self._session.flush()
+
+    def _invalidate_click_log(self, job: Job) -> None:
+        """Mark the pending click log of a job as invalid that ended without reading it."""
+        pending = select(ClickLog).where(ClickLog.job_id == job.id, ClickLog.status == "pending")
+        for log in self._session.scalars(pending):
+            log.status, log.problem = "invalid", job.problem
         self._session.flush()
 
     def _begin_attempt(self, job: Job, started_at: datetime, resumed_from: int | None) -> None:

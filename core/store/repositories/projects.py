@@ -18,6 +18,7 @@ from core.jobs.train import TrainJob
 from core.store.engines import advisory_lock
 from core.store.repositories.repository import added
 from core.store.tables import (
+    ClickLog,
     Comparison,
     Dataset,
     DriftReport,
@@ -38,8 +39,8 @@ PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a lette
 
 # Results of a job belong to the project of the job; a model to that of its name.
 _RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
-_MADE: tuple[Any, ...] = (Dataset, DriftReport, *_RESULTS)
-_COUNTED: tuple[Any, ...] = (Job, Model, Dataset, *_RESULTS, Study, Experiment)
+_MADE: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
+_COUNTED: tuple[Any, ...] = (Job, Model, Dataset, ClickLog, *_RESULTS, Study, Experiment)
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
 _NAME_LOCKS = 0x4E414D45  # namespace of advisory locks: "NAME"
 
@@ -93,12 +94,13 @@ class Projects:
         """Return the project of a new job.
 
         It is the given one, else that of the model that it trains or examines for drift, else that of its
-        dataset.
+        dataset or click log.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.
         """
-        inherited = self._of_datasets(spec.dataset_ids.values())
+        inherited = self._of_data(Dataset, spec.dataset_ids.values())
+        inherited = inherited or self._of_data(ClickLog, spec.click_log_ids.values())
         if spec.makes_model is not None:
             return self.claim_name(spec.makes_model, given, inherited)
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:
@@ -148,16 +150,16 @@ class Projects:
                     row.project = project
         self._session.flush()
 
-    def move_dataset(self, dataset: Dataset, project: str | None) -> None:
-        """Move a dataset, with the job that read it, to a project.
+    def move_made(self, made: Dataset | ClickLog, project: str | None) -> None:
+        """Move a dataset or click log, with the job that read it, to a project.
 
         Raises:
             InvalidInput: The caller is limited to others.
         """
-        job = None if dataset.job_id is None else self._session.get(Job, dataset.job_id)
+        job = None if made.job_id is None else self._session.get(Job, made.job_id)
         if job is not None:
             self.move_job(job, project)
-        dataset.project = self.of_new(project)
+        made.project = self.of_new(project)
         self._session.flush()
 
     def move_name(self, name: str, project: str | None) -> None:
@@ -197,12 +199,12 @@ class Projects:
         with limited_to(None):
             return bool(self._session.scalar(select(or_(jobs.exists(), studies.exists()))))
 
-    def _of_datasets(self, dataset_ids: Iterable[str]) -> str | None:
-        """Return the project of the first dataset that has one."""
-        for dataset_id in dataset_ids:
-            dataset = self._session.get(Dataset, dataset_id)
-            if dataset is not None and dataset.project is not None:
-                return dataset.project
+    def _of_data(self, table: Any, object_ids: Iterable[str]) -> str | None:
+        """Return the project of the first dataset or click log that has one."""
+        for object_id in object_ids:
+            row = self._session.get(table, object_id)
+            if row is not None and row.project is not None:
+                return str(row.project)
         return None
 
 

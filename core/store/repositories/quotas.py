@@ -9,7 +9,7 @@ from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
 from core.jobs.status import ACTIVE
 from core.store.clock import utc_now
 from core.store.engines import advisory_lock
-from core.store.tables import ApiKey, Dataset, Job, Upload
+from core.store.tables import ApiKey, ClickLog, Dataset, Job, Upload
 from core.store.visibility import limited_to
 
 _LOCKS = 0x51554F54  # namespace of advisory locks: "QUOT"
@@ -43,7 +43,7 @@ class Quotas:
             raise JobQuotaExceeded(bound)
 
     def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
-        """Check the quota of bytes of a key, of its datasets and open uploads together.
+        """Check the quota of bytes of a key, of its datasets, click logs and open uploads together.
 
         Args:
             key_id: The key, None where none is needed.
@@ -77,9 +77,12 @@ class Quotas:
 
     def _taken_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _LOCKS, key_id or "")
-        stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
+        stored = sum(
+            self._total(select(func.sum(table.size_bytes)).where(_of(table.key_id, key_id)))
+            for table in (Dataset, ClickLog)
+        )
         coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
-        return self._total(stored) + self._total(coming.where(*_open_uploads(key_id)))
+        return stored + self._total(coming.where(*_open_uploads(key_id)))
 
     def allow_upload(self, key_id: str | None, most: int) -> None:
         """Check the quota of open uploads of a key before one is added.

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.jobs.status import ACTIVE, STATUSES
 from core.store.tables import (
+    ClickLog,
     Comparison,
     Dataset,
     DriftReport,
@@ -28,6 +29,7 @@ from core.store.tables import (
 _COUNTED: Mapping[str, Any] = MappingProxyType(
     {
         "datasets": Dataset.id,
+        "click-logs": ClickLog.id,
         "models": Model.id,
         "rankings": Ranking.id,
         "evaluations": Evaluation.id,

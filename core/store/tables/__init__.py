@@ -4,6 +4,7 @@ from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, Idempot
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Named, Trashable
 from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.candidates import Candidate
+from core.store.tables.click_logs import ClickLog
 from core.store.tables.datasets import Dataset
 from core.store.tables.drift import DriftReport, ScoreSamples
 from core.store.tables.events import Event, Webhook, WebhookDelivery
@@ -28,6 +29,7 @@ __all__ = [
     "Base",
     "BrowserSession",
     "Candidate",
+    "ClickLog",
     "ComparedSystem",
     "Comparison",
     "Dataset",

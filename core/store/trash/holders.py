@@ -25,7 +25,7 @@ from core.store.tables import (
     Trial,
 )
 from core.store.trash.dependency_graph import DependencyGraph, Node
-from core.store.trash.kinds import COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
+from core.store.trash.kinds import CLICK_LOG, COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
 
 GATE = "gate"
 _SPECIFICATIONS = 500  # read in one statement
@@ -81,6 +81,7 @@ def holders_of(
         _of_themselves(there),
         _of_systems(session, graph, systems, active) if systems else (),
         _of_datasets(session, [node.id for node in there if node.kind.name == DATASET]),
+        _of_click_logs(session, [node.id for node in there if node.kind.name == CLICK_LOG]),
     ):
         found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
@@ -164,6 +165,17 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
         yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
     for gate in session.scalars(select(AliasGate).where(AliasGate.dataset_id.in_(dataset_ids))):
         yield gate.dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
+
+
+def _of_click_logs(session: Session, log_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+    if not log_ids:
+        return
+    log_id = Job.spec["click_log_id"].as_string()
+    using = select(log_id, Job.id, Job.title, Job.kind, Job.status)
+    for used_id, job_id, title, kind, status in session.execute(
+        using.where(Job.status.in_(ACTIVE), log_id.in_(log_ids))
+    ):
+        yield used_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
 
 
 def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, String, cast, func
 from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import InvalidInput
-from core.jobs.folders import checkpoint_folder, upload_folder
+from core.jobs.folders import checkpoint_folder, click_log_folder, upload_folder
 from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
@@ -26,6 +26,7 @@ from core.store.repositories import ids
 from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
 from core.store.repositories.study_progress import ACTIVE_STUDIES
 from core.store.tables import (
+    ClickLog,
     Comparison,
     Dataset,
     Evaluation,
@@ -39,7 +40,7 @@ from core.store.tables import (
 
 JOB, MODEL, EVALUATION = "job", "model", "evaluation"
 COMPARISON, RANKING, INSPECTION = "comparison", "ranking", "inspection"
-EXPERIMENT, STUDY, DATASET = "experiment", "study", "dataset"
+EXPERIMENT, STUDY, DATASET, CLICK_LOG = "experiment", "study", "dataset", "click-log"
 
 KeyOf = Callable[[str], str]
 
@@ -156,6 +157,15 @@ _KINDS = (
         {},
         folder=upload_folder,
         content=Dataset.data_key,
+    ),
+    Kind(
+        CLICK_LOG,
+        "click-logs",
+        ids.CLICK_LOG,
+        ClickLog,
+        ClickLog.name.expression,
+        {},
+        folder=click_log_folder,
     ),
     Kind(
         JOB,

@@ -14,11 +14,19 @@ from core.store.clock import utc_now
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.datasets import shared_contents
 from core.store.repositories.pages import Page
-from core.store.tables import ArtifactDigest, Dataset, Experiment, ExperimentTraining, PendingDeletion
+from core.store.tables import (
+    ArtifactDigest,
+    ClickLog,
+    Dataset,
+    Experiment,
+    ExperimentTraining,
+    PendingDeletion,
+)
 from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.expired import ExpiredObjects
 from core.store.trash.holders import ActiveJobs, foreign, holders_of, without_foreign_names
 from core.store.trash.kinds import (
+    CLICK_LOG,
     COMPARISON,
     DATASET,
     EXPERIMENT,
@@ -32,10 +40,12 @@ from core.store.trash.kinds import (
 )
 from core.store.visibility import limited_to, projects, with_trash
 
+_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # of keys that do not follow from ids
 _SILENT = {"synchronize_session": False}
 # Columns of objects that stay when the job that they name is gone for good.
 _JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
     Dataset.job_id,
+    ClickLog.job_id,
     Experiment.report_job_id,
     ExperimentTraining.job_id,
     ExperimentTraining.evaluation_job_id,
@@ -251,8 +261,7 @@ class Trash(ExpiredObjects):
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
             self._session.execute(digests, execution_options=_SILENT)
-        # Keys that do not follow from ids: those of reports, of trials and of shared contents.
-        owners = [node for node in plan.nodes.values() if node.kind.name in (EXPERIMENT, STUDY, DATASET)]
+        owners = [node for node in plan.nodes.values() if node.kind.name in _OWN_FOLDERS]
         for folder in folders_of(owners, plan.shared):
             ArtifactRecords(self._session).forget(folder)
         folders = plan.folders

@@ -228,7 +228,7 @@ def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[
     """Whichever of the two is moved."""
     dataset, job = ingest
     with store.begin() as tx:
-        tx.projects.move_dataset(tx.datasets.get(dataset.id), "ads")
+        tx.projects.move_made(tx.datasets.get(dataset.id), "ads")
     with store.begin() as tx:
         assert tx.jobs.get(job.id).project == "ads"
         tx.jobs.label(job.id, {"project": "search"}, {})

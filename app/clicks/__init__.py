@@ -1,0 +1,1 @@
+"""Upload, list, show and delete click logs."""

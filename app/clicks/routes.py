@@ -1,0 +1,63 @@
+"""Routes to list, show and label click logs."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, Query
+
+from app.clicks.schemas import ClickLog, ClickLogChanges, ClickLogPage
+from app.http.labels import WantedProject
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import DatasetName
+from app.http.services import UseServices
+from core.errors import InvalidInput
+from core.store.repositories.click_logs import ClickLogs
+
+router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
+
+_CHANGE_EXAMPLES: Any = {
+    "rename": {"summary": "Rename it", "value": {"name": "clicks of May"}},
+    "move": {"summary": "Move it to a project", "value": {"project": "web"}},
+}
+_Listing = Annotated[ListQuery, list_query(ClickLog, ClickLogs.columns)]
+
+
+@router.get("", summary="List click logs", responses={**NOT_MODIFIED, **problems(422)})
+def list_click_logs(
+    services: UseServices,
+    listing: _Listing,
+    status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
+    name: Annotated[DatasetName | None, Query(description="Only logs of this name")] = None,
+    project: WantedProject = None,
+    prefix: Prefix = None,
+) -> ClickLogPage | SelectedFields:
+    """List click logs, newest first by default."""
+    with services.store.read() as tx:
+        page = tx.click_logs.page(status=status, name=name, project=project, prefix=prefix, **listing.paging)
+        items = [ClickLog.model_validate(log) for log in page.items]
+    return listing.page(ClickLogPage, items, page.next_cursor)
+
+
+@router.get("/{log_id}", summary="Show a click log", responses={**NOT_MODIFIED, **problems(404)})
+def get_click_log(log_id: str, services: UseServices) -> ClickLog:
+    """Show a click log with its statistics and findings, or with its problem."""
+    with services.store.read() as tx:
+        return ClickLog.model_validate(tx.click_logs.get(log_id))
+
+
+@router.patch("/{log_id}", summary="Label a click log", responses=problems(404, *BODY_PROBLEMS))
+def change_click_log(
+    log_id: str,
+    body: Annotated[ClickLogChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
+    services: UseServices,
+) -> ClickLog:
+    """Change a click log's name and project; the job that read it moves with it."""
+    if "name" in body.model_fields_set and body.name is None:
+        raise InvalidInput.at("/name", "must not be null")
+    with services.store.begin() as tx:
+        log = tx.click_logs.get(log_id)
+        log.name = body.name or log.name
+        if "project" in body.model_fields_set:
+            tx.projects.move_made(log, body.project)
+    return ClickLog.model_validate(log)

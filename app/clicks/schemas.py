@@ -1,0 +1,154 @@
+"""Requests and responses of click logs."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from app.datasets.schemas import Finding
+from app.http.labels import NewProject, ProjectName, ShownProject
+from app.http.schemas import (
+    DatasetName,
+    FailureReason,
+    Json,
+    NextCursor,
+    RequestModel,
+    ResponseModel,
+)
+from app.uploads.addresses import UPLOAD_PREFIX
+from core.clicks.reading.options import FORMATS, ROLES, log_options
+from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.errors import InvalidInput
+from core.store.sources.addresses import MAX_ADDRESS_LENGTH
+from core.store.sources.credentials import NAME_PATTERN
+
+_LOG: dict[str, Any] = {
+    "id": "clk_01k9x2m4q7c8v5n3b6r1",
+    "name": "clicks of May",
+    "status": "ready",
+    "source": {"kind": "upload", "filename": "clicks.csv", "format": "table", "options": {}},
+    "job_id": "job_01k9x2m4q7c8v5n3b6r2",
+    "size_bytes": 123_456_789,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "statistics": {"lists": 100_000, "impressions": 1_000_000, "clicks": 61_000, "rank_base": 1},
+    "findings": [],
+    "problem": None,
+    "project": "web",
+    "created_at": "2026-01-05T09:30:00Z",
+    "updated_at": "2026-01-05T09:30:41Z",
+}
+
+
+class ClickLog(ResponseModel):
+    """A click log: ranked lists that users saw, and what they clicked."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_LOG]})
+
+    id: str
+    name: str
+    status: Literal["pending", "ready", "invalid"] = Field(
+        description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
+    )
+    source: Json = Field(description="`kind` is `upload`, `address` or `simulation`, with its parameters")
+    job_id: str | None = Field(description="The job that reads it")
+    size_bytes: int | None = Field(description="Length of the files")
+    sha256: str | None = Field(description="Digest of the uploaded file")
+    statistics: dict[str, Any] | None = Field(
+        description="Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and"
+        " the base of ranks that was used"
+    )
+    findings: list[Finding] | None = Field(
+        description="Findings of the doctor, errors first; null until ready"
+    )
+    problem: FailureReason | None = Field(
+        description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
+    )
+    project: ShownProject
+    created_at: datetime
+    updated_at: datetime
+
+
+class ClickLogPage(ResponseModel):
+    """A page of click logs, newest first by default."""
+
+    items: list[ClickLog]
+    next_cursor: NextCursor
+
+
+class ClickLogChanges(RequestModel):
+    """Changes of a click log's name and project; omitted fields stay."""
+
+    name: DatasetName | None = Field(None, examples=["clicks of May"])
+    project: ProjectName | None = Field(None, description="Null for none", examples=["web"])
+
+
+_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
+LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+COLUMNS = f"Names of columns of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
+ACTIONS = "Weights of actions by name; others are counted and left out. `click` has 1 by default"
+RANK_BASE = "Lowest rank of the file; detected, and shown among the statistics, when left out"
+FORMAT_LIST = list(FORMATS)
+
+
+class AddressLogRequest(RequestModel):
+    """Addresses whose files become a click log, below `RANKERY_SOURCES`, or a finished resumable upload."""
+
+    source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
+        description="`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, or `upload:` and an id; with"
+        " `files` a folder",
+        examples=["s3://clicks/2026-05/part-0.parquet"],
+    )
+    files: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_PATTERN_LENGTH,
+        description="Pattern of up to 1,000 file names in a bucket or repository",
+        examples=["part-*.parquet"],
+    )
+    name: DatasetName | None = Field(None, description="For people; the address when left out")
+    format: LogFormat = Field("auto", description="`auto` detects it")
+    columns: dict[str, str] | None = Field(
+        None, max_length=20, description=COLUMNS, examples=[{"document": "sku", "rank": "place"}]
+    )
+    actions: dict[str, float] | None = Field(
+        None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
+    )
+    rank_base: Literal[0, 1] | None = Field(None, description=RANK_BASE)
+    credentials: str | None = Field(
+        None,
+        pattern=NAME_PATTERN,
+        description="Name of the credentials that workers use; what they are is set at the workers",
+        examples=["warehouse"],
+    )
+    project: NewProject = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the reading options as JSON, without the format.
+
+        Raises:
+            InvalidInput: An option does not fit.
+        """
+        given = {name: getattr(self, name) for name in ("columns", "actions", "rank_base")}
+        options = {name: value for name, value in given.items() if value is not None}
+        log_options(options)
+        return options
+
+    @property
+    def is_upload(self) -> bool:
+        """Whether the source is a resumable upload."""
+        return isinstance(self.source, str) and self.source.startswith(UPLOAD_PREFIX)
+
+
+_NAME: TypeAdapter[str] = TypeAdapter(DatasetName)
+
+
+def log_name(name: str) -> str:
+    """Validate the name of a click log from an upload.
+
+    Raises:
+        InvalidInput: It is empty, too long or holds control characters.
+    """
+    try:
+        return _NAME.validate_python(name)
+    except ValidationError as error:
+        raise InvalidInput.at("/name", error.errors()[0]["msg"]) from error

@@ -1,0 +1,96 @@
+"""Create click logs from addresses, which workers read, and from finished resumable uploads."""
+
+import json
+from typing import Annotated
+
+from fastapi import Body
+from starlette.responses import Response
+
+from app.clicks.schemas import AddressLogRequest, ClickLog, log_name
+from app.clicks.uploads import (
+    ADDRESS_EXAMPLES,
+    LogUpload,
+    accepted_log,
+    queue_reading,
+    register_log,
+    upload_keys,
+)
+from app.http.caller import UseCaller
+from app.http.idempotency import IdempotentRequest, UseIdempotency
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.responses import ACCEPTED
+from app.http.route import Router
+from app.http.services import Services, UseServices
+from app.uploads.addresses import JsonBodyRoute, requested_addresses
+from app.uploads.form import FILE, FormReceiver, ReceivedForm
+from app.uploads.multipart import UPLOAD_REFERENCE
+from core.errors import InvalidInput
+from core.store import new_id
+from core.store.sources.addresses import AllowedAddresses
+
+_LONGEST_NAME = 180
+
+# Before that of uploads, whose description in the OpenAPI document covers both.
+router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
+
+
+@router.post(
+    "",
+    summary="Import a click log",
+    status_code=ACCEPTED,
+    response_model=ClickLog,
+    responses=problems(409, 507, *BODY_PROBLEMS),
+)
+def import_click_log(
+    body: Annotated[AddressLogRequest, Body(openapi_examples=ADDRESS_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Make a click log of files at addresses, which a worker downloads and reads."""
+    if body.is_upload:
+        return _of_upload(services, caller.key_id, idempotency, body)
+    settings, options = services.settings, body.options()
+    allowed = AllowedAddresses(settings.sources)
+    with_pattern = body.files is not None
+    addresses = requested_addresses(body.source, "/source", allowed, with_pattern=with_pattern)
+    first = f"{addresses[0]}/{body.files}" if body.files else addresses[0]
+    chosen = {"files": body.files, "credentials": body.credentials}
+    source = {
+        "kind": "address",
+        "addresses": addresses,
+        **{name: value for name, value in chosen.items() if value is not None},
+        "format": body.format,
+        "options": options,
+    }
+    with idempotency.begin(services.store) as tx:
+        left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
+        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
+        log = tx.click_logs.add(
+            body.name or log_name(first[-_LONGEST_NAME:]), source, key_id=caller.key_id, project=body.project
+        )
+        job = queue_reading(tx, log, caller.key_id, left_bytes)
+        created = idempotency.keep(tx, accepted_log(log))
+    services.submitted(job)
+    return created
+
+
+def _of_upload(
+    services: Services, key_id: str | None, idempotency: IdempotentRequest, body: AddressLogRequest
+) -> Response:
+    """Make a log of a resumable upload, as a form does that names it."""
+    reference = UPLOAD_REFERENCE.fullmatch(str(body.source))
+    if reference is None:
+        raise InvalidInput.at("/source", "must be upload:upl_…, the id of a resumable upload")
+    for name in ("files", "credentials"):
+        if getattr(body, name) is not None:
+            raise InvalidInput.at(f"/{name}", "goes with addresses, not with uploads")
+    log_id = new_id("clk_")
+    texts = {"name": body.name, "format": body.format, "project": body.project}
+    fields = {name: text for name, text in texts.items() if text is not None}
+    fields |= {name: json.dumps(value) for name, value in body.options().items()}
+    with FormReceiver(services, key_id, upload_keys(log_id), services.settings.max_upload_bytes) as receiver:
+        receiver.refer(FILE, reference[1], "/source")
+        receiver.copy_referred()
+        requested = LogUpload.of(ReceivedForm(receiver.files(), fields))
+    return register_log(services, key_id, idempotency, requested, log_id)

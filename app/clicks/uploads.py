@@ -1,0 +1,250 @@
+"""Upload click logs: the fields of the form, and the log that its files become."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.clicks import schemas
+from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE, log_name
+from app.http.bodies import parse_json
+from app.http.caller import UseCaller
+from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
+from app.http.labels import PROJECT_PART, project_problems
+from app.http.openapi import UPLOAD_PROBLEMS, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, Router
+from app.http.services import Services, UseServices
+from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, receive_form, record_files
+from core.clicks.reading.options import log_options
+from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import click_log_folder
+from core.jobs.ingest_clicks import IngestClicksJob
+from core.store import ClickLog, Job, Transaction, new_id
+from core.store.artifacts.keys import click_log_upload_key
+
+QUERIES = "queries"
+# A text field is short; anything longer is a file sent under the wrong name.
+TEXTS: Mapping[str, int] = MappingProxyType(
+    {"name": 4_096, "format": 64, "columns": 2**16, "actions": 2**16, "rank_base": 8, "project": 400}
+)
+_JSON_TEXTS = ("columns", "actions", "rank_base")
+ADDRESS_EXAMPLES: Any = {
+    "bucket": {
+        "summary": "A day of a table in a bucket",
+        "value": {
+            "source": "s3://clicks/2026-05",
+            "files": "part-*.parquet",
+            "columns": {"document": "sku", "rank": "place"},
+            "credentials": "warehouse",
+        },
+    },
+    "upload": {
+        "summary": "A finished resumable upload",
+        "value": {"source": "upload:upl_01k9x2m4q7c8v5n3b6r1", "name": "clicks of May"},
+    },
+}
+_FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
+_PROPERTIES: dict[str, Any] = {
+    FILE: {
+        **_FILE_PART,
+        "description": "UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,"
+        " gzip or Zstandard. Or the text `upload:upl_…`, a finished resumable upload",
+    },
+    QUERIES: {**_FILE_PART, "description": "UBI's queries, where `file` has the events alone"},
+    "name": {"type": "string", "maxLength": 200, "description": "For people; the file's name when left out"},
+    "project": PROJECT_PART,
+    "format": {"type": "string", "enum": FORMAT_LIST, "description": "`auto` detects it"},
+    "columns": {"type": "string", "description": f"JSON. {COLUMNS}. Default: detected by the usual names"},
+    "actions": {"type": "string", "description": f"JSON. {ACTIONS}"},
+    "rank_base": {"type": "string", "enum": ["0", "1"], "description": RANK_BASE},
+}
+_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "properties": _PROPERTIES,
+                "required": [FILE],
+                "additionalProperties": False,
+            },
+            "examples": {
+                "table": {
+                    "summary": "A table of impressions with columns of other names",
+                    "value": {
+                        "file": "search,terms,sku,place,clicked\ns1,shoes,a,1,0\ns1,shoes,b,2,1\n",
+                        "columns": '{"list": "search", "query": "terms", "document": "sku", "rank": "place"}',
+                    },
+                },
+            },
+        },
+        "application/json": {
+            "schema": {"$ref": "#/components/schemas/AddressLogRequest"},
+            "examples": ADDRESS_EXAMPLES,
+        },
+    },
+}
+
+router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
+
+
+def upload_keys(log_id: str) -> UploadKeys:
+    """Return the artifact keys of the files of a form."""
+    keys = {field: click_log_upload_key(log_id, field) for field in (FILE, QUERIES)}
+    return UploadKeys(MappingProxyType(keys), [click_log_folder(log_id)])
+
+
+@dataclass(frozen=True)
+class LogUpload:
+    """A complete and consistent upload of a click log.
+
+    Attributes:
+        received: Its files and fields.
+        options: Options of reading as JSON, the format aside.
+        format: The requested format.
+    """
+
+    received: ReceivedForm
+    options: dict[str, Any]
+    format: str
+
+    @classmethod
+    def of(cls, received: ReceivedForm) -> "LogUpload":
+        """Validate the received files.
+
+        Raises:
+            InvalidInput: With a pointer for each part that is missing or unfit.
+        """
+        problems = [*missing_file(received.files, "click log"), *project_problems(received.fields)]
+        options: dict[str, Any] = {
+            name: value for name, value in received.fields.items() if name not in ("name", "project")
+        }
+        for name in _JSON_TEXTS:
+            if name in options:
+                try:
+                    options[name] = parse_json(options[name].encode())
+                except ValueError as error:
+                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
+                    del options[name]
+        try:
+            log_options(options)
+        except InvalidInput as invalid:
+            problems += invalid.problems
+        if problems:
+            raise InvalidInput(*problems)
+        upload = cls(received, options, str(options.pop("format", "auto")))
+        log_name(upload.name)
+        return upload
+
+    @property
+    def name(self) -> str:
+        """Display name of the log."""
+        return self.received.fields.get("name", self.received.files[FILE].filename)
+
+    @property
+    def size_bytes(self) -> int:
+        """Total size of the files."""
+        return sum(file.size_bytes for file in self.received.files.values())
+
+    def sha256(self) -> str:
+        """Return a checksum of the upload that does not depend on the order of its parts."""
+        files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
+        content = json.dumps([files, self.received.fields], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def add(self, tx: Transaction, log_id: str, key_id: str | None) -> ClickLog:
+        """Record the log, owned by the API key of the upload."""
+        files = self.received.files
+        source = {
+            "kind": "upload",
+            "filename": files[FILE].filename,
+            "format": self.format,
+            "options": self.options,
+        }
+        if QUERIES in files:
+            source["queries_filename"] = files[QUERIES].filename
+        return tx.click_logs.add(
+            self.name,
+            source,
+            log_id,
+            size_bytes=self.size_bytes,
+            sha256=files[FILE].sha256 if len(files) == 1 else None,
+            key_id=key_id,
+            project=self.received.fields.get("project"),
+        )
+
+
+def queue_reading(tx: Transaction, log: ClickLog, key_id: str | None, max_bytes: int | None = None) -> Job:
+    """Queue the job that reads a pending log, and attach it to the log.
+
+    Args:
+        tx: The transaction that recorded the log.
+        log: The log.
+        key_id: The API key that asks, or None.
+        max_bytes: The most bytes to download for it, None for any number.
+    """
+    job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name=log.name, max_bytes=max_bytes), key_id)
+    tx.click_logs.attach_job(log.id, job.id)
+    return job
+
+
+def accepted_log(log: ClickLog) -> JSONResponse:
+    """Return 202 with a log whose reading was queued."""
+    return accepted(schemas.ClickLog.model_validate(log), f"/v1/click-logs/{log.id}")
+
+
+@router.post(
+    "",
+    summary="Upload or import a click log",
+    status_code=ACCEPTED,
+    response_model=schemas.ClickLog,
+    responses=problems(415, *UPLOAD_PROBLEMS),
+    openapi_extra={"requestBody": _BODY},
+)
+async def upload_click_log(
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
+) -> Response:
+    """Upload a log of ranked lists and clicks; a job reads it.
+
+    Until then it is `pending`; if it cannot be read, `invalid` with up to 100 errors by line and column.
+    Users are numbered and their names not kept.
+
+    A JSON body names addresses below `RANKERY_SOURCES`, or a finished resumable upload.
+    """
+    log_id = new_id("clk_")
+    limit = services.settings.max_upload_bytes
+    upload = await receive_form(request, services, upload_keys(log_id), TEXTS, limit, LogUpload.of)
+    repeatable = idempotency.of(upload.sha256())
+    return await run_in_threadpool(register_log, services, caller.key_id, repeatable, upload, log_id)
+
+
+def register_log(
+    services: Services, key_id: str | None, idempotency: IdempotentRequest, upload: LogUpload, log_id: str
+) -> Response:
+    """Record a received log, and queue the job that reads it; blocks.
+
+    Raises:
+        ByteQuotaExceeded: The key may not store as much.
+        JobQuotaExceeded: The key has too many jobs that wait or run.
+        WrongState: A resumable upload of it was used before.
+    """
+    settings = services.settings
+
+    def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
+        # The bytes of resumable uploads already count as the log's.
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
+        log = upload.add(tx, log_id, key_id)
+        job = queue_reading(tx, log, key_id)
+        return accepted_log(log), [job]
+
+    files, folders = upload.received.files.values(), upload_keys(log_id).folders
+    return record_files(services, key_id, idempotency, files, folders, record)

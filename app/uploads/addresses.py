@@ -1,0 +1,76 @@
+"""Requests that name addresses or finished resumable uploads instead of sending files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.routing import Match
+from starlette.types import Scope
+
+from app.http.route import JsonRoute
+from core.errors import InputProblem, InvalidInput
+from core.store.sources.addresses import IR_DATASETS, AllowedAddresses, parse_address
+
+UPLOAD_PREFIX = "upload:"
+_ALONE = ("https", "http", IR_DATASETS)
+
+
+@dataclass(frozen=True)
+class NamedUpload:
+    """A resumable upload that a request names.
+
+    Attributes:
+        id: Its id.
+        pointer: Where it is named.
+    """
+
+    id: str
+    pointer: str
+
+
+def requested_addresses(
+    requested: str | Sequence[str], pointer: str, allowed: AllowedAddresses, *, with_pattern: bool
+) -> list[str]:
+    """Return the addresses of a request.
+
+    Args:
+        requested: One address, or several.
+        pointer: Where they are.
+        allowed: Addresses that may be read.
+        with_pattern: Whether a pattern of file names goes with them.
+
+    Raises:
+        InvalidInput: An address is not allowed, or does not go with a pattern.
+    """
+    texts = [requested] if isinstance(requested, str) else requested
+    if isinstance(requested, str):
+        pointers: Iterator[str] = iter([pointer])
+    else:
+        pointers = (f"{pointer}/{number}" for number in range(len(texts)))
+    found: list[str] = []
+    problems: list[InputProblem] = []
+    for text, place in zip(texts, pointers, strict=True):
+        try:
+            address = parse_address(text, place)
+            allowed.check(address, place)
+        except InvalidInput as invalid:
+            problems += invalid.problems
+            continue
+        if with_pattern and address.scheme in _ALONE:
+            problems.append(InputProblem("/files", f"goes with folders of buckets, not with {address}"))
+        found.append(str(address))
+    if problems:
+        raise InvalidInput(*problems)
+    return found
+
+
+class JsonBodyRoute(JsonRoute):
+    """A route that only requests with a JSON body match; others of the same path follow it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Compare the media type of the body with the path and the method."""
+        if scope["type"] == "http":
+            media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+            if media_type != "application/json":
+                return Match.NONE, {}
+        return super().matches(scope)

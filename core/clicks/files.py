@@ -1,0 +1,138 @@
+"""A click log as a folder of plain columns, which processes map into memory."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.log import ClickLog
+from core.data.texts import Texts
+
+MANIFEST = "columns.json"
+# Types of the columns, little-endian; those of texts are their offsets and their UTF-8.
+_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "list_boundaries": "<i8",
+        "list_queries": "<i4",
+        "list_times": "<i8",
+        "list_users": "<i4",
+        "list_versions": "<i4",
+        "pairs": "<i4",
+        "ranks": "<i2",
+        "clicks": "|b1",
+        "gains": "<f4",
+        "propensities": "<f4",
+        "teams": "<i2",
+        "pair_queries": "<i4",
+        "pair_documents": "<i4",
+    }
+)
+_TEXTS = ("query_ids", "document_ids", "versions")
+_OFFSETS, _BYTES = "_offsets", "_bytes"
+
+
+class LogWriter:
+    """Write the columns of a click log into an empty folder, each in any number of blocks.
+
+    The `with` block ends with the list of columns, without which the folder holds no log.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, BinaryIO] = {}
+
+    def __enter__(self) -> "LogWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+        if error is None:
+            (self._folder / MANIFEST).write_text(json.dumps({"columns": sorted(self._files)}))
+
+    def append(self, column: str, values: npt.NDArray[Any]) -> None:
+        """Append values to a column, one of the arrays of `ClickLog`; a column without values exists, too."""
+        self._write(column, values.astype(_TYPES[column], copy=False))
+
+    def write_texts(self, column: str, texts: Texts) -> None:
+        """Write the whole of `query_ids`, `document_ids` or `versions`."""
+        offsets, content = texts.buffers()
+        self._write(column + _OFFSETS, offsets)
+        self._write(column + _BYTES, content)
+
+    def _write(self, name: str, values: npt.NDArray[Any]) -> None:
+        if name not in self._files:
+            self._files[name] = (self._folder / f"{name}.bin").open("wb")
+        self._files[name].write(np.ascontiguousarray(values).data)
+
+
+def write_click_log(log: ClickLog, folder: Path) -> None:
+    """Write a log into an empty folder, for `open_click_log`."""
+    with LogWriter(folder) as writer:
+        for column in _TYPES:
+            if (values := getattr(log, column)) is not None:
+                writer.append(column, values)
+        for column in _TEXTS:
+            if (texts := getattr(log, column)) is not None:
+                writer.write_texts(column, texts)
+
+
+def open_click_log(folder: Path) -> ClickLog:
+    """Map the columns of a log into memory.
+
+    Writes to its arrays do not change the files, and the arrays stay when the files are deleted.
+
+    Raises:
+        OSError: A file is missing.
+        ValueError: A file is damaged.
+    """
+    return click_log_of({name: folder / name for name in file_names(folder / MANIFEST)})
+
+
+def file_names(manifest: Path) -> list[str]:
+    """Return the file names of a log's columns.
+
+    Args:
+        manifest: The file `MANIFEST` of the log.
+
+    Raises:
+        OSError: There is no such file.
+        ValueError: It is damaged.
+    """
+    return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
+
+
+def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
+    """Map the columns of a log that lie in different folders.
+
+    Args:
+        paths: The files by the names that `file_names` returns.
+
+    Raises:
+        OSError: A file is missing.
+        ValueError: A file is damaged.
+    """
+    columns: dict[str, Any] = {
+        name: _mapped(paths[f"{name}.bin"], dtype) for name, dtype in _TYPES.items() if f"{name}.bin" in paths
+    }
+    for name in _TEXTS:
+        if f"{name}{_OFFSETS}.bin" in paths:
+            offsets = _mapped(paths[f"{name}{_OFFSETS}.bin"], "<i8")
+            columns[name] = Texts.of_buffers(offsets, _mapped(paths[f"{name}{_BYTES}.bin"], "|u1"))
+    return ClickLog(**columns)
+
+
+def _mapped(path: Path, dtype: str) -> npt.NDArray[Any]:
+    if path.stat().st_size == 0:  # which cannot be mapped
+        return np.empty(0, dtype)
+    # "c": writable pages of one's own, so that kernels see the type that they are compiled for.
+    return np.memmap(path, dtype, mode="c").view(np.ndarray)

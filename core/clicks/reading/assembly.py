@@ -1,0 +1,184 @@
+"""Sort the rows of a click log into lists, and write its columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.files import LogWriter
+from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
+from core.clicks.reading.pairs import PairKeys
+from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
+from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_A_PART, NO_RANK, Rows
+from core.errors import DatasetError
+from core.types import Int32Array, Int64Array
+
+OnProgress = Callable[[int, int], None]
+_MAX_RANK = np.iinfo(np.int16).max
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The impressions of one part, by list and rank.
+
+    Attributes:
+        rows: Their rows.
+        actions: Actions on each as a set of bits; bit i is action i + 1.
+    """
+
+    rows: Rows
+    actions: npt.NDArray[np.uint32]
+
+
+class Assembly:
+    """Sort the rows of a builder into lists and write the columns of the log.
+
+    The lists are in the order of their first appearance, and the pairs in the order of their query and
+    document. One part of the rows is in memory at a time.
+
+    Args:
+        builder: What was read.
+        report: Counts to fill; its `rank_base` is that of the rows.
+        folder: An empty folder for temporary files.
+    """
+
+    def __init__(self, builder: LogBuilder, report: ReadingReport, folder: Path) -> None:
+        self._builder = builder
+        self._report = report
+        self._keys = PairKeys(folder / "pairs.bin")
+        self._queries = builder.list_queries.reserve(builder.n_lists)[: builder.n_lists]
+        self._weights = np.array(list(report.weights.values()), np.float32)
+        self._lengths = np.zeros(builder.n_lists, np.int32)
+        self._unfit_propensities = 0
+
+    def write(self, writer: LogWriter, on_progress: OnProgress | None = None) -> None:
+        """Write all columns.
+
+        Raises:
+            DatasetError: No impression is left.
+        """
+        done = 0
+        for first, rows in self._builder.spool.parts():
+            shown = self._shown(first, rows)
+            self._append(writer, shown)
+            done += len(rows)
+            if on_progress is not None:
+                on_progress(done, self._builder.spool.n_rows)
+        if not self._lengths.any():
+            raise DatasetError.at("expected impressions with a query, a document and a rank, but found none")
+        if self._unfit_propensities:
+            expected = "expected a propensity above 0 and up to 1 of each impression, or of none"
+            raise DatasetError.at(f"{expected}, but {self._unfit_propensities:,} have none")
+        self._write_lists(writer)
+        self._keys.write(writer)
+        writer.write_texts("query_ids", self._builder.queries.texts())
+        writer.write_texts("document_ids", self._builder.documents.texts())
+
+    def _shown(self, first: int, rows: Rows) -> _Shown:
+        """Join the actions of a part with the impressions that they are on."""
+        has_query = self._queries[rows["list"]] != UNKNOWN
+        self._count(self._report.unknown_queries, rows[~has_query])
+        rows = rows[has_query]
+        is_shown = self._are_impressions(first, rows)
+        rows["rank"][rows["action"] == HIT] += self._report.rank_base
+        order = np.lexsort((rows["rank"], ~is_shown, rows["document"], rows["list"]))
+        rows, is_shown = rows[order], is_shown[order]
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = (np.diff(rows["list"]) != 0) | (np.diff(rows["document"]) != 0)
+        starts = np.flatnonzero(is_first)
+        bits = np.where(rows["action"] > 0, np.uint32(1) << np.maximum(rows["action"] - 1, 0), 0)
+        actions = np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
+        has_impression = is_shown[starts]
+        orphaned = (rows["action"] > 0) & ~np.repeat(has_impression, np.diff(starts, append=len(rows)))
+        self._report.action_rows += int((rows["action"] > 0).sum())
+        self._count(self._report.orphaned_actions, rows[orphaned])
+        self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
+        return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
+
+    def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return which rows are impressions; results of a search are where their list has no other."""
+        is_shown = rows["action"] == IMPRESSION
+        has_impressions = np.zeros(LISTS_A_PART, np.bool_)
+        has_impressions[rows["list"][is_shown] - first] = True
+        result: npt.NDArray[np.bool_] = is_shown | (
+            (rows["action"] == HIT) & ~has_impressions[rows["list"] - first]
+        )
+        return result
+
+    def _ranked(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _Shown:
+        """Sort impressions by list and rank, and make ranks begin at 1."""
+        report = self._report
+        fits = (rows["rank"] != NO_RANK) & (rows["rank"] >= report.rank_base)
+        fits &= rows["rank"] - report.rank_base < _MAX_RANK
+        self._count(report.unranked, rows[~fits])
+        rows, actions = rows[fits], actions[fits]
+        order = np.lexsort((rows["rank"], rows["list"]))
+        rows, actions = rows[order], actions[order]
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = np.diff(rows["list"]) != 0
+        lowest = rows["rank"][is_first]
+        report.lists_from_0 += int((lowest == 0).sum())
+        report.lists_from_1 += int((lowest == 1).sum())
+        report.ranks_0 += int((rows["rank"] == 0).sum())
+        report.ranks_1 += int((rows["rank"] == 1).sum())
+        is_shared = np.zeros(len(rows), np.bool_)
+        is_shared[1:] = ~is_first[1:] & (np.diff(rows["rank"]) == 0)
+        self._count(report.shared_ranks, rows[is_shared])
+        return _Shown(rows, actions)
+
+    def _append(self, writer: LogWriter, shown: _Shown) -> None:
+        rows, actions = shown.rows, shown.actions
+        np.add.at(self._lengths, rows["list"], 1)
+        self._keys.add(self._queries[rows["list"]], rows["document"])
+        writer.append("ranks", rows["rank"] - (self._report.rank_base - 1))
+        gains = np.zeros(len(rows), np.float32)
+        clicks = np.zeros(len(rows), np.bool_)
+        for place, weight in enumerate(self._weights):
+            acted = (actions >> np.uint32(place)) & np.uint32(1) != 0
+            gains += weight * acted
+            clicks |= acted & (weight > 0)
+        writer.append("clicks", clicks)
+        if len(self._weights) > 1 or (self._weights != 1).any():
+            writer.append("gains", gains)
+        if self._report.has_propensities:
+            is_fit = (rows["propensity"] > 0) & (rows["propensity"] <= 1)
+            self._unfit_propensities += int((~is_fit).sum())
+            writer.append("propensities", rows["propensity"])
+        if self._report.has_teams:
+            writer.append("teams", rows["team"])
+
+    def _write_lists(self, writer: LogWriter) -> None:
+        builder, n_lists = self._builder, self._builder.n_lists
+        kept = self._lengths > 0
+        boundaries: Int64Array = np.concatenate([[0], np.cumsum(self._lengths[kept], dtype=np.int64)])
+        writer.append("list_boundaries", boundaries)
+        writer.append("list_queries", self._queries[kept])
+        times = builder.list_times.reserve(n_lists)[:n_lists][kept]
+        if (times != NO_TIME).all():
+            writer.append("list_times", times)
+        users = builder.list_users.reserve(n_lists)[:n_lists][kept]
+        if (users != UNKNOWN).any():
+            writer.append("list_users", _numbered(users))
+        if len(builder.versions):
+            writer.append("list_versions", builder.list_versions.reserve(n_lists)[:n_lists][kept])
+            writer.write_texts("versions", builder.versions.texts())
+
+    def _count(self, examples: Examples, rows: Rows) -> None:
+        """Count rows, and name the first ones by query and document."""
+        examples.count += len(rows)
+        for row in rows[:MAX_EXAMPLES]:
+            if len(examples.names) == MAX_EXAMPLES:
+                return
+            query = int(self._queries[row["list"]])
+            examples.add(self._builder.name_of(query, int(row["document"])), 0)
+
+
+def _numbered(users: Int32Array) -> Int32Array:
+    """Number the users from 0; a list without a user has one of its own."""
+    is_unknown = users == UNKNOWN
+    own = users.astype(np.int64)
+    own[is_unknown] = 2**32 + np.arange(is_unknown.sum())
+    numbers: Int32Array = np.unique(own, return_inverse=True)[1].astype(np.int32)
+    return numbers

@@ -1,0 +1,155 @@
+"""A click log while its files are read: numbered names, columns of lists, and rows on the disk."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clicks.reading.codes import Codes
+from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
+from core.types import Int32Array
+
+UNKNOWN = -1
+UNWEIGHTED = -2  # number of actions without a weight, whose rows are left out
+NO_TIME = np.iinfo(np.int64).max
+_BUFFERED_ROWS = 2**16
+_FIRST_ROOM = 2**12
+
+
+class ListColumn:
+    """A column of lists that grows with their number.
+
+    Args:
+        dtype: Type of its values.
+        absent: Value of lists without one.
+    """
+
+    def __init__(self, dtype: type[Any], absent: int) -> None:
+        self._absent = absent
+        self._values: npt.NDArray[Any] = np.full(_FIRST_ROOM, absent, dtype)
+
+    def reserve(self, n_lists: int) -> npt.NDArray[Any]:
+        """Return the values of at least so many lists, which may be written to."""
+        if n_lists > len(self._values):
+            more = np.full(max(n_lists, 2 * len(self._values)), self._absent, self._values.dtype)
+            more[: len(self._values)] = self._values
+            self._values = more
+        return self._values
+
+    def set_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
+        """Set the values of lists that have none yet; the first of several values counts."""
+        column = self.reserve(n_lists)
+        missing = np.flatnonzero(column[lists] == self._absent)
+        column[lists[missing[::-1]]] = values[missing[::-1]]
+
+    def set_least(self, lists: Int32Array, values: Any, n_lists: int) -> None:
+        """Set the least of the present value and these."""
+        np.minimum.at(self.reserve(n_lists), lists, values)
+
+    def set_one(self, number: int, value: int) -> None:
+        """Set the value of a list that has none yet."""
+        column = self.reserve(number + 1)
+        if column[number] == self._absent:
+            column[number] = value
+
+
+class LogBuilder:
+    """A click log while its files are read.
+
+    Args:
+        folder: An empty folder for temporary files.
+        actions: Weights of actions by name.
+
+    Attributes:
+        keys: Names of the lists; they are not kept.
+        users: Names of the users; they are not kept.
+        action_counts: Number of rows by the name of the action.
+        action_of: Numbers of the weighted actions, from 1.
+        n_lists: Number of lists.
+        joined: Rows whose query was found by the name of their list.
+        has_propensities: Whether the files have propensities.
+        has_teams: Whether they have teams of an interleaving.
+    """
+
+    def __init__(self, folder: Path, actions: Mapping[str, float]) -> None:
+        self.spool = Spool(folder)
+        self.keys, self.users = Codes(), Codes()
+        self.queries, self.documents, self.versions = Codes(), Codes(), Codes()
+        self.list_queries = ListColumn(np.int32, UNKNOWN)
+        self.list_times = ListColumn(np.int64, NO_TIME)
+        self.list_users = ListColumn(np.int32, UNKNOWN)
+        self.list_versions = ListColumn(np.int32, UNKNOWN)
+        self.list_lengths = ListColumn(np.int64, 0)
+        self.action_counts: Counter[str] = Counter()
+        self.action_of = {name: number for number, name in enumerate(actions, start=1)}
+        self.n_lists = 0
+        self.joined = 0
+        self.has_propensities = self.has_teams = False
+        self._buffer: list[tuple[int, int, int, int, float, int]] = []
+
+    def number_of_action(self, name: str) -> int:
+        """Return the number of an action: `IMPRESSION`, or `UNWEIGHTED` for one without a weight."""
+        if name in self.action_of:
+            return self.action_of[name]
+        return IMPRESSION if name in IMPRESSION_ACTIONS else UNWEIGHTED
+
+    def name_of(self, query: int, document: int) -> str:
+        """Return the names of a query and a document for a message."""
+        name = "no query" if query == UNKNOWN else self.queries.text(query)
+        return f"{name}: {self.documents.text(document)}"
+
+    def new_list(self) -> int:
+        """Return the number of a list without a name."""
+        self.n_lists += 1
+        return self.n_lists - 1
+
+    def named_list(self, key: str) -> int:
+        """Return the number of a list by its name."""
+        number = self.keys.of(key)
+        self.n_lists = max(self.n_lists, number + 1)
+        return number
+
+    def describe(
+        self,
+        number: int,
+        *,
+        query: str | None = None,
+        time: int | None = None,
+        user: str | None = None,
+        version: str | None = None,
+    ) -> None:
+        """Set the query, time, user and version of a list, where it has none yet."""
+        if query is not None:
+            self.list_queries.set_one(number, self.queries.of(query))
+        if time is not None:
+            times = self.list_times.reserve(number + 1)
+            times[number] = min(times[number], time)
+        if user is not None:
+            self.list_users.set_one(number, self.users.of(user))
+        if version is not None:
+            self.list_versions.set_one(number, self.versions.of(version))
+
+    def row(
+        self,
+        number: int,
+        document: str,
+        rank: int,
+        action: int = IMPRESSION,
+        propensity: float = np.nan,
+        team: int = NO_TEAM,
+    ) -> None:
+        """Add one row of a list."""
+        self._buffer.append((number, self.documents.of(document), rank, action, propensity, team))
+        if len(self._buffer) == _BUFFERED_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the buffered rows."""
+        if self._buffer:
+            lists, documents, ranks, actions, propensities, teams = zip(*self._buffer, strict=True)
+            self._buffer.clear()
+            self.spool.add(rows_of(np.array(lists), documents, ranks, actions, propensities, teams))

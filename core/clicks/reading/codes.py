@@ -1,0 +1,43 @@
+"""Numbers of texts, in the order of their first appearance."""
+
+from collections import defaultdict
+from itertools import islice
+from typing import Any, cast
+
+import pyarrow as pa
+
+from core.data.texts import Texts
+from core.types import Int32Array
+
+
+class Codes:
+    """Number texts from 0 in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self._codes: defaultdict[str, int] = defaultdict()
+        self._codes.default_factory = self._codes.__len__
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def of(self, text: str) -> int:
+        """Return the number of a text."""
+        return self._codes[text]
+
+    def find(self, text: str) -> int:
+        """Return the number of a text, -1 if it has none yet."""
+        return self._codes.get(text, -1)
+
+    def of_array(self, texts: Any) -> Int32Array:
+        """Return the numbers of an Arrow array of texts without nulls, (n,)."""
+        encoded = texts.dictionary_encode()
+        codes = [self._codes[text] for text in encoded.dictionary.to_pylist()]
+        return cast("Int32Array", pa.array(codes, pa.int32()).take(encoded.indices).to_numpy())
+
+    def text(self, number: int) -> str:
+        """Return the text of a number, which takes a step a text."""
+        return next(islice(self._codes, number, None))
+
+    def texts(self) -> Texts:
+        """Return all texts by number."""
+        return Texts.of(list(self._codes))

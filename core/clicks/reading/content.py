@@ -1,0 +1,90 @@
+"""Detect the format of a file of a click log by its content."""
+
+import json
+from dataclasses import dataclass
+
+from core.clicks.reading.options import ROLES
+from core.data.content import BYTE_ORDER_MARK, DELIMITERS, binary_kind
+from core.data.packing import Bytes
+from core.errors import DatasetError
+
+_SAMPLE_BYTES = 2**16
+_SAMPLE_LINES = 20
+_PARQUET = b"PAR1"
+_OPEN_BANDIT = frozenset({"item_id", "position", "click", "propensity_score"})
+
+
+@dataclass(frozen=True)
+class Content:
+    """The content of a file.
+
+    Attributes:
+        file: Name of the file.
+        format: One of `core.clicks.reading.options.FORMATS`, but not `auto`.
+        delimiter: What sets the columns of a table apart; None for Parquet and JSON.
+    """
+
+    file: str
+    format: str
+    delimiter: str | None = None
+
+
+def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
+    """Detect the format of a file.
+
+    Args:
+        text: Its bytes, unpacked.
+        file: Its name.
+        requested: The requested format.
+
+    Raises:
+        DatasetError: The content is of no format, or not of the requested one.
+    """
+    start = text[:_SAMPLE_BYTES].tobytes().removeprefix(BYTE_ORDER_MARK)
+    found = _found(text, start, file)
+    is_json = found.format in ("ubi", "sessions", "metarank")
+    if requested == "auto" or requested == found.format:
+        return found
+    if is_json != (requested in ("ubi", "sessions", "metarank")):
+        kind = "lines of JSON objects" if not is_json else "a table"
+        found_kind = "lines of JSON objects" if is_json else "a table"
+        raise DatasetError.at(f"expected {requested}, {kind}, but found {found_kind}", file=file, line=1)
+    return Content(file, requested, found.delimiter)
+
+
+def _found(text: Bytes, start: bytes, file: str) -> Content:
+    if start.startswith(_PARQUET):
+        return Content(file, "table")
+    if (kind := binary_kind(text)) is not None:
+        raise DatasetError.at(f"expected a click log, but found {kind}", file=file)
+    if start.lstrip()[:1] in (b"{", b"["):
+        return Content(file, _json_format(start, file))
+    header = start.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    delimiter = max(DELIMITERS, key=header.count)
+    names = {name.strip().strip('"').lower() for name in header.split(delimiter)}
+    if names >= _OPEN_BANDIT:
+        return Content(file, "open-bandit", delimiter)
+    known = {name for usual in ROLES.values() for name in usual}
+    if delimiter not in header and not names & known:
+        expected = "expected a click log: JSON lines, a table with a header, or Parquet"
+        raise DatasetError.at(f"{expected}, but found {header[:40]!r}", file=file, line=1)
+    return Content(file, "table", delimiter)
+
+
+def _json_format(start: bytes, file: str) -> str:
+    """Return the format of JSON lines by the members of the first objects."""
+    for line in start.split(b"\n")[:_SAMPLE_LINES]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(value, dict) or "index" in value or "create" in value:
+            continue
+        if "action_name" in value or "user_query" in value or "query_id" in value:
+            return "ubi"
+        if "items" in value or "event" in value:
+            return "metarank"
+        if "documents" in value:
+            return "sessions"
+    expected = "expected objects of UBI, Metarank or sessions with documents, one a line"
+    raise DatasetError.at(f"{expected}, but found none", file=file, line=1)

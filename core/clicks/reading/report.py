@@ -1,0 +1,74 @@
+"""Counts of what was read from a click log, for its statistics and its doctor."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_EXAMPLES = 10
+
+
+@dataclass
+class Examples:
+    """Number of objects, with the first ten of them.
+
+    Attributes:
+        count: Number of objects.
+        names: The first of them.
+    """
+
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def add(self, name: str, count: int = 1) -> None:
+        """Count objects of a name."""
+        self.count += count
+        if len(self.names) < MAX_EXAMPLES and name not in self.names:
+            self.names.append(name)
+
+
+@dataclass
+class ReadingReport:
+    """What was read, and what was left out.
+
+    Attributes:
+        format: Format of the files.
+        rows: Number of rows of the files: impressions and actions.
+        rank_base: Lowest rank of the files, 0 or 1.
+        is_detected: Whether the base was detected.
+        lists_from_0: Lists whose lowest rank is 0 in the files.
+        lists_from_1: Lists whose lowest rank is 1 in the files.
+        ranks_0: Impressions of rank 0 in the files.
+        ranks_1: Impressions of rank 1 in the files.
+        actions: Number of rows by action.
+        impression_actions: Actions that count as impressions.
+        weights: Weights of the actions.
+        orphaned_actions: Weighted actions on a document that the list did not show.
+        action_rows: Weighted actions.
+        repeated_impressions: Impressions of a document that its list had shown already.
+        unranked: Impressions without a rank, or with one below the base.
+        unknown_queries: Rows of lists without a query.
+        joined: Rows whose query was found by the id of their list.
+        shared_ranks: Impressions at a rank that another document of the list has, too.
+        has_propensities: Whether the files have propensities.
+        has_teams: Whether they have teams of an interleaving.
+    """
+
+    format: str
+    rows: int = 0
+    rank_base: int = 1
+    is_detected: bool = True
+    lists_from_0: int = 0
+    lists_from_1: int = 0
+    ranks_0: int = 0
+    ranks_1: int = 0
+    actions: Mapping[str, int] = field(default_factory=dict)
+    impression_actions: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    orphaned_actions: Examples = field(default_factory=Examples)
+    action_rows: int = 0
+    repeated_impressions: Examples = field(default_factory=Examples)
+    unranked: Examples = field(default_factory=Examples)
+    unknown_queries: Examples = field(default_factory=Examples)
+    joined: int = 0
+    shared_ranks: Examples = field(default_factory=Examples)
+    has_propensities: bool = False
+    has_teams: bool = False

@@ -1,0 +1,279 @@
+"""Long tables of impressions, one a row: CSV, TSV and Parquet."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.clicks.reading.builder import LogBuilder
+from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.options import ROLES, LogOptions
+from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, rows_of
+from core.clicks.reading.times import times_of
+from core.data.packing import Progress
+from core.data.tables.cells import cell_text, numbers, plain_texts
+from core.data.tables.problems import Problems, listed, shortened
+from core.data.tables.table import Table
+from core.errors import DatasetError, InvalidInput
+from core.types import Float64Array, Int32Array, Int64Array
+
+ONE_QUERY = "all"  # id of the query of a log without queries
+_CLICK = "click"
+_MOST_RANK = 2.0**31
+# Columns of Open Bandit's files (Saito et al. 2021, table 2).
+OPEN_BANDIT = MappingProxyType(
+    {
+        "document": "item_id",
+        "rank": "position",
+        "click": "click",
+        "time": "timestamp",
+        "propensity": "propensity_score",
+    }
+)
+
+
+def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
+    """Return the positions of a table's columns by role.
+
+    Args:
+        table: The table.
+        columns: Requested names by role; other roles are detected by name.
+
+    Raises:
+        InvalidInput: A requested column does not exist.
+        DatasetError: There is no column for the document, the rank or the action.
+    """
+    names = {name.lower(): place for place, name in reversed(list(enumerate(table.names)))}
+    roles = {}
+    for role, name in columns.items():
+        if name not in table.names:
+            raise InvalidInput.at(f"/columns/{role}", f"no column {name!r}; found {listed(table.names)}")
+        roles[role] = table.names.index(name)
+    for role, usual in ROLES.items():
+        free = (names[name] for name in usual if name in names and names[name] not in roles.values())
+        if role not in roles and (place := next(free, None)) is not None:
+            roles[role] = place
+    for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
+        if not roles.keys() & set(needed):
+            expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
+            found = f"found {listed(table.names)}; name it in columns"
+            raise DatasetError.at(f"{expected}, but {found}", file=table.file, line=table.header_line)
+    return roles
+
+
+class TableReader:
+    """Read tables into a builder.
+
+    Without a column of lists, a list begins where the query changes or the rank does not rise; ranks are
+    the order of the rows of a list where there is no column of them.
+
+    Args:
+        builder: The log that is read.
+        options: Options of reading.
+        rows_are_lists: Whether each row is a list of one document.
+    """
+
+    def __init__(self, builder: LogBuilder, options: LogOptions, *, rows_are_lists: bool = False) -> None:
+        self._builder = builder
+        self._options = options
+        self._rows_are_lists = rows_are_lists
+        self._last: tuple[int, int, int] | None = None  # query, rank and list of the last row
+
+    def read(self, table: Table, columns: Mapping[str, str], on_progress: Progress | None = None) -> None:
+        """Read a table.
+
+        Raises:
+            DatasetError: With up to 100 problems by line and column.
+            InvalidInput: A requested column does not exist, or no weight is given to clicks.
+        """
+        roles = column_roles(table, columns)
+        if "click" in roles and _CLICK not in self._builder.action_of:
+            raise InvalidInput.at("/actions", f"must weigh {_CLICK}, which a column of the file has")
+        self._builder.has_propensities |= "propensity" in roles
+        self._builder.has_teams |= "team" in roles
+        problems, row = Problems(), 0
+        for block in table.blocks(list(roles.values()), problems, on_progress):
+            if len(block[0]):
+                cells = dict(zip(roles, block, strict=True))
+                _Block(cells, table, roles, problems, row).read_into(self)
+            row += len(block[0])
+        if problems:
+            problems.fail(table.file, table.lines)
+
+    def lists_of(self, cells: "_Block", queries: Int32Array, ranks: Int64Array) -> Int32Array:
+        """Return the numbers of the lists of some rows."""
+        builder, n_rows = self._builder, len(queries)
+        if "list" in cells.roles:
+            lists = builder.keys.of_array(cells.texts("list"))
+            builder.n_lists = len(builder.keys)
+            return lists
+        starts = np.ones(n_rows, np.bool_)
+        if not self._rows_are_lists:
+            starts[1:] = (np.diff(queries) != 0) | ((np.diff(ranks) <= 0) & cells.has_ranks)
+            if self._last is not None:
+                query, rank, _ = self._last
+                starts[0] = queries[0] != query or (cells.has_ranks and ranks[0] <= rank)
+        numbers_: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
+        builder.n_lists = int(numbers_[-1]) + 1
+        self._last = int(queries[-1]), int(ranks[-1]), int(numbers_[-1])
+        return numbers_
+
+    def add(self, cells: "_Block") -> None:
+        """Add the rows of a block."""
+        builder = self._builder
+        queries = cells.queries(builder)
+        ranks = cells.ranks()
+        lists = self.lists_of(cells, queries, ranks)
+        n_lists = builder.n_lists
+        builder.list_queries.set_absent(lists, queries, n_lists)
+        if "time" in cells.roles:
+            builder.list_times.set_least(lists, cells.times(), n_lists)
+        for role, codes, column in (
+            ("user", builder.users, builder.list_users),
+            ("version", builder.versions, builder.list_versions),
+        ):
+            if role in cells.roles:
+                texts = cells.texts(role)
+                known = pc.not_equal(texts, pa.scalar("", texts.type)).to_numpy(zero_copy_only=False)
+                column.set_absent(lists[known], codes.of_array(texts.filter(known)), n_lists)
+        if not cells.has_ranks:
+            ranks = self._positions(lists)
+        rows = rows_of(
+            lists,
+            builder.documents.of_array(cells.texts("document")),
+            ranks,
+            cells.actions(builder),
+            cells.propensities(),
+            cells.teams(),
+        )
+        clicked = rows[cells.clicks()]
+        clicked["action"] = builder.action_of.get(_CLICK, IMPRESSION)
+        builder.action_counts[_CLICK] += len(clicked)
+        builder.spool.add(np.concatenate([rows[rows["action"] >= 0], clicked]))
+
+    def _positions(self, lists: Int32Array) -> Int64Array:
+        """Return the order of rows within their lists, from 1, and count them."""
+        counts = self._builder.list_lengths.reserve(self._builder.n_lists)
+        order = np.argsort(lists, kind="stable")
+        ordered = lists[order]
+        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+        lengths = np.diff(starts, append=len(lists))
+        within = np.arange(len(lists)) - np.repeat(starts, lengths)
+        positions = np.empty(len(lists), np.int64)
+        positions[order] = counts[ordered] + within + 1
+        counts[ordered[starts]] += lengths
+        return positions
+
+
+class _Block:
+    """Some rows of a table by role.
+
+    Args:
+        cells: Arrow arrays by role.
+        table: Their table.
+        roles: Positions of columns by role.
+        problems: Problems found so far.
+        row: Number of the first row, from 0.
+    """
+
+    def __init__(
+        self, cells: Mapping[str, Any], table: Table, roles: Mapping[str, int], problems: Problems, row: int
+    ) -> None:
+        self._cells = cells
+        self._table = table
+        self._problems = problems
+        self._row = row
+        self.roles = roles
+        self.n_rows = len(next(iter(cells.values())))
+        self.has_ranks = "rank" in roles
+
+    def read_into(self, reader: TableReader) -> None:
+        """Check the cells, and add the rows to a reader's builder."""
+        documents = self.texts("document")
+        empty = pc.equal(documents, pa.scalar("", documents.type)).to_numpy(zero_copy_only=False)
+        self._refuse("document", "empty_document_id", np.flatnonzero(empty), "expected a document id")
+        reader.add(self)
+
+    def texts(self, role: str) -> Any:
+        """Return the cells of a role as trimmed texts, empty where there are none."""
+        return pc.utf8_trim_whitespace(plain_texts(self._cells[role]))
+
+    def queries(self, builder: LogBuilder) -> Int32Array:
+        """Return the numbers of the queries."""
+        if "query" not in self.roles:
+            return np.full(self.n_rows, builder.queries.of(ONE_QUERY), np.int32)
+        return builder.queries.of_array(self.texts("query"))
+
+    def ranks(self) -> Int64Array:
+        """Return the ranks, `NO_RANK` where there are none."""
+        if not self.has_ranks:
+            return np.full(self.n_rows, NO_RANK, np.int64)
+        values, wrong = self._numbers("rank", "not_a_rank", "expected a whole number as a rank")
+        is_whole = np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) < _MOST_RANK))
+        others = np.setdiff1d(np.flatnonzero(~is_whole), wrong)
+        self._refuse("rank", "not_a_rank", others, "expected a whole number as a rank")
+        known = is_whole & ~np.isnan(values)
+        return np.where(known, np.where(known, values, 0).astype(np.int64), NO_RANK)
+
+    def clicks(self) -> Any:
+        """Return whether each row was clicked, as its column of clicks has it."""
+        if "click" not in self.roles:
+            return np.zeros(self.n_rows, np.bool_)
+        return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
+
+    def actions(self, builder: LogBuilder) -> Int32Array:
+        """Return the numbers of actions, `IMPRESSION`, or -2 for actions without a weight."""
+        if "action" not in self.roles:
+            builder.action_counts[IMPRESSION_ACTIONS[0]] += self.n_rows
+            return np.full(self.n_rows, IMPRESSION, np.int32)
+        encoded = self.texts("action").dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+        codes = encoded.indices.to_numpy()
+        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+            builder.action_counts[name] += count
+        numbers_ = np.array([builder.number_of_action(name) for name in names], np.int32)
+        return numbers_[codes]
+
+    def propensities(self) -> Any:
+        """Return the propensities, NaN where there are none."""
+        if "propensity" not in self.roles:
+            return np.nan
+        expected = "expected a propensity above 0 and up to 1"
+        values, wrong = self._numbers("propensity", "not_a_propensity", expected)
+        unfit = np.flatnonzero(~((values > 0) & (values <= 1)))
+        self._refuse("propensity", "not_a_propensity", np.setdiff1d(unfit, wrong), expected)
+        return values
+
+    def teams(self) -> Any:
+        """Return the teams, `NO_TEAM` where there are none."""
+        if "team" not in self.roles:
+            return NO_TEAM
+        values, _ = self._numbers("team", "not_a_number", "expected the number of a team")
+        return np.where(np.isnan(values), NO_TEAM, np.nan_to_num(values)).astype(np.int16)
+
+    def times(self) -> Int64Array:
+        """Return the times in milliseconds, `NO_TIME` where there are none."""
+        values, wrong = times_of(self._cells["time"])
+        self._refuse("time", "not_a_time", wrong, "expected a time such as 2026-05-01T10:00:00Z")
+        return values
+
+    def _numbers(self, role: str, cause: str, expected: str) -> tuple[Float64Array, Int64Array]:
+        values, wrong = numbers(self._cells[role])
+        self._refuse(role, cause, wrong, expected)
+        return values, wrong
+
+    def _refuse(self, role: str, cause: str, places: Int64Array, expected: str) -> None:
+        """Record problems of cells."""
+        position = self.roles[role]
+        column = self._table.names[position]
+        for done, place in enumerate(places.tolist()):
+            if self._problems.enough(cause, column):
+                self._problems.count(cause, column, len(places) - done)
+                return
+            text = shortened(cell_text(self._cells[role], place))
+            record = self._table.record(self._row + place)
+            detail = f"{expected}, but found {text!r}" if text else f"{expected}, but the cell is empty"
+            self._problems.add(cause, record, position, column, detail, text)

@@ -1,0 +1,82 @@
+"""Times of a log as milliseconds since 1970 in UTC."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from core.clicks.reading.builder import NO_TIME
+from core.data.tables.cells import numbers, plain_texts
+from core.types import Int64Array
+
+# Numbers below it are seconds: as milliseconds they are before March 1973.
+_LEAST_MILLISECONDS = 1e11
+_MOST = 2.0**53
+
+
+def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
+    """Read times: ISO 8601, in UTC where there is no offset, or numbers of seconds or milliseconds.
+
+    Returns:
+        (n,) milliseconds, `NO_TIME` where a cell is empty; and the positions of cells that are no times.
+    """
+    if types.is_timestamp(column.type) or types.is_date(column.type):
+        return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)
+    if types.is_integer(column.type) or types.is_floating(column.type):
+        return _of_numbers(numbers(column)[0]), np.empty(0, np.int64)
+    texts: Any = pc.utf8_trim_whitespace(plain_texts(column))
+    given = pc.if_else(pc.equal(texts, pa.scalar("", texts.type)), pa.scalar(None, texts.type), texts)
+    for zone in ("UTC", None):
+        try:
+            parsed = given.cast(pa.timestamp("us", zone)).cast(pa.timestamp("ms", zone), safe=False)
+            return _milliseconds(parsed), np.empty(0, np.int64)
+        except pa.ArrowInvalid:
+            continue
+    return _one_by_one(given.to_pylist())
+
+
+def time_of(value: Any) -> int | None:
+    """Read one time as `times_of` does; None for no time.
+
+    Example:
+        >>> time_of("2024-12-10T00:01:29.378Z"), time_of(1_733_788_889), time_of("yesterday")
+        (1733788889378, 1733788889000, None)
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return _of_text(value) if isinstance(value, str) else None
+    return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MOST else None
+
+
+def _milliseconds(column: Any) -> Int64Array:
+    return cast("Int64Array", pc.fill_null(column.cast(pa.int64()), NO_TIME).to_numpy())
+
+
+def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
+    known = np.abs(values) < _MOST
+    scaled = np.where(np.abs(values) < _LEAST_MILLISECONDS, values * 1000, values)
+    return np.where(known, np.where(known, scaled, 0).astype(np.int64), NO_TIME)
+
+
+def _of_text(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
+    found = [None if text is None else time_of(text) for text in texts]
+    wrong = [place for place, text in enumerate(texts) if text is not None and found[place] is None]
+    values = np.array([NO_TIME if time is None else time for time in found], np.int64)
+    return values, np.array(wrong, np.int64)

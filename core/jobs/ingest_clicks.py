@@ -1,0 +1,34 @@
+"""The job kind `ingest-clicks`: read an uploaded or imported click log."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.base import ClickLogJob, UnfinishedJob
+from core.jobs.folders import click_log_upload_folder, log_claims_folders
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestClicksJob(ClickLogJob):
+    """Read an uploaded or imported click log.
+
+    Attributes:
+        click_log_id: The log, whose row has the source.
+        name: Its name.
+        max_bytes: Limit of downloaded bytes by the quota of the API key, or None.
+    """
+
+    kind: ClassVar[str] = "ingest-clicks"
+    label: ClassVar[str] = "Reading clicks"
+    titled_by: ClassVar[tuple[str, ...]] = ("name",)
+    makes_click_log: ClassVar[bool] = True
+
+    name: str | None = None
+    max_bytes: int | None = None
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the upload, and what each claim may have written."""
+        log_id = job.spec.get("click_log_id")
+        if not log_id:
+            return []
+        return [click_log_upload_folder(log_id), *log_claims_folders(log_id, job.id, job.token)]

@@ -1,0 +1,56 @@
+"""Load and store click logs for a job."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.clicks.files import MANIFEST, click_log_of, file_names
+from core.clicks.log import ClickLog
+from core.jobs.folders import log_claim_folder, log_claims_folders
+from worker.job.run import JobRun
+
+
+def load_click_log(run: JobRun, log_id: str) -> ClickLog:
+    """Map a stored click log into memory.
+
+    Raises:
+        NotFound: It was deleted.
+        WrongState: It is not ready.
+        ArtifactDamaged: The checksum of a column does not match.
+    """
+    with run.store.read() as tx:
+        folder = tx.click_logs.ready(log_id).folder
+    verified = run.store.verified
+    with contextlib.ExitStack() as stack:
+        names = file_names(stack.enter_context(verified.local(f"{folder}/{MANIFEST}")))
+        # Mapped files can be read after the block, which deletes copies of remote ones.
+        return click_log_of({name: stack.enter_context(verified.local(f"{folder}/{name}")) for name in names})
+
+
+@contextlib.contextmanager
+def log_folder(run: JobRun) -> Iterator[Path]:
+    """Provide an empty folder for the columns of a log, which is deleted after the block."""
+    scratch = run.settings.data_dir / "cache" / "click-logs"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{run.id}-", dir=scratch) as folder:
+        yield Path(folder)
+
+
+def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
+    """Store the columns of a log; return the folder of the artifacts, for `ClickLogs.mark_ready`.
+
+    Args:
+        run: The job that makes the log.
+        log_id: The log.
+        folder: A folder that `LogWriter` or `write_click_log` wrote.
+    """
+    for lost in log_claims_folders(log_id, run.id, run.lease.token - 1):
+        run.artifacts.remove(lost)
+    target = log_claim_folder(log_id, run.id, run.lease.token)
+    for path in sorted(folder.iterdir()):
+        run.lease.check()
+        with path.open("rb") as source, run.artifacts.writing(f"{target}/{path.name}") as file:
+            shutil.copyfileobj(source, file, 2**20)
+    return target
