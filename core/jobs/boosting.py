@@ -77,6 +77,7 @@ def _training_json(spec: "TrainingSpec") -> Json:
         "seed": spec.seed,
         "metric_interval": spec.metric_interval,
         **changed_options(spec),
+        **({"clicks": spec.clicks.changed()} if spec.clicks is not None else {}),
         "categorical_feature": list(spec.categorical_feature),
         **scorer_json(spec),
     }
