@@ -45,7 +45,9 @@ class Finding(ResponseModel):
     total: int = Field(description="Of how many")
     unit: str = Field(description="What is counted, such as queries, documents or features")
     examples: list[str] = Field(description="Up to ten of those concerned")
-    example_kind: Literal["query", "feature", "document"] = Field(description="What the examples name")
+    example_kind: Literal["query", "feature", "document", "pair", "action", "user"] = Field(
+        description="What the examples name; a pair is a query and a document, a user a number"
+    )
     role: Literal["validation", "test"] | None = Field(
         None,
         description="Of a job's data, what was looked at beside the training data; queries named are its",

@@ -27,7 +27,8 @@ class Finding:
         total: Number of all objects.
         unit: The objects: queries, documents, features or values.
         examples: Some affected objects, at most 10.
-        example_kind: Kind of the examples: the id of a query, the name of a feature or the id of a document.
+        example_kind: Kind of the examples: the id of a query, the name of a feature, the id of a document;
+            of click logs also a pair of query and document, the name of an action or the number of a user.
     """
 
     code: str

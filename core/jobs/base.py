@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from core.stored import Json, Stored, entry, first_named, read_entries, write_entries
+from core.stored import Json, Stored, first_named, read_entries, write_entries
 
 # An entry among the metrics of the training data that is no metric.
 _LOSS = "loss"
@@ -234,8 +234,8 @@ class ClickLogJob(JobSpec):
     """
 
     click_log_id: str
-    priority: str = entry("normal", later=True)
-    limits: JobLimits | None = entry(None, later=True)
+    priority: str = "normal"
+    limits: JobLimits | None = None
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rankery import __version__
+from rankery.cli.click_logs import click_logs
 from rankery.cli.compare import compare
 from rankery.cli.dataset_transfers import datasets
 from rankery.cli.doctor import doctor
@@ -87,6 +88,7 @@ _VERBS: dict[str, dict[Callable[..., None], str]] = {
 _NOUNS: dict[str, dict[str, typer.Typer]] = {
     "Data and models": {
         "datasets": datasets,
+        "click-logs": click_logs,
         "models": models,
         "aliases": aliases,
         "gates": gates,

@@ -58,6 +58,7 @@ def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
 
 # By noun: the client's list, and what to offer of an item, each with a word about it.
 _OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
+    "click-logs": ("click_logs", lambda log: [(log.id, log.name), (log.name, log.id)]),
     "datasets": ("datasets", lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)]),
     "jobs": ("jobs", lambda job: [(job.id, f"{job.kind}, {job.status}")]),
     "models": (

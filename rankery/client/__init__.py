@@ -1,6 +1,7 @@
 """The Python client: `Client`, its asynchronous twin `AsyncClient`, and their results."""
 
 from rankery.client.arguments import CandidateColumns, Columns, ExportOptions
+from rankery.client.asynchronous.click_logs import AsyncClickLog
 from rankery.client.asynchronous.client import AsyncClient
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.experiments import AsyncExperiment
@@ -23,6 +24,7 @@ from rankery.client.schemas.requests import (
     ScorerKind,
     Validation,
 )
+from rankery.client.synchronous.click_logs import ClickLog
 from rankery.client.synchronous.client import Client
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.experiments import Experiment
@@ -40,6 +42,7 @@ from rankery.client.views.query import Query
 from rankery.client.views.ranking import RankedQueries
 
 __all__ = [
+    "AsyncClickLog",
     "AsyncClient",
     "AsyncComparison",
     "AsyncDataset",
@@ -54,6 +57,7 @@ __all__ = [
     "AsyncStudy",
     "AsyncWebhook",
     "CandidateColumns",
+    "ClickLog",
     "Client",
     "Columns",
     "Comparison",

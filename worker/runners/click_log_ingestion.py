@@ -2,7 +2,9 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import asdict
 
+from core.clicks.doctor import examine_log
 from core.clicks.reading import LogFile, log_options, read_click_log
 from core.clicks.statistics import log_statistics
 from core.jobs.folders import click_log_upload_folder
@@ -37,6 +39,7 @@ def run_click_log_ingestion(run: JobRun, spec: IngestClicksJob) -> None:
         reading = read_click_log(files, folder, options, run.settings.reading_limits, on_progress)
         run.reporter.phase("examining", reset_count=True)
         statistics = log_statistics(reading.log, reading.report)
+        findings = examine_log(reading.log, reading.report)
         run.reporter.phase("storing", reset_count=True)
         stored = store_click_log(run, log_id, folder)
     with run.succeeding({"click_log_id": log_id}) as tx:
@@ -44,7 +47,7 @@ def run_click_log_ingestion(run: JobRun, spec: IngestClicksJob) -> None:
             log_id,
             folder=stored,
             statistics=statistics,
-            findings=[],
+            findings=[asdict(finding) for finding in findings],
             format=reading.report.format,
         )
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from core.clicks.files import LogWriter
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
-from core.clicks.reading.pairs import PairKeys
+from core.clicks.reading.pairs import DistinctKeys, PairKeys, pair_keys
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_A_PART, NO_RANK, Rows
 from core.errors import DatasetError
@@ -49,9 +49,12 @@ class Assembly:
         self._report = report
         self._keys = PairKeys(folder / "pairs.bin")
         self._queries = builder.list_queries.reserve(builder.n_lists)[: builder.n_lists]
+        report.ranks_0, report.ranks_1 = builder.rank_counts[0], builder.rank_counts[1]
         self._weights = np.array(list(report.weights.values()), np.float32)
         self._lengths = np.zeros(builder.n_lists, np.int32)
         self._unfit_propensities = 0
+        self._impressions = DistinctKeys()
+        self._acted: list[Int64Array] = []
 
     def write(self, writer: LogWriter, on_progress: OnProgress | None = None) -> None:
         """Write all columns.
@@ -59,6 +62,10 @@ class Assembly:
         Raises:
             DatasetError: No impression is left.
         """
+        with self._keys:
+            self._write(writer, on_progress)
+
+    def _write(self, writer: LogWriter, on_progress: OnProgress | None) -> None:
         done = 0
         for first, rows in self._builder.spool.parts():
             shown = self._shown(first, rows)
@@ -73,11 +80,13 @@ class Assembly:
             raise DatasetError.at(f"{expected}, but {self._unfit_propensities:,} have none")
         self._write_lists(writer)
         self._keys.write(writer)
+        self._report.unshown_pairs = self._impressions.count_absent(np.concatenate(self._acted))
         writer.write_texts("query_ids", self._builder.queries.texts())
         writer.write_texts("document_ids", self._builder.documents.texts())
 
     def _shown(self, first: int, rows: Rows) -> _Shown:
         """Join the actions of a part with the impressions that they are on."""
+        self._count_orphans(rows)
         has_query = self._queries[rows["list"]] != UNKNOWN
         self._count(self._report.unknown_queries, rows[~has_query])
         rows = rows[has_query]
@@ -92,10 +101,17 @@ class Assembly:
         actions = np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
         has_impression = is_shown[starts]
         orphaned = (rows["action"] > 0) & ~np.repeat(has_impression, np.diff(starts, append=len(rows)))
-        self._report.action_rows += int((rows["action"] > 0).sum())
         self._count(self._report.orphaned_actions, rows[orphaned])
         self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
+
+    def _count_orphans(self, rows: Rows) -> None:
+        """Note the pairs of impressions and of actions; results of a search are no impressions here."""
+        keys = pair_keys(self._queries[rows["list"]], rows["document"])
+        acted = rows["action"] > 0
+        self._report.action_rows += int(acted.sum())
+        self._impressions.add(keys[rows["action"] == IMPRESSION])
+        self._acted.append(keys[acted])
 
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return which rows are impressions; results of a search are where their list has no other."""
@@ -118,11 +134,12 @@ class Assembly:
         rows, actions = rows[order], actions[order]
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = np.diff(rows["list"]) != 0
-        lowest = rows["rank"][is_first]
+        lowest = rows["rank"][is_first & (rows["action"] == IMPRESSION)]
         report.lists_from_0 += int((lowest == 0).sum())
         report.lists_from_1 += int((lowest == 1).sum())
-        report.ranks_0 += int((rows["rank"] == 0).sum())
-        report.ranks_1 += int((rows["rank"] == 1).sum())
+        if not self._builder.rank_counts:
+            report.ranks_0 += int((rows["rank"] == 0).sum())
+            report.ranks_1 += int((rows["rank"] == 1).sum())
         is_shared = np.zeros(len(rows), np.bool_)
         is_shared[1:] = ~is_first[1:] & (np.diff(rows["rank"]) == 0)
         self._count(report.shared_ranks, rows[is_shared])
@@ -131,7 +148,7 @@ class Assembly:
     def _append(self, writer: LogWriter, shown: _Shown) -> None:
         rows, actions = shown.rows, shown.actions
         np.add.at(self._lengths, rows["list"], 1)
-        self._keys.add(self._queries[rows["list"]], rows["document"])
+        self._keys.add(pair_keys(self._queries[rows["list"]], rows["document"]))
         writer.append("ranks", rows["rank"] - (self._report.rank_base - 1))
         gains = np.zeros(len(rows), np.float32)
         clicks = np.zeros(len(rows), np.bool_)

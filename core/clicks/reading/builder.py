@@ -63,6 +63,7 @@ class LogBuilder:
     Args:
         folder: An empty folder for temporary files.
         actions: Weights of actions by name.
+        first_rank: See below.
 
     Attributes:
         keys: Names of the lists; they are not kept.
@@ -70,12 +71,16 @@ class LogBuilder:
         action_counts: Number of rows by the name of the action.
         action_of: Numbers of the weighted actions, from 1.
         n_lists: Number of lists.
-        joined: Rows whose query was found by the name of their list.
+        first_rank: Rank of the first document of lists that have no ranks.
+        rank_counts: Events by their rank, of formats whose events have ranks.
+        without_document: Impressions and actions without a document.
+        without_list: Actions that name no list.
+        without_query: Events without the text of the query.
         has_propensities: Whether the files have propensities.
         has_teams: Whether they have teams of an interleaving.
     """
 
-    def __init__(self, folder: Path, actions: Mapping[str, float]) -> None:
+    def __init__(self, folder: Path, actions: Mapping[str, float], first_rank: int = 1) -> None:
         self.spool = Spool(folder)
         self.keys, self.users = Codes(), Codes()
         self.queries, self.documents, self.versions = Codes(), Codes(), Codes()
@@ -87,7 +92,10 @@ class LogBuilder:
         self.action_counts: Counter[str] = Counter()
         self.action_of = {name: number for number, name in enumerate(actions, start=1)}
         self.n_lists = 0
-        self.joined = 0
+        self.first_rank = first_rank
+        self.rank_counts: Counter[int] = Counter()
+        self.without_document = self.without_list = self.without_query = 0
+        self._null_queries = ListColumn(np.int32, 0)
         self.has_propensities = self.has_teams = False
         self._buffer: list[tuple[int, int, int, int, float, int]] = []
 
@@ -132,6 +140,15 @@ class LogBuilder:
             self.list_users.set_one(number, self.users.of(user))
         if version is not None:
             self.list_versions.set_one(number, self.versions.of(version))
+
+    def await_query(self, number: int) -> None:
+        """Count an event of a list whose query another row may have."""
+        self._null_queries.reserve(number + 1)[number] += 1
+
+    def joined(self) -> int:
+        """Return the number of events whose query another row of their list has."""
+        has_query = self.list_queries.reserve(self.n_lists)[: self.n_lists] != UNKNOWN
+        return int(self._null_queries.reserve(self.n_lists)[: self.n_lists][has_query].sum())
 
     def row(
         self,

@@ -12,10 +12,43 @@ _BLOCK = 2**22  # keys
 _DOCUMENT_BITS = 32
 
 
-class PairKeys:
-    """The pairs of all impressions in their order, on the disk.
+def pair_keys(queries: Int32Array, documents: Any) -> Int64Array:
+    """Return a number for each pair that sorts by query and document."""
+    keys: Int64Array = (queries.astype(np.int64) << _DOCUMENT_BITS) | documents.astype(np.int64)
+    return keys
 
-    Memory holds the different pairs only, 8 bytes each.
+
+class DistinctKeys:
+    """The different ones of many keys, 8 bytes each."""
+
+    def __init__(self) -> None:
+        self._distinct: Int64Array = np.empty(0, np.int64)
+        self._pending: list[Int64Array] = []
+
+    def add(self, keys: Int64Array) -> None:
+        """Add keys, (n,)."""
+        self._pending.append(np.unique(keys))
+        # Merged once they are as many as the keys before, so that each is merged a few times in all.
+        if sum(map(len, self._pending)) > max(_BLOCK, len(self._distinct)):
+            self.sorted()
+
+    def sorted(self) -> Int64Array:
+        """Return the different keys, ascending."""
+        self._distinct = np.unique(np.concatenate([self._distinct, *self._pending]))
+        self._pending.clear()
+        return self._distinct
+
+    def count_absent(self, keys: Int64Array) -> int:
+        """Return how many of some keys have not been added."""
+        distinct = self.sorted()
+        if not len(distinct):
+            return len(keys)
+        places = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+        return int((distinct[places] != keys).sum())
+
+
+class PairKeys:
+    """The pairs of all impressions in their order, on the disk; the different ones are in memory.
 
     Args:
         path: The file of the keys.
@@ -24,30 +57,26 @@ class PairKeys:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.open("wb")
-        self._distinct: Int64Array = np.empty(0, np.int64)
-        self._pending: list[Int64Array] = []
+        self._keys = DistinctKeys()
 
-    def add(self, queries: Int32Array, documents: Any) -> None:
-        """Add the pairs of impressions, (n,) each."""
-        keys = (queries.astype(np.int64) << _DOCUMENT_BITS) | documents.astype(np.int64)
+    def __enter__(self) -> "PairKeys":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, keys: Int64Array) -> None:
+        """Add the pairs of impressions, (n,)."""
         self._file.write(keys.data)
-        self._pending.append(np.unique(keys))
-        # Merged once they are as many as the pairs before, so that each is merged a few times in all.
-        if sum(map(len, self._pending)) > max(_BLOCK, len(self._distinct)):
-            self._merge()
+        self._keys.add(keys)
 
     def write(self, writer: LogWriter) -> None:
         """Write the columns of pairs, by query and document, and the pair of each impression."""
-        self._merge()
-        self._file.close()
-        writer.append("pair_queries", (self._distinct >> _DOCUMENT_BITS).astype(np.int32))
-        writer.append("pair_documents", (self._distinct & (2**_DOCUMENT_BITS - 1)).astype(np.int32))
+        self._file.flush()
+        distinct = self._keys.sorted()
+        writer.append("pair_queries", (distinct >> _DOCUMENT_BITS).astype(np.int32))
+        writer.append("pair_documents", (distinct & (2**_DOCUMENT_BITS - 1)).astype(np.int32))
         with self._path.open("rb") as file:
             while len(keys := np.fromfile(file, np.int64, _BLOCK)):
                 found, places = np.unique(keys, return_inverse=True)
-                writer.append("pairs", np.searchsorted(self._distinct, found).astype(np.int32)[places])
-        self._path.unlink()
-
-    def _merge(self) -> None:
-        self._distinct = np.unique(np.concatenate([self._distinct, *self._pending]))
-        self._pending.clear()
+                writer.append("pairs", np.searchsorted(distinct, found).astype(np.int32)[places])

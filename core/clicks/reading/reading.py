@@ -11,9 +11,13 @@ from core.clicks.log import ClickLog
 from core.clicks.reading.assembly import Assembly
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.content import Content, content_of
+from core.clicks.reading.json_lines import each_line
+from core.clicks.reading.metarank import MetarankReader
 from core.clicks.reading.options import LogOptions
 from core.clicks.reading.report import ReadingReport
+from core.clicks.reading.sessions import SessionReader
 from core.clicks.reading.table import OPEN_BANDIT, TableReader
+from core.clicks.reading.ubi import UbiReader
 from core.data.options import Limits
 from core.data.packing import Bytes, Progress, mapped_bytes
 from core.data.tables.delimited import DelimitedTable
@@ -78,7 +82,7 @@ def read_click_log(
     """
     options, limits = options or LogOptions(), limits or Limits()
     with tempfile.TemporaryDirectory(dir=folder, prefix="rows-") as scratch:
-        builder = LogBuilder(Path(scratch), options.actions)
+        builder = LogBuilder(Path(scratch), options.actions, first_rank=options.rank_base or 1)
         report = _Files(files, options, limits, on_progress).read_into(builder)
         builder.flush()
         report = _with_base(report, builder, options)
@@ -135,6 +139,18 @@ class _Files:
         reader = TableReader(builder, self._options, rows_are_lists=True)
         reader.read(self._table(text, content), {**OPEN_BANDIT, **self._options.columns}, on_progress)
 
+    def read_lines(
+        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: Progress | None
+    ) -> None:
+        """Read lines of JSON objects."""
+        if content.format == "ubi":
+            read = UbiReader(builder).read
+        elif content.format == "metarank":
+            read = MetarankReader(builder, self._options.columns.get("query", "query")).read
+        else:
+            read = SessionReader(builder).read
+        each_line(text, content.file, read, on_progress)
+
     def _table(self, text: Bytes, content: Content) -> Table:
         if content.delimiter is None:
             return ParquetTable(text, content.file, self._limits)
@@ -165,11 +181,20 @@ def _with_base(report: ReadingReport, builder: LogBuilder, options: LogOptions) 
         weights=dict(options.actions),
         has_propensities=builder.has_propensities,
         has_teams=builder.has_teams,
-        joined=builder.joined,
+        without_query=builder.without_query,
+        joined=builder.joined(),
+        without_document=builder.without_document,
+        without_list=builder.without_list,
     )
 
 
 _Read = Callable[[_Files, Bytes, Content, LogBuilder, Progress | None], None]
 _READERS: Mapping[str, _Read] = MappingProxyType(
-    {"table": _Files.read_table, "open-bandit": _Files.read_open_bandit}
+    {
+        "table": _Files.read_table,
+        "open-bandit": _Files.read_open_bandit,
+        "ubi": _Files.read_lines,
+        "metarank": _Files.read_lines,
+        "sessions": _Files.read_lines,
+    }
 )

@@ -36,17 +36,20 @@ class ReadingReport:
         is_detected: Whether the base was detected.
         lists_from_0: Lists whose lowest rank is 0 in the files.
         lists_from_1: Lists whose lowest rank is 1 in the files.
-        ranks_0: Impressions of rank 0 in the files.
-        ranks_1: Impressions of rank 1 in the files.
+        ranks_0: Events of rank 0 in the files, impressions where other events have no ranks.
+        ranks_1: Events of rank 1 in the files.
         actions: Number of rows by action.
-        impression_actions: Actions that count as impressions.
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
         action_rows: Weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with one below the base.
         unknown_queries: Rows of lists without a query.
-        joined: Rows whose query was found by the id of their list.
+        without_query: Events without the text of the query.
+        joined: Those of them whose query another row of their list has.
+        without_document: Impressions and actions without a document.
+        without_list: Actions that name no list.
+        unshown_pairs: Weighted actions on a document of which the query has no impression in any list.
         shared_ranks: Impressions at a rank that another document of the list has, too.
         has_propensities: Whether the files have propensities.
         has_teams: Whether they have teams of an interleaving.
@@ -61,14 +64,17 @@ class ReadingReport:
     ranks_0: int = 0
     ranks_1: int = 0
     actions: Mapping[str, int] = field(default_factory=dict)
-    impression_actions: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     orphaned_actions: Examples = field(default_factory=Examples)
     action_rows: int = 0
     repeated_impressions: Examples = field(default_factory=Examples)
     unranked: Examples = field(default_factory=Examples)
     unknown_queries: Examples = field(default_factory=Examples)
+    without_query: int = 0
     joined: int = 0
+    without_document: int = 0
+    without_list: int = 0
+    unshown_pairs: int = 0
     shared_ranks: Examples = field(default_factory=Examples)
     has_propensities: bool = False
     has_teams: bool = False

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.builder import UNKNOWN, LogBuilder
+from core.clicks.reading.codes import Codes
+from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, rows_of
 from core.clicks.reading.times import times_of
@@ -20,7 +21,6 @@ from core.data.tables.table import Table
 from core.errors import DatasetError, InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
-ONE_QUERY = "all"  # id of the query of a log without queries
 _CLICK = "click"
 _MOST_RANK = 2.0**31
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
@@ -67,8 +67,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 class TableReader:
     """Read tables into a builder.
 
-    Without a column of lists, a list begins where the query changes or the rank does not rise; ranks are
-    the order of the rows of a list where there is no column of them.
+    Without a column of lists, a list begins with each file, and where the query or the user changes or the
+    rank does not rise. Ranks are the order of the rows of a list where there is no column of them.
 
     Args:
         builder: The log that is read.
@@ -80,7 +80,7 @@ class TableReader:
         self._builder = builder
         self._options = options
         self._rows_are_lists = rows_are_lists
-        self._last: tuple[int, int, int] | None = None  # query, rank and list of the last row
+        self._last: tuple[int, int, int] | None = None  # query, user and rank of the last row
 
     def read(self, table: Table, columns: Mapping[str, str], on_progress: Progress | None = None) -> None:
         """Read a table.
@@ -103,42 +103,19 @@ class TableReader:
         if problems:
             problems.fail(table.file, table.lines)
 
-    def lists_of(self, cells: "_Block", queries: Int32Array, ranks: Int64Array) -> Int32Array:
-        """Return the numbers of the lists of some rows."""
-        builder, n_rows = self._builder, len(queries)
-        if "list" in cells.roles:
-            lists = builder.keys.of_array(cells.texts("list"))
-            builder.n_lists = len(builder.keys)
-            return lists
-        starts = np.ones(n_rows, np.bool_)
-        if not self._rows_are_lists:
-            starts[1:] = (np.diff(queries) != 0) | ((np.diff(ranks) <= 0) & cells.has_ranks)
-            if self._last is not None:
-                query, rank, _ = self._last
-                starts[0] = queries[0] != query or (cells.has_ranks and ranks[0] <= rank)
-        numbers_: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
-        builder.n_lists = int(numbers_[-1]) + 1
-        self._last = int(queries[-1]), int(ranks[-1]), int(numbers_[-1])
-        return numbers_
-
     def add(self, cells: "_Block") -> None:
         """Add the rows of a block."""
         builder = self._builder
         queries = cells.queries(builder)
         ranks = cells.ranks()
-        lists = self.lists_of(cells, queries, ranks)
+        users = cells.codes("user", builder.users)
+        lists = self._lists_of(cells, queries, users, ranks)
         n_lists = builder.n_lists
         builder.list_queries.set_absent(lists, queries, n_lists)
         if "time" in cells.roles:
             builder.list_times.set_least(lists, cells.times(), n_lists)
-        for role, codes, column in (
-            ("user", builder.users, builder.list_users),
-            ("version", builder.versions, builder.list_versions),
-        ):
-            if role in cells.roles:
-                texts = cells.texts(role)
-                known = pc.not_equal(texts, pa.scalar("", texts.type)).to_numpy(zero_copy_only=False)
-                column.set_absent(lists[known], codes.of_array(texts.filter(known)), n_lists)
+        builder.list_users.set_absent(lists, users, n_lists)
+        builder.list_versions.set_absent(lists, cells.codes("version", builder.versions), n_lists)
         if not cells.has_ranks:
             ranks = self._positions(lists)
         rows = rows_of(
@@ -153,6 +130,27 @@ class TableReader:
         clicked["action"] = builder.action_of.get(_CLICK, IMPRESSION)
         builder.action_counts[_CLICK] += len(clicked)
         builder.spool.add(np.concatenate([rows[rows["action"] >= 0], clicked]))
+
+    def _lists_of(
+        self, cells: "_Block", queries: Int32Array, users: Int32Array, ranks: Int64Array
+    ) -> Int32Array:
+        """Return the numbers of the lists of some rows."""
+        builder, n_rows = self._builder, len(queries)
+        if "list" in cells.roles:
+            lists = builder.keys.of_array(cells.texts("list"))
+            builder.n_lists = len(builder.keys)
+            return lists
+        starts = np.ones(n_rows, np.bool_)
+        if not self._rows_are_lists:
+            starts[1:] = (np.diff(queries) != 0) | (np.diff(users) != 0)
+            starts[1:] |= (np.diff(ranks) <= 0) & cells.has_ranks
+            if self._last is not None:
+                query, user, rank = self._last
+                starts[0] = (queries[0], users[0]) != (query, user) or (cells.has_ranks and ranks[0] <= rank)
+        numbers_: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
+        builder.n_lists = int(numbers_[-1]) + 1
+        self._last = int(queries[-1]), int(users[-1]), int(ranks[-1])
+        return numbers_
 
     def _positions(self, lists: Int32Array) -> Int64Array:
         """Return the order of rows within their lists, from 1, and count them."""
@@ -207,6 +205,15 @@ class _Block:
             return np.full(self.n_rows, builder.queries.of(ONE_QUERY), np.int32)
         return builder.queries.of_array(self.texts("query"))
 
+    def codes(self, role: str, codes: Codes) -> Int32Array:
+        """Return the numbers of the texts of a role, `UNKNOWN` where there are none."""
+        found = np.full(self.n_rows, UNKNOWN, np.int32)
+        if role in self.roles:
+            texts = self.texts(role)
+            known = pc.not_equal(texts, pa.scalar("", texts.type)).to_numpy(zero_copy_only=False)
+            found[known] = codes.of_array(texts.filter(known))
+        return found
+
     def ranks(self) -> Int64Array:
         """Return the ranks, `NO_RANK` where there are none."""
         if not self.has_ranks:
@@ -234,8 +241,9 @@ class _Block:
         codes = encoded.indices.to_numpy()
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
             builder.action_counts[name] += count
-        numbers_ = np.array([builder.number_of_action(name) for name in names], np.int32)
-        return numbers_[codes]
+        known = np.array([builder.number_of_action(name) for name in names], np.int32)
+        actions: Int32Array = known[codes]
+        return actions
 
     def propensities(self) -> Any:
         """Return the propensities, NaN where there are none."""

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
 from rankery.client.asynchronous.event_calls import AsyncEventCalls
@@ -24,6 +25,7 @@ from rankery.client.resumable import RESUMABLE_BYTES
 
 class AsyncClient(
     AsyncDatasetCalls,
+    AsyncClickLogCalls,
     AsyncTrainingCalls,
     AsyncMeasuringCalls,
     AsyncModelCalls,

@@ -116,7 +116,7 @@ class AsyncLifecycleCalls(AsyncCalls):
 
         Args:
             kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
-                `study` or `dataset`.
+                `study`, `dataset` or `click-log`.
         """
         return AsyncPages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 

@@ -944,8 +944,8 @@ class Finding(Answer):
     examples: list[str]
     """Up to ten of those concerned"""
 
-    example_kind: Literal["query", "feature", "document"]
-    """What the examples name"""
+    example_kind: Literal["query", "feature", "document", "pair", "action", "user"]
+    """What the examples name; a pair is a query and a document, a user a number"""
 
     role: Literal["validation", "test"] | None = None
     """Of a job's data, what was looked at beside the training data; queries named are its"""
@@ -2007,6 +2007,50 @@ class FailureReason(Answer):
     """Of a table that cannot be read: mistakes by cause and column, the most frequent first"""
 
 
+class ClickLog(Answer):
+    """A click log: ranked lists that users saw, and what they clicked."""
+
+    id: str
+    name: str
+    status: Literal["pending", "ready", "invalid"]
+    """`pending` while it is read, then `ready`, or `invalid` with a `problem`"""
+
+    source: dict[str, Any]
+    """`kind` is `upload`, `address` or `simulation`, with its parameters"""
+
+    job_id: str | None = None
+    """The job that reads it"""
+
+    size_bytes: int | None = None
+    """Length of the files"""
+
+    sha256: str | None = None
+    """Digest of the uploaded file"""
+
+    statistics: dict[str, Any] | None = None
+    """Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and the base of ranks that was used"""
+
+    findings: list[Finding] | None = None
+    """Findings of the doctor, errors first; null until ready"""
+
+    problem: FailureReason | None = None
+    """Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"""
+
+    project: str | None = None
+    """The project that it belongs to; null for none"""
+
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class ClickLogPage(Answer):
+    """A page of click logs, newest first by default."""
+
+    items: list[ClickLog]
+    next_cursor: str | None = None
+    """Pass it as `cursor` for the next page; null on the last"""
+
+
 class Dataset(Answer):
     """A judged dataset: queries, their documents, features and labels."""
 
@@ -2392,7 +2436,7 @@ class Job(Answer):
     """A job of a worker."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2480,7 +2524,7 @@ class JobWithAttempts(Answer):
     """A job with its attempts."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2666,7 +2710,7 @@ class RankingPage(Answer):
 class RefusedObject(Answer):
     """An object that is not deleted, with its dependents."""
 
-    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
+    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset", "click-log"]
     id: str
     name: str
     holders: list[Holder]
@@ -2715,7 +2759,7 @@ class RunningJob(Answer):
     """A job that a worker is running."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2861,13 +2905,13 @@ class ScorerCatalogue(Answer):
 class SearchHit(Answer):
     """A search result."""
 
-    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
+    kind: Literal["job", "model", "dataset", "click-log", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str
     name: str
     """The title of a job, the reference of a model"""
 
     detail: str | None = None
-    """The status of a dataset, study or experiment; the kind and status of a job; null for others"""
+    """The status of a dataset, click log, study or experiment; the kind and status of a job; null for others"""
 
     project: str | None = None
     """The project that it belongs to; null for none"""
@@ -3133,7 +3177,7 @@ class TrainingRanking(Answer):
 class TrashedObject(Answer):
     """An object in the trash."""
 
-    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset"]
+    kind: Literal["job", "model", "evaluation", "comparison", "ranking", "inspection", "experiment", "study", "dataset", "click-log"]
     id: str
     name: str
     project: str | None = None

@@ -47,6 +47,37 @@ class AddressDatasetRequest(TypedDict):
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
 
+class AddressLogRequest(TypedDict):
+    """Addresses whose files become a click log, below `RANKERY_SOURCES`, or a finished resumable upload."""
+
+    source: str | list[str]
+    """`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, or `upload:` and an id; with `files` a folder"""
+
+    files: NotRequired[str | None]
+    """Pattern of up to 1,000 file names in a bucket or repository"""
+
+    name: NotRequired[str | None]
+    """For people; the address when left out"""
+
+    format: NotRequired[Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]]
+    """`auto` detects it"""
+
+    columns: NotRequired[dict[str, str] | None]
+    """Names of columns of a table by role: `query`, `document`, `rank`, `click`, `action`, `list`, `time`, `user`, `version`, `propensity`, `team`"""
+
+    actions: NotRequired[dict[str, float] | None]
+    """Weights of actions by name; others are counted and left out. `click` has 1 by default"""
+
+    rank_base: NotRequired[Literal[0, 1] | None]
+    """Lowest rank of the file; detected, and shown among the statistics, when left out"""
+
+    credentials: NotRequired[str | None]
+    """Name of the credentials that workers use; what they are is set at the workers"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+
 class AliasRequest(TypedDict):
     """A request to point an alias at a version."""
 
@@ -165,6 +196,14 @@ class CandidateQuery(TypedDict):
 
     documents: list[CandidateDocument]
     """In the order that equal scores keep"""
+
+
+class ClickLogChanges(TypedDict):
+    """Changes of a click log's name and project; omitted fields stay."""
+
+    name: NotRequired[str | None]
+    project: NotRequired[str | None]
+    """Null for none"""
 
 
 class ComparisonFilter(TypedDict):
@@ -802,7 +841,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
 """Kind of a job."""
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.synchronous.click_logs import ClickLogCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
 from rankery.client.synchronous.drift_calls import DriftCalls
 from rankery.client.synchronous.event_calls import EventCalls
@@ -27,6 +28,7 @@ from rankery.client.resumable import RESUMABLE_BYTES
 
 class Client(
     DatasetCalls,
+    ClickLogCalls,
     TrainingCalls,
     MeasuringCalls,
     ModelCalls,

@@ -119,7 +119,7 @@ class LifecycleCalls(Calls):
 
         Args:
             kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
-                `study` or `dataset`.
+                `study`, `dataset` or `click-log`.
         """
         return Pages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 

@@ -24,14 +24,17 @@ class DatasetView(Shown, answers.Dataset):
     def card(self) -> Card:
         """Return the card of the resource."""
         facts = self.summary() | {"size": size(self.size_bytes)}
-        problem = self.problem
-        tables = []
-        if problem is not None:
-            facts["why"] = problem.detail or problem.title
-            places = [[_place(error), str(error.get("detail", ""))] for error in problem.errors or ()]
-            tables += [CardTable(["place", "mistake"], places)] if places else []
-        tables += CardTable.of_findings(self.findings)
+        if self.problem is not None:
+            facts["why"] = self.problem.detail or self.problem.title
+        tables = [*problem_tables(self.problem), *CardTable.of_findings(self.findings)]
         return Card(f"dataset {facts.pop('name')}", facts, tables=tables)
+
+
+def problem_tables(problem: answers.FailureReason | None) -> list[CardTable]:
+    """Return the table of the places of a problem; none where it has no places."""
+    errors = (problem and problem.errors) or ()
+    places = [[_place(error), str(error.get("detail", ""))] for error in errors]
+    return [CardTable(["place", "mistake"], places)] if places else []
 
 
 def _place(error: dict[str, object]) -> str:

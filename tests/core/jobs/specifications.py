@@ -168,6 +168,13 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "complete_tables": 2,
         },
         "ingest": {"dataset_id": "ds_1", "name": "train.txt"},
+        "ingest-clicks": {
+            "kind": "ingest-clicks",
+            **QUEUEING,
+            "click_log_id": "clk_1",
+            "name": "clicks.csv",
+            "max_bytes": 2**30,
+        },
         "import": {"upload_id": "run_1", "dataset_id": "ds_1", "name": "bm25", "filename": "bm25.run"},
         "import-model": {
             "kind": "import-model",

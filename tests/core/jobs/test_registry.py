@@ -104,6 +104,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("drift", "web:3"),
         ("rank", "web:3"),
         ("ingest", "train.txt"),
+        ("ingest-clicks", "clicks.csv"),
         ("import", "bm25"),
         ("import-model", "web"),
     ],
@@ -154,6 +155,7 @@ def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     ("kind", "folders"),
     [
         ("ingest", ["datasets/ds_1", "data/job_1-1", "data/job_1-2"]),
+        ("ingest-clicks", [f"click-logs/clk_1/{part}" for part in ("upload", "job_1-1", "job_1-2")]),
         ("import", ["runs/run_1"]),
         ("import-model", ["model-uploads/mup_1"]),
         ("train", ["checkpoints/job_1"]),

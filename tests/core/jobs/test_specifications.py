@@ -115,7 +115,8 @@ def test_limits_are_read_from_any_specification() -> None:
 def test_a_job_names_its_datasets(kind: str) -> None:
     """Those that must stay while it is active."""
     both = {each: {"ds_1", "ds_2"} for each in ("train", "auto-train", "trial", "conclude", "drift")}
-    held = {**both, "import-model": set(), "report": set(), "try-candidates": set()}.get(kind, {"ds_1"})
+    none = {each: set[str]() for each in ("import-model", "report", "try-candidates", "ingest-clicks")}
+    held = {**both, **none}.get(kind, {"ds_1"})
     assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
 
 

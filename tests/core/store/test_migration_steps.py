@@ -184,6 +184,13 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"iterations": 7, "seconds": 1.5, "weight": 1.0, "size_bytes": 2**20, "tied_with_best": True}
         ],
     },
+    "0034": {
+        "click_logs": [
+            {"id": "clk_1", "name": "clicks", "status": "ready", "source": {"kind": "upload"}}
+            | {"job_id": "job_1", "size_bytes": 2**40, "folder": "click-logs/clk_1/job_1-1"}
+            | {"statistics": {"lists": 3}, "findings": [], "created_at": MOMENT, "updated_at": MOMENT}
+        ],
+    },
 }
 
 

@@ -1,0 +1,249 @@
+"""The doctor of click logs: find what makes clicks misleading before anything is learnt from them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.clicks.log import ClickLog
+from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.report import Examples, ReadingReport
+from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
+from core.types import Int64Array
+
+_MIXED_SHARE = 0.02  # of lists that begin at 1 in a log from 0
+_FEW_MOVING = 0.01  # of pairs that were shown at least twice
+_BOT_LISTS = 100
+_BOT_TIMES = 20  # as many lists as the median user
+_BURST_LISTS = 30
+_BURST_MILLISECONDS = 60_000
+
+
+def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Finding, ...]:
+    """Return the findings on a log, errors first.
+
+    Args:
+        log: The log.
+        report: Counts of its reading, None for a log that was not read from files.
+    """
+    findings = [] if report is None else list(_of_reading(report))
+    return by_severity([*findings, *_of_log(log)])
+
+
+def moving_pairs(log: ClickLog) -> tuple[int, int]:
+    """Return the number of pairs at two or more ranks, and of pairs that were shown at least twice."""
+    lowest = np.full(log.n_pairs, np.iinfo(np.int16).max, np.int16)
+    highest = np.zeros(log.n_pairs, np.int16)
+    np.minimum.at(lowest, log.pairs, log.ranks)
+    np.maximum.at(highest, log.pairs, log.ranks)
+    shown = np.bincount(log.pairs, minlength=log.n_pairs)
+    return int((highest > lowest).sum()), int((shown > 1).sum())
+
+
+def _of_reading(report: ReadingReport) -> Iterator[Finding]:
+    lists = report.lists_from_0 + report.lists_from_1
+    is_mixed = report.ranks_1 > report.ranks_0 or report.lists_from_1 > _MIXED_SHARE * lists
+    if report.ranks_0 and report.lists_from_1 and is_mixed:
+        yield Finding(
+            "mixed-rank-bases",
+            "warning",
+            f"{report.ranks_0:,} events have rank 0 beside {report.ranks_1:,} of rank 1, and"
+            f" {report.lists_from_1:,} of {lists:,} lists begin at 1",
+            f"The log was read from {report.rank_base}. Find out whether two clients count differently; read"
+            " their parts as separate logs with rank_base.",
+            report.ranks_0,
+            report.ranks_0 + report.ranks_1,
+            "events",
+        )
+    if report.unshown_pairs:
+        yield Finding.of_share(
+            "actions-without-impression",
+            "warning",
+            (report.unshown_pairs, report.action_rows, "weighted actions"),
+            (
+                "is on a document without an impression for its query",
+                "are on documents without an impression for their query",
+            ),
+            advice="Log what was shown, also by the second page and by other widgets. These actions are left"
+            " out.",
+            examples=tuple(report.orphaned_actions.names),
+            example_kind="pair",
+        )
+    yield from _left_out(report)
+    if report.without_query:
+        yield Finding(
+            "queries-joined",
+            "info",
+            f"{report.without_query:,} events have no text of the query; {report.joined:,} of them got it by"
+            " query_id",
+            "Send user_query with each event, or all queries with the events.",
+            report.without_query,
+            sum(report.actions.values()),
+            "events",
+        )
+    yield from _unweighted(report)
+
+
+def _left_out(report: ReadingReport) -> Iterator[Finding]:
+    rows = sum(report.actions.values()) or report.rows
+    for code, severity, examples, predicate, advice in (
+        (
+            "unknown-queries",
+            "warning",
+            report.unknown_queries,
+            ("is of a list without a query and left out", "are of lists without a query and left out"),
+            "Upload the queries with the events.",
+        ),
+        (
+            "repeated-impressions",
+            "warning",
+            report.repeated_impressions,
+            ("repeats a document of its list and is left out", "repeat a document of their list; left out"),
+            "Log each document of a list once; the lowest rank counts.",
+        ),
+        (
+            "unranked-impressions",
+            "warning",
+            report.unranked,
+            ("has no rank from the base on and is left out", "have no rank from the base on; left out"),
+            "Log the rank of each impression, and check rank_base.",
+        ),
+        (
+            "shared-ranks",
+            "info",
+            report.shared_ranks,
+            ("has the rank of another document of its list", "have the rank of another document of the list"),
+            "Check whether a page mixes several lists, such as advertisements beside results.",
+        ),
+        (
+            "actions-without-list",
+            "warning",
+            Examples(report.without_list),
+            ("names no list and is left out", "name no list and are left out"),
+            "Send the id of the ranking with each interaction.",
+        ),
+        (
+            "events-without-document",
+            "info",
+            Examples(report.without_document),
+            ("names no document and is left out", "name no document and are left out"),
+            "Send the id of the document with impressions and clicks.",
+        ),
+    ):
+        if examples.count:
+            yield Finding.of_share(
+                code,
+                severity,
+                (examples.count, max(rows, examples.count), "rows"),
+                predicate,
+                advice=advice,
+                examples=tuple(examples.names),
+                example_kind="pair",
+            )
+
+
+def _unweighted(report: ReadingReport) -> Iterator[Finding]:
+    counted = [(name, n) for name, n in report.actions.items() if name not in IMPRESSION_ACTIONS]
+    others = sorted((-n, name) for name, n in counted if name not in report.weights)
+    if others:
+        yield Finding.of_share(
+            "actions-without-weight",
+            "info",
+            (len(others), len(counted), "actions beside impressions"),
+            ("has no weight and is left out", "have no weight and are left out"),
+            advice='Weigh those that mean relevance by actions, such as {"click": 1, "purchase": 5}.',
+            examples=tuple(f"{name}: {-negative:,}" for negative, name in others[:MAX_EXAMPLES]),
+            example_kind="action",
+        )
+
+
+def _of_log(log: ClickLog) -> Iterator[Finding]:
+    if not log.clicks.any():
+        yield Finding(
+            "no-clicks",
+            "error",
+            "No impression was clicked",
+            "Weigh the actions that mean relevance; check that impressions and actions have the same ids.",
+            0,
+            log.n_impressions,
+            "impressions",
+        )
+    yield from _fixed_ranks(log)
+    is_empty = np.array([not query.strip() for query in log.query_ids], np.bool_)
+    n_empty = int(is_empty[log.list_queries].sum())
+    if n_empty:
+        yield Finding.of_share(
+            "empty-queries",
+            "warning",
+            (n_empty, log.n_lists, "lists"),
+            ("has an empty query", "have an empty query"),
+            advice="They are learnt as one query, though users looked for different things; leave them out.",
+        )
+    if log.list_users is None:
+        yield Finding(
+            "no-users",
+            "info",
+            "The lists have no users",
+            "Log a user or session, so that intervals resample users; lists are resampled instead.",
+            log.n_lists,
+            log.n_lists,
+            "lists",
+        )
+    else:
+        yield from _bots(log.list_users.astype(np.int64), log.list_times)
+
+
+def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:
+    moving, repeated = moving_pairs(log)
+    if moving > _FEW_MOVING * repeated:
+        return
+    if moving == 0:
+        title = "No document moved: each was shown at one rank for its query"
+        severity, advice = "error", "Relevance and position cannot be told apart. Swap some ranks at random."
+    else:
+        title = f"{moving:,} of {repeated:,} pairs that were shown twice or more moved to another rank"
+        severity = "warning"
+        advice = "Position bias is estimated from these alone. Swap some ranks at random."
+    yield Finding("fixed-ranks", severity, title, advice, repeated - moving, repeated, "pairs")
+
+
+def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
+    lists = np.bincount(users)
+    median = float(np.median(lists[lists > 0])) if len(users) else 0.0
+    many = np.flatnonzero((lists >= _BOT_LISTS) & (lists > _BOT_TIMES * median))
+    if len(many):
+        many = many[np.argsort(-lists[many], kind="stable")]
+        yield Finding.of_share(
+            "bots",
+            "warning",
+            (len(many), int((lists > 0).sum()), "users"),
+            (
+                f"has {_BOT_TIMES} times the lists of the median user, and {_BOT_LISTS} or more",
+                f"have {_BOT_TIMES} times the lists of the median user, and {_BOT_LISTS} or more",
+            ),
+            advice="Leave robots and monitors out of the log.",
+            examples=tuple(f"user {user}: {lists[user]:,} lists" for user in many[:MAX_EXAMPLES].tolist()),
+            example_kind="user",
+        )
+    if times is None:
+        return
+    order = np.lexsort((times, users))
+    users, times = users[order], times[order]
+    last = _BURST_LISTS - 1
+    if len(users) > last:
+        fast = (users[last:] == users[:-last]) & (times[last:] - times[:-last] <= _BURST_MILLISECONDS)
+        bursting = np.unique(users[last:][fast])
+        if len(bursting):
+            yield Finding.of_share(
+                "bursts",
+                "warning",
+                (len(bursting), int((lists > 0).sum()), "users"),
+                (
+                    f"has {_BURST_LISTS} lists or more within a minute",
+                    f"have {_BURST_LISTS} lists or more within a minute",
+                ),
+                advice="No person reads so fast: look for robots, prefetching and retries.",
+                examples=tuple(
+                    f"user {user}: {lists[user]:,} lists" for user in bursting[:MAX_EXAMPLES].tolist()
+                ),
+                example_kind="user",
+            )

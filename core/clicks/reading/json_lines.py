@@ -1,0 +1,139 @@
+"""Lines of JSON objects, read block by block."""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from core.data.file_text import FileText
+from core.data.packing import Bytes, Progress
+from core.data.tables.problems import MAX_PROBLEMS, shortened
+from core.errors import DatasetError, DatasetProblem
+
+Json = dict[str, Any]
+
+_BLOCK_BYTES = 2**23
+_LARGEST_LINE = 2**24
+
+
+class Unfit(Exception):
+    """A line whose JSON does not fit; the message has what was expected and found."""
+
+
+def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress: Progress | None) -> None:
+    """Call a function with the object of each line; empty lines are skipped.
+
+    Args:
+        text: The bytes of the file.
+        file: Its name for messages.
+        read: Reads one object; raises `Unfit` for one that does not fit.
+        on_progress: Called with the bytes done and in all.
+
+    Raises:
+        DatasetError: With up to 100 lines that are no JSON objects or do not fit.
+    """
+    problems: list[DatasetProblem] = []
+    for number, line in _lines(text, file, on_progress):
+        try:
+            value = json.loads(line)
+            if not isinstance(value, dict):
+                raise Unfit(f"expected a JSON object, but found {_shown(line)}")
+            read(value)
+        except Unfit as unfit:
+            problems.append(DatasetProblem(str(unfit), file, number))
+        except (ValueError, RecursionError) as error:
+            detail = f"expected a JSON object, but found {_shown(line)}: {_reason(error)}"
+            problems.append(DatasetProblem(detail, file, number))
+        if len(problems) == MAX_PROBLEMS:
+            break
+    if problems:
+        raise DatasetError(*problems, more=len(problems) == MAX_PROBLEMS)
+
+
+def text_of(value: Json, *names: str) -> str | None:
+    """Return the first member with a text or a number as text, None where there is none."""
+    for name in names:
+        found = value.get(name)
+        if isinstance(found, str):
+            return found
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return str(found)
+    return None
+
+
+def required_text(value: Json, name: str, what: str) -> str:
+    """Return a member with a text or a number as text.
+
+    Raises:
+        Unfit: There is none, or it is empty.
+    """
+    found = text_of(value, name)
+    if not found:
+        raise Unfit(f"expected {what} in {name!r}, but found {shortened(json.dumps(value.get(name)))}")
+    return found
+
+
+def object_in(value: Json, name: str) -> Json:
+    """Return a member that is an object, an empty one where it is absent or null.
+
+    Raises:
+        Unfit: It is something else.
+    """
+    found = value.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise Unfit(f"expected an object in {name!r}, but found {shortened(json.dumps(found))}")
+    return found
+
+
+def list_in(value: Json, name: str) -> list[Any]:
+    """Return a member that is a list, an empty one where it is absent or null.
+
+    Raises:
+        Unfit: It is something else.
+    """
+    found = value.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise Unfit(f"expected a list in {name!r}, but found {shortened(json.dumps(found))}")
+    return found
+
+
+def whole_number(value: Json, name: str) -> int | None:
+    """Return a member that is a whole number within 32 bits, None where it is absent or null.
+
+    Raises:
+        Unfit: It is something else.
+    """
+    found = value.get(name)
+    if found is None:
+        return None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    if not is_number or found != found // 1 or abs(found) >= 2**31:
+        raise Unfit(f"expected a whole number in {name!r}, but found {shortened(json.dumps(found))}")
+    return int(found)
+
+
+def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tuple[int, bytes]]:
+    source, number = FileText(text, file), 0
+    for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
+        if stop - start > _BLOCK_BYTES + _LARGEST_LINE:
+            expected = f"expected lines of at most {_LARGEST_LINE:,} bytes, one JSON object each"
+            raise DatasetError.at(f"{expected}, but found a longer one", file=file, line=number + 1)
+        for line in text[start:stop].tobytes().split(b"\n"):
+            number += 1
+            if line.strip():
+                yield number, line
+        number -= 1  # the empty piece behind the last line feed
+        if on_progress is not None:
+            on_progress(stop, text.size)
+
+
+def _shown(line: bytes) -> str:
+    return repr(shortened(line[:200].decode(errors="backslashreplace").strip()))
+
+
+def _reason(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -1,0 +1,88 @@
+"""Sessions: one ranked list a line, with what was clicked."""
+
+import math
+from typing import Any
+
+from core.clicks.reading.builder import LogBuilder
+from core.clicks.reading.json_lines import Json, Unfit, list_in, required_text, text_of, whole_number
+from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
+from core.clicks.reading.spool import IMPRESSION, NO_TEAM
+from core.clicks.reading.times import time_of
+from core.data.tables.problems import shortened
+
+_CLICK = "click"
+
+
+class SessionReader:
+    """Read lines such as `{"query": "shoes", "documents": ["a", "b"], "clicks": ["b"]}`.
+
+    A document is an id, or an object with `id`, and optionally `rank`, `click`, `actions`, `propensity` and
+    `team`. `time`, `user` and `version` describe the list.
+
+    Args:
+        builder: The log that is read.
+    """
+
+    def __init__(self, builder: LogBuilder) -> None:
+        self._builder = builder
+
+    def read(self, value: Json) -> None:
+        """Read one list.
+
+        Raises:
+            Unfit: It does not fit.
+        """
+        documents = list_in(value, "documents")
+        if not documents:
+            raise Unfit("expected documents, a list of ids or objects, but found none")
+        builder = self._builder
+        number = builder.new_list()
+        query = text_of(value, "query")
+        builder.describe(
+            number,
+            query=ONE_QUERY if query is None else query,
+            time=time_of(value.get("time")),
+            user=text_of(value, "user"),
+            version=text_of(value, "version"),
+        )
+        for place, document in enumerate(documents):
+            self._read_document(number, place, document)
+        builder.action_counts[IMPRESSION_ACTIONS[0]] += len(documents)
+        for clicked in list_in(value, "clicks"):
+            self._act(number, str(clicked), _CLICK)
+
+    def _read_document(self, number: int, place: int, document: Any) -> None:
+        builder = self._builder
+        if isinstance(document, str | int) and not isinstance(document, bool):
+            document = {"id": document}
+        if not isinstance(document, dict):
+            raise Unfit(f"expected the id of a document or an object, but found {shortened(repr(document))}")
+        name = required_text(document, "id", "the id of a document")
+        rank = whole_number(document, "rank")
+        team = whole_number(document, "team")
+        propensity = _propensity(document)
+        builder.has_propensities |= not math.isnan(propensity)
+        builder.has_teams |= team is not None
+        rank = builder.first_rank + place if rank is None else rank
+        builder.row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
+        actions = [str(action) for action in list_in(document, "actions")]
+        if document.get("click") and _CLICK not in actions:
+            actions.append(_CLICK)
+        for action in actions:
+            self._act(number, name, action)
+
+    def _act(self, number: int, document: str, action: str) -> None:
+        builder = self._builder
+        builder.action_counts[action] += 1
+        kind = builder.number_of_action(action)
+        if kind > IMPRESSION:
+            builder.row(number, document, 0, kind)
+
+
+def _propensity(document: Json) -> float:
+    given = document.get("propensity")
+    if given is None:
+        return math.nan
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise Unfit(f"expected a propensity above 0 and up to 1, but found {shortened(repr(given))}")
+    return float(given)

@@ -1,0 +1,90 @@
+"""User Behavior Insights: queries and events, as OpenSearch indexes them.
+
+Source: user-behavior-insights 1.3, queries-mapping.json and events-mapping.json.
+"""
+
+from core.clicks.reading.builder import LogBuilder
+from core.clicks.reading.json_lines import (
+    Json,
+    Unfit,
+    list_in,
+    object_in,
+    required_text,
+    text_of,
+    whole_number,
+)
+from core.clicks.reading.spool import HIT, IMPRESSION, NO_RANK
+from core.clicks.reading.times import time_of
+
+_BULK_ACTIONS = ("index", "create")
+
+
+class UbiReader:
+    """Read the lines of `ubi_queries` and `ubi_events`, also as the bodies of bulk requests.
+
+    A list is what one `query_id` showed: its events of impressions, or `query_response_hit_ids` where it has
+    none. The query is the text of the search, of the query or of any event of it.
+
+    Args:
+        builder: The log that is read.
+    """
+
+    def __init__(self, builder: LogBuilder) -> None:
+        self._builder = builder
+
+    def read(self, value: Json) -> None:
+        """Read a query, an event or the action line of a bulk request.
+
+        Raises:
+            Unfit: It does not fit.
+        """
+        if "action_name" in value:
+            self._read_event(value)
+        elif "query_id" in value:
+            self._read_query(value)
+        elif not any(isinstance(value.get(name), dict) for name in _BULK_ACTIONS):
+            raise Unfit(f"expected action_name or query_id, but found {', '.join(list(value)[:5]) or 'none'}")
+
+    def _read_query(self, value: Json) -> None:
+        builder = self._builder
+        number = self._list(value)
+        builder.describe(
+            number,
+            query=text_of(value, "user_query"),
+            time=time_of(value.get("timestamp")),
+            user=text_of(value, "client_id", "user_id"),
+        )
+        for place, hit in enumerate(list_in(value, "query_response_hit_ids")):
+            builder.row(number, str(hit), place, HIT)
+
+    def _read_event(self, value: Json) -> None:
+        builder, action = self._builder, required_text(value, "action_name", "the name of an action")
+        builder.action_counts[action] += 1
+        attributes = object_in(value, "event_attributes")
+        rank = whole_number(object_in(attributes, "position"), "ordinal")
+        if rank is not None:
+            builder.rank_counts[rank] += 1
+        kind = builder.number_of_action(action)
+        query = text_of(value, "user_query")
+        builder.without_query += query is None
+        if kind < IMPRESSION and text_of(value, "query_id") is None:
+            return
+        number = self._list(value)
+        if query is None:
+            builder.await_query(number)
+        builder.describe(
+            number,
+            query=query,
+            time=time_of(value.get("timestamp")),
+            user=text_of(value, "client_id", "user_id"),
+        )
+        if kind < IMPRESSION:
+            return
+        document = text_of(object_in(attributes, "object"), "object_id")
+        if not document:
+            builder.without_document += 1
+            return
+        builder.row(number, document, NO_RANK if rank is None else rank, kind)
+
+    def _list(self, value: Json) -> int:
+        return self._builder.named_list(required_text(value, "query_id", "the id of a query"))

@@ -1,0 +1,198 @@
+"""`rankery click-logs`: logs of ranked lists and clicks on a service."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.findings import findings_table
+from rankery.cli.options import Limit, OfProject, Permanently
+from rankery.cli.printing import age, facts, moment, plain, say, table
+from rankery.cli.references import NameUnclear
+from rankery.cli.service_options import on_service
+from rankery.cli.texts import json_object
+
+if TYPE_CHECKING:
+    from rankery.client import ClickLog
+
+click_logs = typer.Typer(help="Upload logs of clicks, look them over and delete them.", no_args_is_help=True)
+
+_PREFIX = "clk_"
+LogReference = Annotated[
+    str, typer.Argument(help="The log's id or name.", autocompletion=of_service("click-logs"))
+]
+
+
+@click_logs.command("upload")
+@on_service
+def upload_click_log(
+    session: ServiceConnection,
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file: UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; gzip or"
+            " Zstandard as well. Or an address that RANKERY_SOURCES allows."
+        ),
+    ],
+    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="the file's")] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="UBI's queries, where the file has the events alone."),
+    ] = None,
+    format: Annotated[
+        Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"],
+        typer.Option(help="The format; detected by default."),
+    ] = "auto",
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help='Columns of a table by role: {"document": "sku", "rank": "place"}.'
+        ),
+    ] = None,
+    actions: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.'),
+    ] = None,
+    rank_base: Annotated[
+        int | None, typer.Option(min=0, max=1, help="The lowest rank.", show_default="detected")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+) -> None:
+    """Upload a log, wait until it is read, and print the findings of its doctor.
+
+    Example: `rankery click-logs upload clicks.csv --columns '{"document": "sku", "rank": "place"}'`
+
+    Example: `rankery click-logs upload events.ndjson --actions '{"click": 1, "add_to_cart": 3}'`
+    """
+    base: Any = rank_base
+    log = session.client.upload_clicks(
+        data,
+        name,
+        queries=queries,
+        format=format,
+        columns=None if columns is None else json_object(columns, "--columns"),
+        actions=None if actions is None else json_object(actions, "--actions"),
+        rank_base=base,
+        project=project,
+    )
+    job = log.job()
+    if job is not None:
+        session.wait(job)
+    _show(session, log.refresh())
+
+
+@click_logs.command("list")
+@on_service
+def list_click_logs(
+    session: ServiceConnection,
+    status: Annotated[
+        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
+    ] = None,
+    project: OfProject = None,
+    limit: Limit = 20,
+) -> None:
+    """List click logs, newest first.
+
+    Example: `rankery click-logs list --status ready`
+    """
+    found = list(islice(session.client.click_logs(status, project=project), limit))
+    numbers = ("lists", "impressions", "clicks")
+    shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
+    for log in found:
+        sizes = ((log.statistics or {}).get(unit) for unit in numbers)
+        shown.add_row(
+            log.id,
+            plain(log.name),
+            log.status,
+            *("" if size is None else plain(size) for size in sizes),
+            age(log.created_at),
+        )
+    session.show(found, shown)
+
+
+@click_logs.command("show")
+@on_service
+def show_click_log(session: ServiceConnection, log: LogReference) -> None:
+    """Show the counts of a log and the findings of its doctor, or why it could not be read.
+
+    Example: `rankery click-logs show clicks.csv`
+    """
+    _show(session, _log_of(session, log))
+
+
+@click_logs.command("delete")
+@on_service
+def delete_click_logs(
+    session: ServiceConnection,
+    logs: Annotated[list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("click-logs"))],
+    permanently: Permanently = False,
+) -> None:
+    """Delete click logs; what was learnt from them stays.
+
+    They go to the trash, from which `rankery trash restore` brings them back.
+
+    Example: `rankery click-logs delete clicks.csv`
+    """
+    found = [_log_of(session, log) for log in logs]
+    for log in found:
+        log.delete(permanently=permanently)
+        say(f"deleted {log.id}, {log.name}")
+    session.show([log.id for log in found])
+
+
+def _log_of(session: ServiceConnection, reference: str) -> "ClickLog":
+    """Find a log by its id, or the newest of a name.
+
+    Raises:
+        NameUnclear: No log has the name.
+        RankeryApiError: There is none of this id.
+    """
+    if reference.startswith(_PREFIX):
+        return session.client.click_log(reference)
+    for log in session.client.click_logs(name=reference):
+        return log
+    raise NameUnclear(f"there is no click log {reference!r}; see `{session.command('click-logs list')}`")
+
+
+def _show(session: ServiceConnection, log: "ClickLog") -> None:
+    findings = [finding.model_dump(mode="json") for finding in log.findings or ()]
+    pictures: list[Any] = [_properties(log)]
+    if ranks := (log.statistics or {}).get("ranks"):
+        pictures += ["", _ranks(ranks)]
+    if log.findings is not None:
+        pictures += ["", findings_table(findings)]
+    session.show(log, *pictures)
+
+
+def _properties(log: "ClickLog") -> Table:
+    statistics = log.statistics or {}
+    units = ("lists", "impressions", "clicks", "queries", "documents", "users")
+    base = statistics.get("rank_base")
+    detected = ", detected" if statistics.get("rank_base_detected") else ""
+    actions = ", ".join(f"{name}: {number:,}" for name, number in statistics.get("actions", {}).items())
+    return facts(
+        [
+            ("id", log.id),
+            ("name", log.name),
+            ("status", log.status),
+            ("problem", log.problem and log.problem.detail),
+            *((unit, statistics.get(unit)) for unit in units),
+            ("actions", actions or None),
+            ("ranks from", None if base is None else f"{base}{detected}"),
+            ("bytes", log.size_bytes),
+            ("made", f"{moment(log.created_at)} UTC"),
+        ]
+    )
+
+
+def _ranks(ranks: list[dict[str, Any]]) -> Table:
+    numbers = ("rank", "impressions", "clicks", "rate")
+    shown = table(*numbers, right=numbers)
+    for one in ranks:
+        rate = one["clicks"] / one["impressions"] if one["impressions"] else 0.0
+        shown.add_row(plain(one["rank"]), plain(one["impressions"]), plain(one["clicks"]), f"{rate:.3f}")
+    return shown

@@ -1,0 +1,198 @@
+"""Click logs: upload, list, wait and delete."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.asynchronous.resumable_upload import send_upload
+from rankery.client.display.progress import transferred
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
+from rankery.client.reading import given
+from rankery.client.references import HasId, id_of, is_address, path_of
+from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.uploads import Upload
+from rankery.client.views.click_log import ClickLogView
+
+_DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
+LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+
+
+class AsyncClickLog(ClickLogView, AsyncResource):
+    """A click log, as last fetched from the service."""
+
+    async def refresh(self) -> Self:
+        """Fetch the current state of the log.
+
+        Returns:
+            This log.
+        """
+        return self._take(await self._transport.get(self._path))
+
+    async def job(self) -> AsyncJob | None:
+        """Return the job that reads or makes the log, or None."""
+        if self.job_id is None:
+            return None
+        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
+
+    async def wait(
+        self,
+        on_progress: Callable[[AsyncJob], object] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Wait until the log was read, with a progress bar.
+
+        Args:
+            on_progress: Called with the job that reads it each time it was asked for.
+            timeout_seconds: Give up after so long; None waits for ever.
+            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            This log, ready.
+
+        Raises:
+            JobFailed: It is invalid; the sentence names the first fault and its place.
+            TimeoutError: It has not been read in time.
+        """
+        job = await self.job()
+        if job is not None:
+            await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
+        return await self.refresh()
+
+    async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
+        """Change its name or its project; omitted fields stay.
+
+        Args:
+            name: What people call it.
+            project: The project that it belongs to; none if None.
+
+        Returns:
+            This log.
+        """
+        body = given({"name": name}) | chosen({"project": project})
+        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
+
+    async def delete(self, *, permanently: bool = False) -> None:
+        """Move it to the trash, from which `client.restore` brings it back; what was learnt from it stays.
+
+        Args:
+            permanently: Free its bytes immediately instead.
+
+        Raises:
+            RankeryApiError: A job uses it; the problem lists which.
+        """
+        parameters = {"permanently": permanently or None}
+        await self._transport.request("DELETE", self._path, parameters=parameters)
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/click-logs/{self.id}"
+
+
+class AsyncClickLogCalls(AsyncCalls):
+    """Calls about click logs."""
+
+    async def upload_clicks(
+        self,
+        data: "Path | str | Sequence[str] | Frame",
+        name: str | None = None,
+        *,
+        queries: Path | str | None = None,
+        files: str | None = None,
+        format: LogFormat = "auto",
+        columns: Mapping[str, str] | None = None,
+        actions: Mapping[str, float] | None = None,
+        rank_base: Literal[0, 1] | None = None,
+        credentials: str | None = None,
+        project: str | None = None,
+        progress: bool | None = None,
+    ) -> AsyncClickLog:
+        """Upload a log of ranked lists and clicks; it is read by a job and becomes `ready` or `invalid`.
+
+        Args:
+            data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
+                gzip or Zstandard), which is streamed; a data frame with a row an impression; or addresses
+                that a worker reads.
+            name: What people will call it; the file's name when left out.
+            queries: UBI's file of queries, where `data` has the events alone.
+            files: Pattern of the names of files in a bucket: `part-*.parquet`.
+            format: Detected by the content by default.
+            columns: Columns of a table by role: `{"document": "sku", "rank": "place"}`; detected by the
+                usual names if left out.
+            actions: Weights of actions, `{"click": 1, "purchase": 5}`; others are counted and left out.
+            rank_base: The lowest rank, 0 or 1; detected if None.
+            credentials: Name of credentials that workers have; never a secret.
+            project: Label of the project that it belongs to.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The log, which is still being read; `wait` on it.
+
+        Raises:
+            FileUnusable: The file cannot be read.
+            WrongType: The data are of another type.
+            RankeryApiError: The service refused it.
+
+        Example:
+            ```python
+            log = await client.upload_clicks("clicks.csv", columns={"document": "sku"})
+            print((await log.wait()).findings)
+            ```
+        """
+        options = given({"columns": columns and dict(columns), "actions": actions and dict(actions)})
+        options |= given({"rank_base": rank_base})
+        about = given({"name": name, "format": format, "project": project})
+        if is_address(data) or (isinstance(data, list | tuple) and all(map(is_address, data))):
+            where = given({"source": data, "files": files, "credentials": credentials})
+            document = await self.transport.create("/v1/click-logs", {**where, **about, **options})
+            return self._bound(AsyncClickLog, document)
+        texts = about | {key: json.dumps(value) for key, value in options.items()}
+        paths = {} if queries is None else {"queries": path_of(queries, "the path of the queries")}
+        frame = collected(data)
+        if is_frame(frame):
+            with written(as_table(frame)) as path:
+                return await self._upload(Upload({"file": path, **paths}, texts), progress)
+        return await self._upload(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
+
+    def click_logs(
+        self, status: str | None = None, *, name: str | None = None, project: str | None = None
+    ) -> AsyncPages[AsyncClickLog]:
+        """List click logs, newest first.
+
+        Args:
+            status: Only `pending`, `ready` or `invalid` ones.
+            name: Only those of this name.
+            project: Only those of this project; `-` for those of none.
+        """
+        return self._pages(AsyncClickLog, "/v1/click-logs", status=status, name=name, project=project)
+
+    async def click_log(self, log_id: str) -> AsyncClickLog:
+        """Return a click log with its statistics and findings, or with the problem found in it.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncClickLog, await self.transport.get(f"/v1/click-logs/{log_id}"))
+
+    async def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:
+        """Move a click log to the trash, from which `restore` brings it back.
+
+        Args:
+            log: The log, or its id.
+            permanently: Free its bytes immediately instead.
+
+        Raises:
+            RankeryApiError: A job uses it, or there is none.
+        """
+        parameters = {"permanently": permanently or None}
+        await self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
+
+    async def _upload(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
+        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+            document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
+        return self._bound(AsyncClickLog, document)

@@ -1,0 +1,150 @@
+"""UBI, Metarank and sessions."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.clicks.doctor import examine_log
+from core.errors import DatasetError
+from tests.core.clicks.reading.conftest import Read
+from tests.core.clicks.reading.plain import plain
+
+Json = dict[str, Any]
+
+
+def lines(*values: Json) -> str:
+    """Write objects, one a line."""
+    return "\n".join(map(json.dumps, values)) + "\n"
+
+
+def event(action: str, query_id: str, document: str | None, rank: int | None, **more: Any) -> Json:
+    """Return an event of UBI."""
+    attributes: Json = {}
+    if document is not None:
+        attributes["object"] = {"object_id": document, "object_id_field": "sku"}
+    if rank is not None:
+        attributes["position"] = {"ordinal": rank}
+    return {"action_name": action, "query_id": query_id, "event_attributes": attributes, **more}
+
+
+def ubi_sample() -> list[Json]:
+    """Return events with the traps of the sample of opensearch-project/search-relevance.
+
+    Its file `src/test/data-esci/ubi_queries_events.ndjson`, read aside at commit d8be5d1: 222 ordinals of 0
+    beside 478 of 1; 15 actions beside impressions; 40 of 287 clicks without an impression of their query and
+    document; 1,044 events without user_query, of which 98 get it by query_id; 87 rows of lists without a
+    query; impressions clicked at .11 at 0 and .29 at 1; 278 lists of 2,336 impressions.
+    """
+    return [
+        {"index": {"_index": "ubi_queries", "_id": "1"}},
+        {"query_id": "1", "user_query": "shoes", "client_id": "ann", "timestamp": "2024-12-10T00:01:29.378Z"},
+        {"query_id": "2", "user_query": "hats", "client_id": "bob", "timestamp": "2024-12-10T00:02:00Z"},
+        {"query_id": "3", "user_query": "bags", "query_response_hit_ids": ["x", "y"], "client_id": "ann"},
+        event("impression", "1", "a", 0, user_query="shoes"),
+        event("impression", "1", "b", 1, user_query="shoes"),
+        event("click", "1", "b", 1),  # joined by query_id
+        event("click", "1", "z", 4),  # never shown
+        event("impression", "2", "c", 1, user_query="hats"),
+        event("impression", "2", "d", 2, user_query="hats"),
+        event("click", "2", "c", 1, user_query="hats"),
+        event("impression", "9", "e", 0),  # of no known query
+        event("purchase", "2", "c", None, user_query="hats"),
+        event("page_exit", "2", None, None, user_query="hats"),
+        event("click", "3", "y", 1, user_query="bags"),
+    ]
+
+
+def test_the_traps_of_ubi_are_counted(read: Read) -> None:
+    """Mixed bases, clicks without an impression, queries joined by id, actions without a weight."""
+    reading = read(lines(*ubi_sample()))
+    report = reading.report
+    assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
+    assert (report.ranks_0, report.ranks_1) == (2, 5)
+    assert (report.lists_from_0, report.lists_from_1) == (1, 1)
+    # z was never shown; y is a result of a search, of which there is no event.
+    assert (report.unshown_pairs, report.action_rows) == (2, 4)
+    assert report.orphaned_actions.names == ["shoes: z"]
+    assert (report.without_query, report.joined, report.unknown_queries.count) == (3, 2, 1)
+    found = {finding.code: finding for finding in examine_log(reading.log, report)}
+    assert found["mixed-rank-bases"].title.startswith("2 events have rank 0 beside 5 of rank 1, and 1 of 2")
+    assert found["actions-without-impression"].count == 2
+    assert found["actions-without-weight"].title == (
+        "2 of 3 actions beside impressions have no weight and are left out"
+    )
+    assert found["queries-joined"].count == 3
+
+
+def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
+    """Results of a search count where it has no impressions; ranks begin at 1."""
+    log = read(lines(*ubi_sample()), actions={"click": 1, "purchase": 5}).log
+    assert plain(log) == [
+        ("shoes", [("a", 1, False), ("b", 2, True)]),
+        ("hats", [("c", 2, True), ("d", 3, False)]),
+        ("bags", [("x", 1, False), ("y", 2, True)]),
+    ]
+    np.testing.assert_array_equal(log.gains, [0, 1, 6, 0, 0, 1])
+    assert log.list_users is not None
+    assert log.list_users.tolist() == [0, 1, 0]
+
+
+def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
+    """In any order."""
+    sample = ubi_sample()
+    queries = [value for value in sample if "action_name" not in value]
+    events = [value for value in sample if "action_name" in value]
+    whole = plain(read(lines(*sample)).log)
+    assert plain(read(lines(*queries), lines(*events)).log) == whole
+    assert plain(read(lines(*events), lines(*queries)).log) == [whole[0], whole[1], whole[2]]
+
+
+def test_sessions_are_lists(read: Read) -> None:
+    """Documents are ids or objects, in their order unless they have ranks."""
+    text = lines(
+        {"query": "shoes", "documents": ["a", "b"], "clicks": ["b"], "user": "ann", "time": 1_777_593_600},
+        {"query": "shoes", "documents": [{"id": "b", "rank": 1, "click": True}, {"id": 7, "rank": 3}]},
+        {"documents": [{"id": "a", "actions": ["purchase"]}]},
+    )
+    reading = read(text, actions={"click": 1, "purchase": 5})
+    assert plain(reading.log) == [
+        ("shoes", [("a", 1, False), ("b", 2, True)]),
+        ("shoes", [("b", 1, True), ("7", 3, False)]),
+        ("all", [("a", 1, True)]),
+    ]
+    np.testing.assert_array_equal(reading.log.gains, [0, 1, 1, 0, 5])
+    assert reading.report.format == "sessions"
+
+
+def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
+    """By the id of the ranking, whichever comes first; metadata of items is skipped."""
+    ranking = {"event": "ranking", "id": "r1", "timestamp": "1777593600000", "user": "u", "session": "s"}
+    ranking["fields"] = [{"name": "query", "value": "shoes"}]  # type: ignore[assignment]
+    ranking["items"] = [{"id": "a"}, {"id": "b", "relevancy": 0.5}]  # type: ignore[assignment]
+    click = {"event": "interaction", "id": "i1", "ranking": "r1", "type": "click", "item": "b"}
+    item = {"event": "item", "id": "e", "item": "a", "fields": []}
+    stray = {"event": "interaction", "id": "i2", "type": "click", "item": "b"}
+    reading = read(lines(item, click, ranking, stray))
+    assert plain(reading.log) == [("shoes", [("a", 1, False), ("b", 2, True)])]
+    assert reading.report.without_list == 1
+    assert reading.log.list_times is not None
+    assert reading.log.list_times.tolist() == [1777593600000]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"action_name": "click"', "expected a JSON object, but found"),
+        ("[1]", "expected a JSON object, but found '\\[1\\]'"),
+        ('{"action_name": "click"}', "expected the id of a query in 'query_id'"),
+        ('{"what": 1}', "expected action_name or query_id, but found what"),
+        (json.dumps(event("click", "1", "a", 1) | {"event_attributes": 3}), "expected an object"),
+        (json.dumps(event("click", "1", "a", 1.5)), "expected a whole number in 'ordinal'"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_line_is_named(read: Read, line: str, message: str) -> None:
+    """By file and line, with what was expected."""
+    with pytest.raises(DatasetError, match=message) as error:
+        read(lines(*ubi_sample()[:4]) + "\n" + line + "\n" + lines(*ubi_sample()[4:]), format="ubi")
+    (problem,) = error.value.problems
+    assert (problem.file, problem.line) == ("log-1", 6)

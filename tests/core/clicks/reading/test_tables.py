@@ -1,0 +1,172 @@
+"""Long tables: columns, lists, ranks, actions and problems by line."""
+
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.clicks.reading import LogFile, read_click_log, spool
+from core.errors import DatasetError, InvalidInput
+from tests.core.clicks.reading.conftest import Read
+from tests.core.clicks.reading.plain import plain, plainly_read
+
+TABLE = "session,query,document,rank,clicked\ns1,shoes,a,1,0\ns1,shoes,b,2,1\ns2,hats,c,1,1\n"
+LISTS = [("shoes", [("a", 1, False), ("b", 2, True)]), ("hats", [("c", 1, True)])]
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
+    tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists in the order of their first row, over many parts on the disk; a document counts once a list."""
+    monkeypatch.setattr(spool, "LISTS_A_PART", 7)
+    monkeypatch.setattr("core.clicks.reading.assembly.LISTS_A_PART", 7)
+    draw = random.Random(base)
+    rows = [
+        {
+            "list": f"s{number}",
+            "query": f"q{number % 9}",
+            "document": f"d{draw.randrange(12)}",
+            "rank": draw.randrange(base, 40),
+            "click": draw.randrange(2),
+        }
+        for number in draw.choices(range(60), k=700)
+    ]
+    rows[0]["rank"] = base
+    path = tmp_path / "log.csv"
+    names = list(rows[0])
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, row.values())) for row in rows)]))
+    folder = tmp_path / "columns"
+    folder.mkdir()
+    reading = read_click_log([LogFile(path, "log.csv")], folder)
+    assert plain(reading.log) == plainly_read(rows)
+    assert reading.report.repeated_impressions.count == 700 - reading.log.n_impressions
+    assert (reading.report.rank_base, reading.report.is_detected) == (base, True)
+
+
+def test_all_forms_of_a_table_are_the_same_log(read: Read) -> None:
+    """CSV, TSV and Parquet; columns are found by usual names, or named."""
+    assert plain(read(TABLE).log) == LISTS
+    assert plain(read(TABLE.replace(",", "\t")).log) == LISTS
+    header, *rows = TABLE.splitlines()
+    columns = zip(*(row.split(",") for row in rows), strict=True)
+    table = pa.table(dict(zip(header.split(","), map(list, columns), strict=True)))
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    assert plain(read(stream.getvalue()).log) == LISTS
+    renamed = TABLE.replace("document", "sku").replace("rank", "place")
+    assert plain(read(renamed, columns={"document": "sku", "rank": "place"}).log) == LISTS
+
+
+def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: Read) -> None:
+    """Also where the user changes, and with each file; without ranks they are the order of the rows."""
+    rows = "query,document,rank,click,user\nq,a,1,0,\nq,b,2,0,\nq,b,1,1,\nr,a,5,0,u\nr,b,6,0,v\n"
+    log = read(rows, "query,document,rank,click,user\nr,b,7,0,v\nr,c,8,1,v\n").log
+    assert [len(shown) for _, shown in plain(log)] == [2, 1, 1, 1, 2]
+    unranked = read("list,query,document,click\ns,q,a,0\nt,q,b,1\ns,q,c,1\n").log
+    assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
+
+
+def test_actions_are_weighed_and_count_once(read: Read) -> None:
+    """Rows of actions are joined with the impression of their list; others are counted and left out."""
+    rows = [
+        *("s,q,a,1,impression", "s,q,b,2,view", "s,q,a,,purchase", "s,q,a,,click", "s,q,a,,click"),
+        *("s,q,b,,hover", "s,q,z,,click"),
+    ]
+    text = "\n".join(["list,query,document,rank,action", *rows])
+    reading = read(text, actions={"click": 1, "purchase": 5})
+    np.testing.assert_array_equal(reading.log.gains, [6.0, 0.0])
+    np.testing.assert_array_equal(reading.log.clicks, [True, False])
+    assert reading.report.actions["hover"] == 1
+    assert (reading.report.orphaned_actions.count, reading.report.orphaned_actions.names) == (1, ["q: z"])
+
+
+def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
+    """Users are numbered; a list without a user has one of its own."""
+    header = "list,query,document,rank,click,time,user,version,propensity,team"
+    rows = [
+        "s,q,a,1,0,2026-05-01T10:00:00Z,ann,v1,0.5,0",
+        "s,q,b,2,0,2026-05-01T09:59:59.5Z,ann,v1,0.25,1",
+        "t,q,a,1,0,2026-05-02 00:00:00+02:00,,,1,",
+        "u,q,a,1,0,2026-05-03T00:00:00Z,ann,v2,1,0",
+    ]
+    log = read("\n".join([header, *rows])).log
+    assert log.list_times is not None
+    assert log.list_times.tolist() == [1777629599500, 1777672800000, 1777766400000]
+    assert log.list_users is not None
+    assert log.list_users.tolist() == [0, 1, 0]
+    assert log.list_versions is not None
+    assert log.list_versions.tolist() == [0, -1, 1]
+    assert list(log.versions or []) == ["v1", "v2"]
+    np.testing.assert_array_equal(log.propensities, np.float32([0.5, 0.25, 1, 1]))
+    np.testing.assert_array_equal(log.teams, [0, 1, -1, 0])
+
+
+def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
+    """Its rows do not say which of them were shown together."""
+    header = ",timestamp,item_id,position,click,propensity_score,user_feature_0\n"
+    first = "0,2019-11-24 00:03:13.442536+00:00,14,3,0,0.029411764705882353,cef3\n"
+    second = "1,2019-11-24 00:03:36.705207+00:00,10,1,1,0.029411764705882353,cef3\n"
+    reading = read(header + first + second)
+    assert reading.report.format == "open-bandit"
+    assert plain(reading.log) == [("all", [("14", 3, False)]), ("all", [("10", 1, True)])]
+    np.testing.assert_array_equal(reading.log.propensities, np.float32([1 / 34, 1 / 34]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "column", "message"),
+    [
+        ("s1,shoes,b,second,1", "rank", "a whole number as a rank, but found 'second'"),
+        ("s1,shoes,b,1.5,1", "rank", "a whole number as a rank, but found '1.5'"),
+        ("s1,shoes,,2,1", "document", "a document id, but the cell is empty"),
+        ("s1,shoes,b,2,yes", "clicked", "0, 1 or a number of clicks, but found 'yes'"),
+    ],
+)
+def test_a_wrong_cell_is_named_by_line_and_column(read: Read, wrong: str, column: str, message: str) -> None:
+    """With what was expected."""
+    with pytest.raises(DatasetError) as error:
+        read(TABLE.replace("s1,shoes,b,2,1", wrong))
+    (problem,) = error.value.problems
+    assert (problem.file, problem.line, problem.column) == ("log-1", 3, column)
+    assert message in problem.detail
+
+
+def test_propensities_are_probabilities(read: Read) -> None:
+    """Neither 0, nor above 1, nor absent."""
+    rows = "query,document,rank,click,propensity\nq,a,1,0,0.5\nq,b,2,0,0\nq,c,3,0,1.5\nq,d,4,0,\n"
+    with pytest.raises(DatasetError) as error:
+        read(rows)
+    assert [problem.line for problem in error.value.problems] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a click log, but the file is empty"),
+        ("query,rank,clicked\nq,1,0\n", "a column for the document"),
+        ("query,document,rank\nq,a,1\n", "a column for the click"),
+        ("PK\x03\x04rest", "a ZIP archive"),
+        ("just some words\n", "expected a click log: JSON lines, a table"),
+        ("query,document,rank,click\nq,a,-1,0\n", "found none"),
+    ],
+)
+def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
+    """With what was found in its place."""
+    with pytest.raises(DatasetError, match=message):
+        read(text, rank_base=0)
+
+
+def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
+    """A column that does not exist, and clicks without a weight."""
+    with pytest.raises(InvalidInput) as missing:
+        read(TABLE, columns={"document": "sku"})
+    assert missing.value.problems[0].pointer == "/columns/document"
+    with pytest.raises(InvalidInput) as unweighted:
+        read(TABLE, actions={"purchase": 5})
+    assert unweighted.value.problems[0].pointer == "/actions"
+    with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
+        read(TABLE, format="sessions")

@@ -1,0 +1,106 @@
+"""Findings on click logs: each of them where its trap is, and not elsewhere."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from core.clicks import ClickLog
+from core.clicks.doctor import examine_log, moving_pairs
+from core.data.texts import Texts
+
+N_LISTS = 400
+
+
+def swapped_log() -> ClickLog:
+    """Return a log of one query whose two documents swap ranks in every other list."""
+    swapped = np.arange(N_LISTS) % 2
+    pairs = np.stack([swapped, 1 - swapped], axis=1).ravel().astype(np.int32)
+    return ClickLog(
+        list_boundaries=np.arange(0, 2 * N_LISTS + 1, 2, dtype=np.int64),
+        list_queries=np.zeros(N_LISTS, np.int32),
+        pairs=pairs,
+        ranks=np.tile(np.array([1, 2], np.int16), N_LISTS),
+        clicks=pairs == 0,
+        pair_queries=np.zeros(2, np.int32),
+        pair_documents=np.arange(2, dtype=np.int32),
+        query_ids=Texts.of(["shoes"]),
+        document_ids=Texts.of(["a", "b"]),
+        list_users=np.arange(N_LISTS, dtype=np.int32),
+        list_times=np.arange(N_LISTS, dtype=np.int64) * 3_600_000,
+    )
+
+
+def codes(log: ClickLog) -> list[str]:
+    """Return the codes of the findings."""
+    return [finding.code for finding in examine_log(log)]
+
+
+def test_a_sound_log_has_no_findings() -> None:
+    """Documents move, users are many, queries have texts."""
+    assert codes(swapped_log()) == []
+    assert moving_pairs(swapped_log()) == (2, 2)
+
+
+def test_ranks_that_never_move_identify_nothing() -> None:
+    """An error; a few moves are a warning."""
+    log = swapped_log()
+    fixed = replace(log, pairs=np.tile(np.array([0, 1], np.int32), N_LISTS))
+    (finding,) = examine_log(fixed)
+    assert (finding.code, finding.severity, finding.count) == ("fixed-ranks", "error", 2)
+
+
+def test_a_few_moving_pairs_are_a_warning() -> None:
+    """One of 150 pairs moves."""
+    n_pairs = 150
+    pairs = np.tile(np.arange(n_pairs, dtype=np.int32), 2)
+    ranks = np.tile(np.arange(1, n_pairs + 1, dtype=np.int16), 2)
+    ranks[[-2, -1]] = ranks[[-1, -2]]
+    pairs[[-2, -1]] = pairs[[-1, -2]]
+    ranks[-1] = n_pairs + 1
+    log = replace(
+        swapped_log(),
+        list_boundaries=np.array([0, n_pairs, 2 * n_pairs], np.int64),
+        list_queries=np.zeros(2, np.int32),
+        pairs=pairs,
+        ranks=ranks,
+        clicks=np.ones(2 * n_pairs, np.bool_),
+        pair_queries=np.zeros(n_pairs, np.int32),
+        pair_documents=np.arange(n_pairs, dtype=np.int32),
+        list_users=np.arange(2, dtype=np.int32),
+        list_times=None,
+    )
+    (finding,) = examine_log(log)
+    assert (finding.code, finding.severity) == ("fixed-ranks", "warning")
+    assert finding.title == "1 of 150 pairs that were shown twice or more moved to another rank"
+
+
+def test_nothing_clicked_is_an_error() -> None:
+    """Whatever else is there."""
+    log = swapped_log()
+    assert codes(replace(log, clicks=np.zeros_like(log.clicks))) == ["no-clicks"]
+
+
+def test_empty_queries_and_absent_users_are_named() -> None:
+    """Lists of an empty query are counted."""
+    log = replace(swapped_log(), query_ids=Texts.of([" "]), list_users=None)
+    empty, absent = examine_log(log)
+    assert (empty.code, empty.count, empty.title) == (
+        "empty-queries",
+        N_LISTS,
+        f"All {N_LISTS} lists have an empty query",
+    )
+    assert absent.code == "no-users"
+
+
+def test_bots_have_many_lists_and_bursts_many_a_minute() -> None:
+    """Users are named by number, the busiest first."""
+    log = swapped_log()
+    assert log.list_users is not None
+    assert log.list_times is not None
+    users = np.where(np.arange(N_LISTS) < 150, 3, log.list_users).astype(np.int32)
+    (bot,) = examine_log(replace(log, list_users=users))
+    assert (bot.code, bot.examples) == ("bots", ("user 3: 150 lists",))
+    times = np.where(np.arange(N_LISTS) < 30, np.arange(N_LISTS), log.list_times)
+    few = np.where(np.arange(N_LISTS) < 30, 5, log.list_users).astype(np.int32)
+    (burst,) = examine_log(replace(log, list_users=few, list_times=times))
+    assert (burst.code, burst.examples) == ("bursts", ("user 5: 30 lists",))
