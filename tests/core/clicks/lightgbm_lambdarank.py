@@ -1,5 +1,6 @@
 """LightGBM's `lambdarank` in plain Python, every operation rounded as in rank_objective.hpp of 4.7."""
 
+import itertools
 import math
 
 import numpy as np
@@ -17,15 +18,16 @@ class PlainLambdarank:
         self._factor = factor
         self._sigmoid = [1.0 / (1.0 + math.exp(i / factor - _MOST)) for i in range(_BINS)]
         self._inverse = []
-        for first, last in zip(boundaries[:-1], boundaries[1:], strict=True):
+        for first, last in itertools.pairwise(boundaries):
             ideal = 0.0
             for rank, label in enumerate(sorted(labels[first:last], reverse=True)[:truncation_level]):
                 ideal += (2.0**label - 1.0) * (1.0 / math.log2(2.0 + rank))
             self._inverse.append(1.0 / ideal if ideal > 0.0 else 0.0)
 
     def __call__(self, scores: np.ndarray, iteration: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient and hessian in float32."""
         gradient, hessian = (np.zeros(len(scores), np.float32) for _ in range(2))
-        for query, (first, last) in enumerate(zip(self._boundaries[:-1], self._boundaries[1:], strict=True)):
+        for query, (first, last) in enumerate(itertools.pairwise(self._boundaries)):
             self._add_query(query, int(first), int(last), scores, gradient, hessian)
         return gradient, hessian
 

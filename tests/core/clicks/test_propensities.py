@@ -102,10 +102,10 @@ def test_coverage(method: str, swaps: str) -> None:
     """Over 200 logs, 95% ± 2 of the intervals contain the true propensity."""
     inside = []
     for seed in range(200):
-        log, truth, _ = simulated(20_000, swaps, seed=seed)
-        plan = PropensityPlan(method=method, positions=8, resamples=100, seed=seed)
+        log, truth, _ = simulated(8_000, swaps, seed=seed)
+        plan = PropensityPlan(method=method, positions=6, resamples=40, seed=seed)
         found = estimate_propensities(log, plan)
-        inside.append((found.lower <= truth.propensities) & (truth.propensities <= found.upper))
+        inside.append((found.lower <= truth.propensities[:6]) & (truth.propensities[:6] <= found.upper))
     assert 0.93 <= np.mean(np.array(inside)[:, 1:]) <= 0.97
 
 
