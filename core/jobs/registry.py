@@ -17,9 +17,11 @@ from core.jobs.ingest import IngestJob
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.jobs.inspect import InspectJob
 from core.jobs.promote import PromoteJob
+from core.jobs.propensity import PropensityJob
 from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
+from core.jobs.simulate_clicks import SimulateClicksJob
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
 from core.jobs.try_candidates import TryCandidatesJob
@@ -56,6 +58,8 @@ class JobKind(StrEnum):
     REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob
     INGEST_CLICKS = IngestClicksJob.kind, IngestClicksJob
+    PROPENSITY = PropensityJob.kind, PropensityJob
+    SIMULATE_CLICKS = SimulateClicksJob.kind, SimulateClicksJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
 

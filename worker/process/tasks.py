@@ -21,6 +21,7 @@ from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.automatic_training import run_auto_train, run_candidates
 from worker.runners.click_log_ingestion import run_click_log_ingestion
+from worker.runners.click_simulation import run_click_simulation
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
 from worker.runners.drift import run_drift
@@ -30,6 +31,7 @@ from worker.runners.ingestion import run_ingestion
 from worker.runners.inspection import run_inspection
 from worker.runners.model_import import run_model_import
 from worker.runners.promotion import run_promotion
+from worker.runners.propensities import run_propensity
 from worker.runners.ranking import run_ranking
 from worker.runners.reproduction import run_reproduction
 from worker.runners.run_import import run_import
@@ -55,6 +57,8 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.REPORT: run_report,
         JobKind.INGEST: run_ingestion,
         JobKind.INGEST_CLICKS: run_click_log_ingestion,
+        JobKind.PROPENSITY: run_propensity,
+        JobKind.SIMULATE_CLICKS: run_click_simulation,
         JobKind.IMPORT: run_import,
         JobKind.IMPORT_MODEL: run_model_import,
     }

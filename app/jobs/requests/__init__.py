@@ -6,6 +6,7 @@ from pydantic import Field
 
 from app.http.schemas import RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
@@ -18,6 +19,8 @@ AnyRequest = (
     | CompareRequest
     | InspectRequest
     | DriftRequest
+    | PropensityRequest
+    | SimulateClicksRequest
 )
 JobRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 

@@ -6,23 +6,25 @@ from typing import Any
 
 from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
+from app.jobs.submission.clicks import propensity, simulation
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
 from app.jobs.submission.repeats import check_draws, check_repeats, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
-from core.jobs import SubmittedJob
+from core.jobs import JobSpec
 from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
 # The check of each kind of request, which returns the resolved specification of its job.
-_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] = MappingProxyType(
+_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = MappingProxyType(
     {
         TrainRequest: training,
         AutoTrainRequest: automatic_training,
@@ -31,6 +33,8 @@ _CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], SubmittedJob]] =
         CompareRequest: comparison,
         InspectRequest: inspection,
         DriftRequest: drift,
+        PropensityRequest: propensity,
+        SimulateClicksRequest: simulation,
     }
 )
 
@@ -47,7 +51,7 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    return tx.enqueue(_resolve(tx, request), key_id, request.labels())
+    return _enqueue(tx, _resolve(tx, request), key_id, request.labels())
 
 
 def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
@@ -60,7 +64,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     """
     check_repeats(batch)
     now = utc_now()
-    resolved: list[tuple[SubmittedJob, Labels]] = []
+    resolved: list[tuple[JobSpec, Labels]] = []
     problems: list[InputProblem] = []
     for place, request in enumerate(batch.jobs):
         try:
@@ -76,10 +80,19 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     if problems:
         raise InvalidInput(*problems)
     tx.projects.lock_names(spec.makes_model for spec, _ in resolved if spec.makes_model is not None)
-    return [tx.enqueue(spec, key_id, labels) for spec, labels in resolved]
+    return [_enqueue(tx, spec, key_id, labels) for spec, labels in resolved]
 
 
-def _resolve(tx: Transaction, request: AnyRequest) -> SubmittedJob:
+def _enqueue(tx: Transaction, spec: JobSpec, key_id: str | None, labels: Labels) -> Job:
+    """Queue a job, and attach it to the click log that it makes."""
+    job = tx.enqueue(spec, key_id, labels)
+    if spec.makes_click_log:
+        for log_id in spec.click_log_ids.values():
+            tx.click_logs.attach_job(log_id, job.id)
+    return job
+
+
+def _resolve(tx: Transaction, request: AnyRequest) -> JobSpec:
     return _CHECKS[type(request)](tx, request)
 
 

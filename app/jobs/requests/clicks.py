@@ -1,0 +1,54 @@
+"""Requests about click logs: propensities and simulations."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from app.http.schemas import Id, ModelReference, NameForPeople
+from app.jobs.parameter_schemas import FeatureName, declared_fields, request_model
+from app.jobs.requests.fields import QueuedRequest
+from core.clicks.propensities import PropensityPlan
+from core.clicks.simulation import SimulationPlan
+from core.clicks.users import PRESETS, UserModel
+
+MAX_RANKERS = 8
+
+UserModelRequest: Any = request_model(
+    "UserModel", UserModel, "How simulated users examine a list and when they click."
+)
+_PropensityRequest = create_model(
+    "_PropensityRequest", __base__=QueuedRequest, **declared_fields(PropensityPlan)
+)
+_SimulationRequest = create_model(
+    "_SimulationRequest", __base__=QueuedRequest, **declared_fields(SimulationPlan)
+)
+
+
+class PropensityRequest(_PropensityRequest):
+    """Estimate how often each rank is examined, relative to rank 1."""
+
+    kind: Literal["propensity"]
+    click_log_id: Id = Field(description="A ready click log")
+    dataset_id: Id | None = Field(
+        None, description="A ready dataset with the features of the documents, for regression-em"
+    )
+
+
+class SimulateClicksRequest(_SimulationRequest):
+    """Draw a click log on judged documents, by known propensities."""
+
+    kind: Literal["simulate-clicks"]
+    dataset_id: Id = Field(description="A ready dataset, whose labels decide what is clicked")
+    log_name: NameForPeople = Field(description="Name of the log", examples=["simulated"])
+    models: list[ModelReference] = Field(
+        default_factory=list, max_length=MAX_RANKERS, description="Production rankers; or `features`"
+    )
+    features: list[FeatureName] = Field(
+        default_factory=list,
+        max_length=MAX_RANKERS,
+        description="Features that rank in their place, the highest value first",
+        examples=[["bm25"]],
+    )
+    user_model: Annotated[Literal[tuple(PRESETS)] | UserModelRequest, Field(union_mode="smart")] = Field(  # type: ignore[valid-type]
+        "ultra-pbm", description="Users, by the name of a published setting or by their parameters"
+    )

@@ -1,0 +1,54 @@
+"""Requests about click logs: propensities and simulations."""
+
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
+from app.jobs.submission.checks import is_bare, require_ready
+from core.clicks.users import PRESETS
+from core.errors import InvalidInput
+from core.jobs.propensity import PropensityJob
+from core.jobs.simulate_clicks import SimulateClicksJob
+from core.parameters import values_of
+from core.store import Transaction
+from core.stored import Json
+
+
+def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+    """Check a request to estimate propensities.
+
+    Raises:
+        InvalidInput: Features are missing for `regression-em`.
+        NotFound: The log or the dataset does not exist.
+        WrongState: One of them is not ready.
+    """
+    tx.click_logs.ready(request.click_log_id)
+    values = request.model_dump(mode="json")
+    if values["method"] == "regression-em":
+        if request.dataset_id is None:
+            raise InvalidInput.at("/dataset_id", "regression-em needs the features of the documents")
+        (dataset,) = require_ready(tx, [request.dataset_id])
+        if is_bare(dataset):
+            raise InvalidInput.at("/dataset_id", "has judgments without features")
+    else:
+        values["dataset_id"] = None
+    return PropensityJob.from_json(values)
+
+
+def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+    """Check a request to simulate clicks, and record the log that it makes.
+
+    Raises:
+        InvalidInput: There is no ranker.
+        NotFound: The dataset or a model does not exist.
+        WrongState: The dataset is not ready.
+    """
+    require_ready(tx, [request.dataset_id])
+    models = [tx.models.resolve(reference) for reference in request.models]
+    rankers: list[Json] = [{"system": model.reference, "model_id": model.id} for model in models]
+    rankers += [{"system": name, "model_id": None} for name in request.features]
+    if not rankers:
+        raise InvalidInput.at("/models", "name at least one model, or one of `features`, that ranks")
+    values = request.model_dump(mode="json")
+    users = values["user_model"]
+    values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
+    source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
+    log = tx.click_logs.add(request.log_name, source, project=request.labels().project)
+    return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
