@@ -35,6 +35,9 @@ class ClickCorrection:
         " bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs",
         choices=CORRECTIONS,
     )
+    log: str | None = parameter(
+        None, "Click log whose lists are the training data; the training dataset gives their features"
+    )
     column: str = parameter(RANK, "Column of the documents with the rank at which each was shown, from 1")
     propensities: Numbers | None = parameter(
         None, "Propensity of each rank, for ips and affine", minimum=0.0, above=True, maximum=100.0

@@ -134,6 +134,12 @@ class BoostingJob(SubmittedJob):
         return {"train": self.dataset_id, **other}
 
     @property
+    def click_log_ids(self) -> Mapping[str, str]:
+        """Return the click log that it trains on."""
+        clicks = self.training.clicks
+        return {} if clicks is None or clicks.log is None else {"log": clicks.log}
+
+    @property
     def folds(self) -> "Folds | None":
         """Return the folds of a cross-validation, or None."""
         from core.data.folds import FoldColumn, RandomFolds

@@ -1,6 +1,7 @@
-"""Requests about click logs: propensities and simulations."""
+"""Requests about click logs: propensities, simulations, and corrections of trainings."""
 
 from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import is_bare, require_ready
 from core.clicks.users import PRESETS
 from core.errors import InvalidInput
@@ -52,3 +53,24 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
     log = tx.click_logs.add(request.log_name, source, project=request.labels().project)
     return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
+
+
+def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
+    """Return a training request with the propensities of the job that it names, if any.
+
+    Raises:
+        InvalidInput: It names propensities as well, or the job has none.
+        NotFound: There is no such job.
+    """
+    clicks = request.clicks
+    if clicks is None or clicks.propensity_job is None:
+        return request
+    if clicks.propensities is not None:
+        raise InvalidInput.at("/clicks/propensity_job", "is given beside propensities; send one of them")
+    found = (tx.jobs.get(clicks.propensity_job).result or {}).get("propensities")
+    if not found:
+        raise InvalidInput.at(
+            "/clicks/propensity_job", f"{clicks.propensity_job} is no finished job of the kind propensity"
+        )
+    filled = clicks.model_copy(update={"propensities": found, "propensity_job": None})
+    return request.model_copy(update={"clicks": filled})
