@@ -36,3 +36,16 @@ def dataset_document(**changes: Any) -> dict[str, Any]:
         "created_at": "2026-01-05T09:58:00Z",
         "updated_at": "2026-01-05T09:58:00Z",
     } | changes
+
+
+def click_log_document(**changes: Any) -> dict[str, Any]:
+    """Return a click log as the service describes it, pending unless told otherwise."""
+    return {
+        "id": "clk_1",
+        "name": "clicks.csv",
+        "status": "pending",
+        "source": {"kind": "upload", "filename": "clicks.csv", "format": "auto"},
+        "job_id": "job_1",
+        "created_at": "2026-01-05T09:58:00Z",
+        "updated_at": "2026-01-05T09:58:00Z",
+    } | changes

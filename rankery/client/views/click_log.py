@@ -35,5 +35,5 @@ class ClickLogView(Shown, answers.ClickLog):
         ]
         tables = [*problem_tables(self.problem), *CardTable.of_findings(self.findings)]
         if ranks:
-            tables.append(CardTable(["rank", "impressions", "clicks"], ranks))
+            tables.append(CardTable(["#rank", "#impressions", "#clicks"], ranks))
         return Card(f"click log {facts.pop('name')}", facts, tables=tables)

@@ -346,6 +346,24 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], st
     assert (waited.code, waited.sentence) == (1, f"{job} cancelled")
 
 
+def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_path: Path) -> None:
+    """Their counts, the clicks by rank and what the doctor found; a wrong cell by its place."""
+    path = tmp_path / "clicks.csv"
+    path.write_text("terms,document,rank,click\nshoes,a,1,0\nshoes,b,2,1\nshoes,b,1,1\nshoes,a,2,0\n")
+    columns = ("--columns", '{"query": "terms"}', "--rank-base", "1")
+    log = rankery(stack, "click-logs", "upload", path, *columns, "--json").document
+    assert (log["statistics"]["lists"], log["statistics"]["clicks"]) == (2, 2)
+    assert [one["id"] for one in rankery(stack, "click-logs", "list", "--json").document] == [log["id"]]
+    shown = rankery(stack, "click-logs", "show", "clicks.csv").output
+    assert "impression: 4, click: 2" in shown
+    assert "The lists have no users" in shown
+    path.write_text("query,document,rank,click\nshoes,a,first,0\n")
+    wrong = rankery(stack, "click-logs", "upload", path)
+    assert (wrong.code, "file clicks.csv, line 2, column rank" in wrong.sentence) == (1, True)
+    assert rankery(stack, "click-logs", "delete", log["id"], "--json").document == [log["id"]]
+    assert rankery(stack, "click-logs", "show", log["id"]).code == 1
+
+
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
     """By id or by name; a name of different contents is refused with the candidates."""
     path = tmp_path / "judged.csv"

@@ -1,0 +1,89 @@
+"""Click logs of the client, against an HTTP server that answers what the test says."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rankery.client import ClickLog, Client
+from rankery.errors import WrongType
+from tests.rankery.answers import click_log_document
+
+
+class Service:
+    """A service that keeps the requests and answers with a log."""
+
+    def __init__(self) -> None:
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer one request."""
+        request.read()
+        self.requests.append(request)
+        if request.method == "DELETE":
+            return httpx.Response(204)
+        ranks = [{"rank": 1, "impressions": 3, "clicks": 1}]
+        statistics = {"lists": 3, "impressions": 3, "clicks": 1, "ranks": ranks}
+        return httpx.Response(200, json=click_log_document(statistics=statistics))
+
+    def client(self) -> Client:
+        """Return a client of the service."""
+        return Client("http://rankery.test", transport=httpx.MockTransport(self), retries=0)
+
+
+def test_a_file_is_sent_with_its_options(tmp_path: Path) -> None:
+    """As the parts of a form; options are JSON, and what is left out is not sent."""
+    path, queries = tmp_path / "events.ndjson", tmp_path / "queries.ndjson"
+    path.write_text('{"action_name": "click"}\n')
+    queries.write_text('{"query_id": "1"}\n')
+    service = Service()
+    with service.client() as client:
+        log = client.upload_clicks(path, queries=queries, actions={"click": 1, "purchase": 5}, rank_base=0)
+    assert (log.id, log.summary()["clicks"]) == ("clk_1", "1")
+    (request,) = service.requests
+    assert (request.method, request.url.path) == ("POST", "/v1/click-logs")
+    body = request.content.decode()
+    assert 'name="file"; filename="events.ndjson"' in body
+    assert 'name="queries"; filename="queries.ndjson"' in body
+    assert '{"click": 1, "purchase": 5}' in body
+    assert 'name="rank_base"\r\n\r\n0' in body
+    assert 'name="columns"' not in body
+
+
+def test_addresses_are_sent_as_json() -> None:
+    """A worker reads them."""
+    service = Service()
+    with service.client() as client:
+        client.upload_clicks(["s3://clicks/a", "s3://clicks/b"], "May", columns={"document": "sku"})
+    assert json.loads(service.requests[0].content) == {
+        "source": ["s3://clicks/a", "s3://clicks/b"],
+        "name": "May",
+        "format": "auto",
+        "columns": {"document": "sku"},
+    }
+
+
+def test_other_data_are_refused_before_a_request() -> None:
+    """In one sentence."""
+    service = Service()
+    with service.client() as client, pytest.raises(WrongType):
+        client.upload_clicks(7)  # type: ignore[arg-type]
+    assert not service.requests
+
+
+def test_a_log_is_deleted_by_itself_or_its_id() -> None:
+    """For good where that is asked for."""
+    service = Service()
+    with service.client() as client:
+        client.click_log("clk_1").delete()
+        client.delete_click_log("clk_1", permanently=True)
+    paths = [request.url.raw_path.decode() for request in service.requests if request.method == "DELETE"]
+    assert paths == ["/v1/click-logs/clk_1", "/v1/click-logs/clk_1?permanently=true"]
+
+
+def test_a_log_shows_clicks_by_rank() -> None:
+    """As a card of a notebook."""
+    statistics = {"lists": 3, "ranks": [{"rank": 1, "impressions": 3, "clicks": 1}]}
+    card = ClickLog.model_validate(click_log_document(statistics=statistics)).card()
+    assert card.title == "click log clicks.csv"
