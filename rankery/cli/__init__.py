@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rankery import __version__
-from rankery.cli.click_logs import click_logs
+from rankery.cli.click_jobs import click_logs
 from rankery.cli.compare import compare
 from rankery.cli.dataset_transfers import datasets
 from rankery.cli.doctor import doctor

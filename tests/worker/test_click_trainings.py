@@ -83,7 +83,7 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
     )
     assert "naive" not in plain
     with workshop.store.read() as tx:
-        means = [tx.evaluations.get(each["evaluation_id"]).means["ndcg@5"] for each in (result, plain)]
+        means = [(tx.models.get(each["model_id"]).metrics or {})["ndcg@5"] for each in (result, plain)]
         training = tx.jobs.get(tx.models.get(result["model_id"]).job_id)
     assert means == pytest.approx([naive["corrected"], naive["naive"]])
     codes = [finding["code"] for finding in training.findings or ()]

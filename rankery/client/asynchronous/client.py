@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.asynchronous.click_job_calls import AsyncClickJobCalls
 from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
@@ -26,6 +27,7 @@ from rankery.client.resumable import RESUMABLE_BYTES
 class AsyncClient(
     AsyncDatasetCalls,
     AsyncClickLogCalls,
+    AsyncClickJobCalls,
     AsyncTrainingCalls,
     AsyncMeasuringCalls,
     AsyncModelCalls,

@@ -105,6 +105,8 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("rank", "web:3"),
         ("ingest", "train.txt"),
         ("ingest-clicks", "clicks.csv"),
+        ("propensity", "regression-em"),
+        ("simulate-clicks", "simulated"),
         ("import", "bm25"),
         ("import-model", "web"),
     ],
@@ -156,6 +158,8 @@ def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     [
         ("ingest", ["datasets/ds_1", "data/job_1-1", "data/job_1-2"]),
         ("ingest-clicks", [f"click-logs/clk_1/{part}" for part in ("upload", "job_1-1", "job_1-2")]),
+        ("simulate-clicks", ["click-logs/clk_1/job_1-1", "click-logs/clk_1/job_1-2"]),
+        ("propensity", []),
         ("import", ["runs/run_1"]),
         ("import-model", ["model-uploads/mup_1"]),
         ("train", ["checkpoints/job_1"]),
