@@ -2436,7 +2436,7 @@ class Job(Answer):
     """A job of a worker."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2524,7 +2524,7 @@ class JobWithAttempts(Answer):
     """A job with its attempts."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2759,7 +2759,7 @@ class RunningJob(Answer):
     """A job that a worker is running."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""

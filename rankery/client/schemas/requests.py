@@ -198,6 +198,40 @@ class CandidateQuery(TypedDict):
     """In the order that equal scores keep"""
 
 
+class ClickCorrection(TypedDict):
+    """How a training on clicks is corrected for the ranks at which documents were shown."""
+
+    propensity_job: NotRequired[str | None]
+    """A finished job `propensity` whose propensities are taken"""
+
+    correction: NotRequired[Literal["none", "ips", "additive", "ratio", "affine"]]
+    """`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs"""
+
+    log: NotRequired[str | None]
+    """Click log whose lists are the training data; the training dataset gives their features"""
+
+    column: NotRequired[str]
+    """Column of the documents with the rank at which each was shown, from 1"""
+
+    propensities: NotRequired[list[float] | None]
+    """Propensity of each rank, for ips and affine"""
+
+    intercepts: NotRequired[list[float] | None]
+    """Probability of a click on an irrelevant document by rank, for affine"""
+
+    clip: NotRequired[float]
+    """Least propensity that a weight is made of, for ips and affine"""
+
+    regularization: NotRequired[float]
+    """L2 penalty of the learnt terms, a document, for additive"""
+
+    step: NotRequired[float | None]
+    """Learning rate of the learnt terms, for additive; that of the trees where left out, 0.1 for networks"""
+
+    norm: NotRequired[float]
+    """Norm p of the ratios, which have the power 1 / (1 + p), for ratio"""
+
+
 class ClickLogChanges(TypedDict):
     """Changes of a click log's name and project; omitted fields stay."""
 
@@ -841,7 +875,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "drift", "rank", "report", "ingest", "ingest-clicks", "propensity", "simulate-clicks", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -1673,6 +1707,54 @@ class PromoteRequest(TypedDict):
     """The alias to move to the new version if its gate lets that pass; it needs a gate"""
 
 
+class PropensityRequest(TypedDict):
+    """Estimate how often each rank is examined, relative to rank 1."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"]]
+    """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features"""
+
+    positions: NotRequired[int]
+    """Ranks from 1"""
+
+    versions: NotRequired[list[str] | None]
+    """Versions of the model whose lists count, those with randomised ranks for example"""
+
+    classifier: NotRequired[Literal["trees", "logistic"]]
+    """Model of relevance of regression-em"""
+
+    iterations: NotRequired[int]
+    """Iterations of regression-em"""
+
+    resamples: NotRequired[int]
+    """Resamples of users, or of lists, for the intervals; 0 for none"""
+
+    seed: NotRequired[int]
+    """Seed of the resamples"""
+
+    kind: Literal["propensity"]
+    click_log_id: str
+    """A ready click log"""
+
+    dataset_id: NotRequired[str | None]
+    """A ready dataset with the features of the documents, for regression-em"""
+
+
 class RandomFolds(TypedDict):
     """Hold out each of k parts of equal size of the training dataset's queries once."""
 
@@ -2171,6 +2253,85 @@ class TreesScorer(TypedDict):
     """Gradient-boosted trees (LightGBM)"""
 
 
+class UserModel(TypedDict):
+    """How simulated users examine a list and when they click."""
+
+    kind: NotRequired[Literal["pbm", "cascade", "dbn", "trust"]]
+    """Model of the users"""
+
+    attraction: NotRequired[list[float]]
+    """Probability of a click on an examined document by label from 0; higher labels count as the last"""
+
+    examination: NotRequired[list[float]]
+    """Probability θ of examining each rank, for pbm and trust; the last one counts for lower ranks"""
+
+    severity: NotRequired[float]
+    """Power η of θ: 0 for no position bias"""
+
+    satisfaction: NotRequired[list[float]]
+    """Probability of leaving after a click by label, for dbn"""
+
+    continuation: NotRequired[float]
+    """Probability of going on to the next rank, for dbn"""
+
+    false_click: NotRequired[float]
+    """ε⁻ at the first rank, for trust: ε⁻_k = false_click / min(k, 10)"""
+
+
+class SimulateClicksRequest(TypedDict):
+    """Draw a click log on judged documents, by known propensities."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    lists: NotRequired[int]
+    """Lists to show"""
+
+    cutoff: NotRequired[int]
+    """Documents of a list at most"""
+
+    swaps: NotRequired[Literal["none", "first", "adjacent", "shuffle"]]
+    """Randomised ranks: the first swapped with another (`first`), two neighbours swapped (`adjacent`), or all shuffled (`shuffle`)"""
+
+    swap_share: NotRequired[float]
+    """Share of the lists with randomised ranks"""
+
+    users: NotRequired[int | None]
+    """Users among whom lists are drawn, none where left out"""
+
+    seed: NotRequired[int]
+    """Seed of all random choices"""
+
+    kind: Literal["simulate-clicks"]
+    dataset_id: str
+    """A ready dataset, whose labels decide what is clicked"""
+
+    log_name: str
+    """Name of the log"""
+
+    models: NotRequired[list[str]]
+    """Production rankers; or `features`"""
+
+    features: NotRequired[list[str]]
+    """Features that rank in their place, the highest value first"""
+
+    user_model: NotRequired[Literal["ultra-pbm", "ultra-cascade", "ultra-trust", "propest", "navigational", "informational"] | UserModel]
+    """Users, by the name of a published setting or by their parameters"""
+
+
 Validation: TypeAlias = HeldOutDataset | RandomFolds | FoldColumn | HeldOutFraction | HeldOutFold | HeldOutColumn | None
 """What picks the best iteration; none when null. Folds are held out one after the other, and the model is then trained on all of them"""
 
@@ -2509,6 +2670,9 @@ class ScheduledTrainRequest(TypedDict):
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
+    clicks: NotRequired[ClickCorrection | None]
+    """Train on clicks: those of a log, or of a dataset whose documents have the rank in a column. Beside a corrected model the naive one is trained, and both are compared"""
+
     diagnostics: NotRequired[DiagnosticsRequest | None]
     """Computed on the training data; their values are curves of the history"""
 
@@ -2756,6 +2920,9 @@ class TrainRequest(TypedDict):
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
+    clicks: NotRequired[ClickCorrection | None]
+    """Train on clicks: those of a log, or of a dataset whose documents have the rank in a column. Beside a corrected model the naive one is trained, and both are compared"""
+
     diagnostics: NotRequired[DiagnosticsRequest | None]
     """Computed on the training data; their values are curves of the history"""
 
@@ -2781,6 +2948,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | PropensityRequest | SimulateClicksRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.synchronous.click_job_calls import ClickJobCalls
 from rankery.client.synchronous.click_logs import ClickLogCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
 from rankery.client.synchronous.drift_calls import DriftCalls
@@ -29,6 +30,7 @@ from rankery.client.resumable import RESUMABLE_BYTES
 class Client(
     DatasetCalls,
     ClickLogCalls,
+    ClickJobCalls,
     TrainingCalls,
     MeasuringCalls,
     ModelCalls,
