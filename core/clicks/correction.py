@@ -23,7 +23,7 @@ _RATIO = ("ranknet", "lambdarank")
 
 @dataclass(frozen=True)
 class ClickCorrection:
-    """How a training on clicks is corrected; labels above 0 are clicks.
+    """The correction of a training on clicks; labels above 0 are clicks.
 
     Raises:
         InvalidInput: With one problem a field that is out of bounds or conflicts with the correction.

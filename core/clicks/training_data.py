@@ -57,7 +57,7 @@ def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
 def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     """Return a dataset of the log's lists with the features of a dataset; labels are clicks, 1 or 0.
 
-    A list without a click says nothing about the order of its documents and is left out. Weights of the
+    A list without a click has no order to learn and is left out. Weights of the
     dataset are not taken over.
 
     Args:
