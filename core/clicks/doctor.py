@@ -198,7 +198,7 @@ def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:
         return
     if moving == 0:
         title = "No document moved: each was shown at one rank for its query"
-        severity, advice = "error", "Relevance and position cannot be told apart. Swap some ranks at random."
+        severity, advice = "error", "Relevance and position cannot be separated. Swap some ranks at random."
     else:
         title = f"{moving:,} of {repeated:,} pairs that were shown twice or more moved to another rank"
         severity = "warning"

@@ -106,7 +106,7 @@ class Assembly:
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
     def _count_orphans(self, rows: Rows) -> None:
-        """Note the pairs of impressions and of actions; results of a search are no impressions here."""
+        """Record the pairs of impressions and of actions; results of a search are no impressions here."""
         keys = pair_keys(self._queries[rows["list"]], rows["document"])
         acted = rows["action"] > 0
         self._report.action_rows += int(acted.sum())
@@ -193,7 +193,7 @@ class Assembly:
 
 
 def _numbered(users: Int32Array) -> Int32Array:
-    """Number the users from 0; a list without a user has one of its own."""
+    """Number the users from 0; each list without a user has its own."""
     is_unknown = users == UNKNOWN
     own = users.astype(np.int64)
     own[is_unknown] = 2**32 + np.arange(is_unknown.sum())

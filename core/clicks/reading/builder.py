@@ -141,6 +141,10 @@ class LogBuilder:
         if version is not None:
             self.list_versions.set_one(number, self.versions.of(version))
 
+    def forget_names(self) -> None:
+        """Free the names of lists and users once all files are read."""
+        self.keys, self.users = Codes(), Codes()
+
     def await_query(self, number: int) -> None:
         """Count an event of a list whose query another row may have."""
         self._null_queries.reserve(number + 1)[number] += 1

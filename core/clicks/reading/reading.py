@@ -86,6 +86,7 @@ def read_click_log(
         report = _Files(files, options, limits, on_progress).read_into(builder)
         builder.flush()
         report = _with_base(report, builder, options)
+        builder.forget_names()
         assembly = Assembly(builder, report, Path(scratch))
 
         def sorted_rows(done: int, total: int) -> None:

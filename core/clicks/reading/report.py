@@ -27,7 +27,7 @@ class Examples:
 
 @dataclass
 class ReadingReport:
-    """What was read, and what was left out.
+    """Counts of what was read and left out.
 
     Attributes:
         format: Format of the files.

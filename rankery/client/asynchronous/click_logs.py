@@ -156,8 +156,8 @@ class AsyncClickLogCalls(AsyncCalls):
         frame = collected(data)
         if is_frame(frame):
             with written(as_table(frame)) as path:
-                return await self._upload(Upload({"file": path, **paths}, texts), progress)
-        return await self._upload(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
+                return await self._send_log(Upload({"file": path, **paths}, texts), progress)
+        return await self._send_log(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
 
     def click_logs(
         self, status: str | None = None, *, name: str | None = None, project: str | None = None
@@ -192,7 +192,7 @@ class AsyncClickLogCalls(AsyncCalls):
         parameters = {"permanently": permanently or None}
         await self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
-    async def _upload(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
+    async def _send_log(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
             document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(AsyncClickLog, document)

@@ -159,8 +159,8 @@ class ClickLogCalls(Calls):
         frame = collected(data)
         if is_frame(frame):
             with written(as_table(frame)) as path:
-                return self._upload(Upload({"file": path, **paths}, texts), progress)
-        return self._upload(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
+                return self._send_log(Upload({"file": path, **paths}, texts), progress)
+        return self._send_log(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
 
     def click_logs(
         self, status: str | None = None, *, name: str | None = None, project: str | None = None
@@ -195,7 +195,7 @@ class ClickLogCalls(Calls):
         parameters = {"permanently": permanently or None}
         self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
-    def _upload(self, upload: Upload, progress: bool | None) -> ClickLog:
+    def _send_log(self, upload: Upload, progress: bool | None) -> ClickLog:
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
             document: Any = send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(ClickLog, document)

@@ -18,9 +18,9 @@ def settings(settings: ApiSettings) -> ApiSettings:
     return settings.model_copy(update={"sources": ["s3://clicks/2026"]})
 
 
-def upload(client: TestClient, content: bytes = TABLE, **fields: str) -> Answer:
+def upload(client: TestClient, **fields: str) -> Answer:
     """Upload a log as a form."""
-    return client.post("/v1/click-logs", files={"file": ("clicks.csv", content)}, data=fields)
+    return client.post("/v1/click-logs", files={"file": ("clicks.csv", TABLE)}, data=fields)
 
 
 def test_an_upload_is_recorded_for_a_worker(client: TestClient, store: Store) -> None:

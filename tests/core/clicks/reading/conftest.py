@@ -17,7 +17,7 @@ def read(tmp_path: Path) -> Read:
     numbers = itertools.count()
 
     def read_texts(*texts: str | bytes, **options: object) -> LogReading:
-        files = []
+        files: list[LogFile] = []
         for text in texts:
             path = tmp_path / f"file-{next(numbers)}"
             path.write_bytes(text.encode() if isinstance(text, str) else text)

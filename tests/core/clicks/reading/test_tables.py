@@ -102,7 +102,7 @@ def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
     assert log.list_versions is not None
     assert log.list_versions.tolist() == [0, -1, 1]
     assert list(log.versions or []) == ["v1", "v2"]
-    np.testing.assert_array_equal(log.propensities, np.float32([0.5, 0.25, 1, 1]))
+    np.testing.assert_array_equal(log.propensities, np.array([0.5, 0.25, 1, 1], np.float32))
     np.testing.assert_array_equal(log.teams, [0, 1, -1, 0])
 
 
@@ -114,7 +114,7 @@ def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
     reading = read(header + first + second)
     assert reading.report.format == "open-bandit"
     assert plain(reading.log) == [("all", [("14", 3, False)]), ("all", [("10", 1, True)])]
-    np.testing.assert_array_equal(reading.log.propensities, np.float32([1 / 34, 1 / 34]))
+    np.testing.assert_array_equal(reading.log.propensities, np.array([1 / 34, 1 / 34], np.float32))
 
 
 @pytest.mark.parametrize(
