@@ -36,7 +36,7 @@ def estimate_propensities(
     job = session.wait(session.client.propensities(log_of(session, log), method, **options))
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
-    say(f"correct a training by them: rankery train … with clicks.propensity_job {job.id}")
+    say(f'a training takes them by "clicks": {{"propensity_job": "{job.id}"}}')
     numbers = ("rank", "propensity", "from", "to", "impressions")
     shown = table(*numbers, right=numbers)
     lower, upper = result["lower"], result["upper"]

@@ -375,7 +375,7 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     estimate = ("click-logs", "propensities", "simulated", "--method", "shuffled", "--positions", "3")
     found = rankery(stack, *estimate, "--json").document
     assert found["propensities"] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
-    assert "times as often as rank 1" in rankery(stack, *estimate).output
+    assert "times as often as rank 1" in rankery(stack, *estimate).errors
 
 
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
