@@ -53,7 +53,11 @@ def test_lightgbm_position() -> None:
         "lambdarank_norm": False,
         "lambdarank_position_bias_regularization": 0.25,
     }
-    fitted = {"label": dataset.labels, "group": np.full(QUERIES, DOCUMENTS), "params": parameters}
+    fitted: dict[str, Any] = {
+        "label": dataset.labels,
+        "group": np.full(QUERIES, DOCUMENTS),
+        "params": parameters,
+    }
     theirs = lightgbm.train(
         parameters | {"objective": "lambdarank"},
         lightgbm.Dataset(dataset.matrix, position=ranks, **fitted),
