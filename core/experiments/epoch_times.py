@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from core.clicks.binding import LossBinding
 from core.data import RankingDataset, synthetic_dataset
 from core.experiments.paper import EpochTiming
 from core.losses import make_loss
@@ -66,7 +67,11 @@ def _pair_by_pair(timing: EpochTiming, dataset: RankingDataset) -> float:
         dataset.features, kind=scorer.inputs, log1p=scorer.log1p, missing_indicators=scorer.missing_indicators
     )
     batches = Batches.of(
-        dataset, make_loss("ranknet"), transform, scorer.batch_size(dataset.n_documents), _SEED
+        dataset,
+        LossBinding(make_loss("ranknet"), dataset),
+        transform,
+        scorer.batch_size(dataset.n_documents),
+        _SEED,
     )
     descent = PairByPair(drawn_weights(transform.n_inputs, timing.hidden))
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[batches.documents]

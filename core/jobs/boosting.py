@@ -77,6 +77,7 @@ def _training_json(spec: "TrainingSpec") -> Json:
         "seed": spec.seed,
         "metric_interval": spec.metric_interval,
         **changed_options(spec),
+        **({"clicks": spec.clicks.changed()} if spec.clicks is not None else {}),
         "categorical_feature": list(spec.categorical_feature),
         **scorer_json(spec),
     }
@@ -131,6 +132,12 @@ class BoostingJob(SubmittedJob):
         held_out = self.validation
         other = {"validation": held_out.dataset_id} if isinstance(held_out, HeldOutDataset) else {}
         return {"train": self.dataset_id, **other}
+
+    @property
+    def click_log_ids(self) -> Mapping[str, str]:
+        """Return the click log that it trains on."""
+        clicks = self.training.clicks
+        return {} if clicks is None or clicks.log is None else {"log": clicks.log}
 
     @property
     def folds(self) -> "Folds | None":

@@ -20,9 +20,11 @@ from core.jobs.ingest_clicks import IngestClicksJob
 from core.jobs.inspect import InspectJob
 from core.jobs.judge import JudgeJob
 from core.jobs.promote import PromoteJob
+from core.jobs.propensity import PropensityJob
 from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
+from core.jobs.simulate_clicks import SimulateClicksJob
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
 from core.jobs.try_candidates import TryCandidatesJob
@@ -62,6 +64,8 @@ class JobKind(StrEnum):
     INGEST_CLICKS = IngestClicksJob.kind, IngestClicksJob
     CLICK_MODEL = ClickModelJob.kind, ClickModelJob
     JUDGE = JudgeJob.kind, JudgeJob
+    PROPENSITY = PropensityJob.kind, PropensityJob
+    SIMULATE_CLICKS = SimulateClicksJob.kind, SimulateClicksJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
 

@@ -210,7 +210,7 @@ class _Training:
 
     def _checkpoint(self) -> Checkpoint:
         scores = {name: self._grower.scores(name).copy() for name in self._measures}
-        return Checkpoint.after(self._history, self._grower.state_text(), scores)
+        return Checkpoint.after(self._history, self._grower.state_text(), scores, self._grower.bias_arrays())
 
 
 def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import lightgbm
@@ -18,10 +18,10 @@ from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training.history import History
 from core.training.models import IterationReport
-from core.types import Float64Array
+from core.types import Float64Array, FloatArray
 
 _FORMAT = 1
-_SCORES = "scores/"
+_SCORES, _BIAS = "scores/", "bias/"
 
 
 class CheckpointError(Exception):
@@ -38,6 +38,7 @@ class Checkpoint:
         best_iteration: Best iteration so far, 0 before there is one.
         best_value: Value of the selection metric there, negated where lower is better.
         history: One report for each iteration; reports read from a file have no times.
+        bias: Position bias that is learnt with the model, by name; empty without one.
     """
 
     model_text: str
@@ -45,17 +46,27 @@ class Checkpoint:
     best_iteration: int
     best_value: float
     history: list[IterationReport]
+    bias: dict[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
-    def after(cls, history: History, model_text: str, scores: dict[str, Float64Array]) -> "Checkpoint":
+    def after(
+        cls,
+        history: History,
+        model_text: str,
+        scores: dict[str, Float64Array],
+        bias: dict[str, FloatArray] | None = None,
+    ) -> "Checkpoint":
         """Return the state after the last iteration.
 
         Args:
             history: The iterations.
             model_text: All trees so far.
             scores: Present scores by dataset.
+            bias: Present position bias by name, if any.
         """
-        return cls(model_text, scores, history.best_iteration, history.best_value, list(history.reports))
+        return cls(
+            model_text, scores, history.best_iteration, history.best_value, list(history.reports), bias or {}
+        )
 
     @classmethod
     def of_model(cls, model_text: str, datasets: Mapping[str, RankingDataset], threads: int) -> "Checkpoint":
@@ -111,6 +122,7 @@ class Checkpoint:
             allow_pickle=False,
             **{name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()},
             **{_SCORES + name: scores for name, scores in self.scores.items()},
+            **{_BIAS + name: values for name, values in self.bias.items()},
         )
         return file.getvalue()
 
@@ -130,6 +142,11 @@ class Checkpoint:
                     for name in archive.files
                     if name.startswith(_SCORES)
                 }
+                bias = {
+                    name.removeprefix(_BIAS): archive[name]
+                    for name in archive.files
+                    if name.startswith(_BIAS)
+                }
             if (state["format"], state["lightgbm"]) != (_FORMAT, lightgbm.__version__):
                 raise CheckpointError("the checkpoint was written by another version")
             best_iteration = state["best_iteration"]
@@ -137,7 +154,7 @@ class Checkpoint:
             history = [IterationReport(**report) for report in state["history"]]
         except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise CheckpointError("the checkpoint is damaged") from error
-        return cls(model_text, scores, best_iteration, best_value, history)
+        return cls(model_text, scores, best_iteration, best_value, history, bias)
 
 
 def without_times(report: IterationReport) -> dict[str, Any]:

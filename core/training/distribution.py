@@ -82,7 +82,10 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
         return [
             InputProblem("/distribution", f"is for trees; a {spec.scorer.kind} is trained by one process")
         ]
-    problems = [
+    problems = []
+    if spec.corrects_clicks:
+        problems.append(InputProblem("/clicks", "cannot be distributed; train in one process"))
+    problems += [
         InputProblem(f"/hyperparameters/{name}", f"cannot be distributed: {reason}")
         for name, reason in _of_hyperparameters(spec.hyperparameters)
     ]

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import lightgbm
 import numpy as np
 
+from core.clicks.binding import LossBinding, Observed
 from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.scoring.categories import category_lists
@@ -20,7 +21,7 @@ from core.training.measure import present_scores
 from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array, Float64Array, FloatArray
 
 # The bounds that may keep LightGBM from every split, the likeliest first, and where they bound nothing.
 _LOOSEST: Mapping[str, float] = MappingProxyType(
@@ -110,13 +111,11 @@ class Grower:
         self._spec = spec
         self._dataset = training
         self._shard = shard
-        self._objective = spec.loss.prepare(
-            training.labels,
-            training.query_boundaries,
-            training.query_weights,
-            training.document_weights,
-            first_query=shard.first_query if shard is not None else 0,
-        )
+        binding = LossBinding(spec.loss, training, spec.clicks, spec.hyperparameters.learning_rate)
+        self._objective = binding.whole(shard.first_query if shard is not None else 0)
+        self._bias = binding.bias
+        if self._bias is not None and start is not None and start.bias:
+            self._bias.restore(start.bias)
         self._total = spec.hyperparameters.num_iterations
         self._drops_trees = spec.hyperparameters.boosting == "dart"
         self._sampling = Sampling(spec.hyperparameters, spec.seed)
@@ -232,9 +231,20 @@ class Grower:
             gradient, hessian = self._tree_derivatives(gradient, hessian, self.grown)
             if self._shard is not None:
                 gradient, hessian = _rounded(self._shard, gradient, hessian)
+            self._follow_bias()
         self._next_derivatives = None
         self.diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
+
+    def _follow_bias(self) -> None:
+        """Update the position bias by the derivatives that the tree follows, as LightGBM and XGBoost do."""
+        if self._bias is not None:
+            cast("Observed", self._objective).observe()
+            self._bias.update()
+
+    def bias_arrays(self) -> dict[str, FloatArray]:
+        """Return the position bias that is learnt with the model, for a checkpoint; none without one."""
+        return {} if self._bias is None else self._bias.arrays()
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan = self._spec.diagnostics

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.clicks.correction import ClickCorrection
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
@@ -61,6 +62,7 @@ class TrainingSpec(TrainingOptions):
         diagnostics: What to follow of the loss, or None.
         categorical_feature: Features of whole numbers that are categories, beside those of texts.
         scorer: What is trained; an iteration is an epoch where that is a network.
+        clicks: The correction of a training on clicks, or None.
     """
 
     loss: Loss
@@ -72,6 +74,7 @@ class TrainingSpec(TrainingOptions):
     diagnostics: DiagnosticsPlan | None = None
     categorical_feature: tuple[str, ...] = ()
     scorer: Scorer = field(default_factory=Trees)
+    clicks: ClickCorrection | None = None
 
     def __post_init__(self) -> None:
         if self.early_stopping is not None and self.hyperparameters.boosting == "dart":
@@ -85,6 +88,11 @@ class TrainingSpec(TrainingOptions):
     def is_random(self) -> bool:
         """Return whether a random choice decides the model, apart from the choice of the data."""
         return self.loss.is_random or self.hyperparameters.is_random or self.scorer.is_network
+
+    @property
+    def corrects_clicks(self) -> bool:
+        """Return whether a correction changes what is learnt from clicks."""
+        return self.clicks is not None and self.clicks.correction != "none"
 
     @property
     def learns(self) -> bool:
@@ -156,6 +164,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
     if scorer is not None and not isinstance(scorer, Trees):
         problems += _of_trees_alone(values, scorer)
+    clicks = _part(problems, "/clicks", lambda: _clicks(values.get("clicks"), loss))
     if problems or loss is None or hyperparameters is None or scorer is None or options is None:
         raise InvalidInput(*problems)
     loss = seeded(loss, seed)
@@ -169,6 +178,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
         diagnostics,
         categorical,
         scorer,
+        clicks,
         **values_of(options),
     )
 
@@ -204,6 +214,17 @@ def _loss(values: Any, stored: bool) -> Loss:
     if not isinstance(values, Mapping) or not isinstance(values.get("name"), str):
         raise InvalidInput.at("", 'must be an object with a "name", such as {"name": "lambdarank"}')
     return stored_loss(**values) if stored else make_loss(**values)
+
+
+def _clicks(values: Any, loss: Loss | None) -> ClickCorrection | None:
+    if values is None:
+        return None
+    if not isinstance(values, Mapping):
+        raise InvalidInput.at("", 'must be an object, such as {"correction": "additive"}')
+    correction = build(ClickCorrection, values)
+    if loss is not None:
+        correction.check_loss(loss)
+    return correction
 
 
 def _names(values: Any) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def upload_click_log(
     job = log.job()
     if job is not None:
         session.wait(job)
-    _show(session, log.refresh())
+    show_log(session, log.refresh())
 
 
 @click_logs.command("list")
@@ -121,7 +121,7 @@ def show_click_log(session: ServiceConnection, log: LogReference) -> None:
 
     Example: `rankery click-logs show clicks.csv`
     """
-    _show(session, log_of(session, log))
+    show_log(session, log_of(session, log))
 
 
 @click_logs.command("delete")
@@ -145,7 +145,7 @@ def delete_click_logs(
 
 
 def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
-    """Find a log by its id, or the newest of a name.
+    """Return a log by its id, or the newest of a name.
 
     Raises:
         NameUnclear: No log has the name.
@@ -158,7 +158,8 @@ def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
     raise NameUnclear(f"there is no click log {reference!r}; see `{session.command('click-logs list')}`")
 
 
-def _show(session: ServiceConnection, log: "ClickLog") -> None:
+def show_log(session: ServiceConnection, log: "ClickLog") -> None:
+    """Print the counts of a log and its findings."""
     findings = [finding.model_dump(mode="json") for finding in log.findings or ()]
     pictures: list[Any] = [_properties(log)]
     if ranks := (log.statistics or {}).get("ranks"):

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from rankery.cli.click_logs import LogReference, click_logs, log_of
+from rankery.cli.click_jobs import click_logs
+from rankery.cli.click_logs import LogReference, log_of
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.printing import facts, number, plain, say, table
 from rankery.cli.service_options import on_service

@@ -73,6 +73,9 @@ class TrainingLabels(TypedDict, total=False):
 class TrainingFields(TrainingOptions, TrainingLabels, total=False):
     """Declared options of a training, and labels of its job."""
 
+    clicks: Mapping[str, Any]
+    """Train on clicks: `{"log": …, "correction": "ips", "propensity_job": …}`; see the API"""
+
 
 class ExportOptions(TypedDict, total=False):
     """Options of export formats; the service lists those of each format."""

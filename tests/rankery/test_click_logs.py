@@ -8,7 +8,7 @@ import pytest
 
 from rankery.client import ClickLog, Client
 from rankery.errors import WrongType
-from tests.rankery.answers import click_log_document
+from tests.rankery.answers import click_log_document, job_document
 
 
 class Service:
@@ -23,6 +23,8 @@ class Service:
         self.requests.append(request)
         if request.method == "DELETE":
             return httpx.Response(204)
+        if request.url.path == "/v1/jobs":
+            return httpx.Response(202, json=job_document())
         ranks = [{"rank": 1, "impressions": 3, "clicks": 1}]
         statistics = {"lists": 3, "impressions": 3, "clicks": 1, "ranks": ranks}
         return httpx.Response(200, json=click_log_document(statistics=statistics))
@@ -87,3 +89,26 @@ def test_a_log_shows_clicks_by_rank() -> None:
     statistics = {"lists": 3, "ranks": [{"rank": 1, "impressions": 3, "clicks": 1}]}
     card = ClickLog.model_validate(click_log_document(statistics=statistics)).card()
     assert card.title == "click log clicks.csv"
+
+
+def test_jobs_on_a_log_are_submitted() -> None:
+    """Options that are left out are not sent; objects stand for their ids."""
+    service = Service()
+    with service.client() as client:
+        log = client.click_log("clk_1")
+        client.propensities(log, "pivot", positions=5, resamples=20)
+        client.simulate_clicks("ds_1", "simulated", features=["bm25"], lists=100, swaps="first")
+    sent = [json.loads(request.content) for request in service.requests[1:]]
+    assert sent == [
+        {"kind": "propensity", "click_log_id": "clk_1", "method": "pivot", "positions": 5, "resamples": 20},
+        {
+            "kind": "simulate-clicks",
+            "dataset_id": "ds_1",
+            "log_name": "simulated",
+            "models": [],
+            "features": ["bm25"],
+            "user_model": "ultra-pbm",
+            "lists": 100,
+            "swaps": "first",
+        },
+    ]

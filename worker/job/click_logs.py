@@ -8,7 +8,9 @@ from pathlib import Path
 
 from core.clicks.files import MANIFEST, click_log_of, file_names
 from core.clicks.log import ClickLog
+from core.clicks.training_data import training_data
 from core.jobs.folders import log_claim_folder, log_claims_folders
+from worker.job.datasets import NamedDataset
 from worker.job.run import JobRun
 
 
@@ -54,3 +56,14 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
         with path.open("rb") as source, run.artifacts.writing(f"{target}/{path.name}") as file:
             shutil.copyfileobj(source, file, 2**20)
     return target
+
+
+def clicked_lists(run: JobRun, log_id: str, features: NamedDataset) -> NamedDataset:
+    """Return the lists of a click log as training data, with the features of a dataset.
+
+    Raises:
+        InvalidInput: No clicked document of the log has features.
+        NotFound: The log was deleted.
+    """
+    found = training_data(load_click_log(run, log_id), features.dataset)
+    return NamedDataset(found.dataset, f"{features.features} in click log {log_id}")

@@ -26,6 +26,7 @@ from core.store.artifacts.local_cache import LocalCache
 from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
 from core.training.memory import memory_need
+from worker.job.click_logs import clicked_lists
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.distillation import taught
 from worker.job.reporter import Values
@@ -141,6 +142,8 @@ class TrainingData:
             return dataset.as_selection() if job.distribution is not None else dataset
 
         whole = loaded(job.dataset_id)
+        for log_id in job.click_log_ids.values():
+            whole = clicked_lists(run, log_id, whole)
         training = _chosen(whole, job)
         training, test = _apart(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):

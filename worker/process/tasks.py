@@ -22,6 +22,7 @@ from worker.process.shutdown import StopFlag
 from worker.runners.automatic_training import run_auto_train, run_candidates
 from worker.runners.click_log_ingestion import run_click_log_ingestion
 from worker.runners.click_models import run_click_model, run_judging
+from worker.runners.click_simulation import run_click_simulation
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
 from worker.runners.counterfactual import run_counterfactual
@@ -32,6 +33,7 @@ from worker.runners.ingestion import run_ingestion
 from worker.runners.inspection import run_inspection
 from worker.runners.model_import import run_model_import
 from worker.runners.promotion import run_promotion
+from worker.runners.propensities import run_propensity
 from worker.runners.ranking import run_ranking
 from worker.runners.reproduction import run_reproduction
 from worker.runners.run_import import run_import
@@ -60,6 +62,8 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
         JobKind.INGEST_CLICKS: run_click_log_ingestion,
         JobKind.CLICK_MODEL: run_click_model,
         JobKind.JUDGE: run_judging,
+        JobKind.PROPENSITY: run_propensity,
+        JobKind.SIMULATE_CLICKS: run_click_simulation,
         JobKind.IMPORT: run_import,
         JobKind.IMPORT_MODEL: run_model_import,
     }

@@ -31,6 +31,7 @@ from core.training.findings import (
 )
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
+from worker.job.click_training import NaiveComparison, compare_with_naive, comparison_json
 from worker.job.distillation import beside_teacher
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
@@ -59,7 +60,16 @@ def run_training(run: JobRun, job: TrainJob) -> None:
         DatasetError: The datasets do not fit together.
     """
     with trained_by(run, job) as trained:
-        _store(run, job, trained)
+        comparison = _beside_naive(run, job, trained) if job.training.corrects_clicks else None
+        _store(run, job, trained, comparison)
+
+
+def _beside_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
+    """Compare the model with one that learns from the clicks as they are, and report it."""
+    comparison, findings = compare_with_naive(run, job, trained.data, trained.model)
+    trained.findings.extend(asdict(finding) for finding in findings)
+    run.reporter.report(findings=trained.findings)
+    return comparison
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,7 @@ def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
         yield from tree_findings(spec.hyperparameters, trained.model, ranker.feature_names, base_trees)
 
 
-def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
+def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveComparison | None) -> None:
     spec, ranker = job.training, trained.ranker
     run.reporter.phase("storing")
     model_id, content = new_id("mdl_"), ranker.content
@@ -161,6 +171,8 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
     metrics = _metrics(job, trained) | ({"test": judged.evaluation.means} if judged else {})
     run.reporter.report(metrics=metrics)
     result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
+    if comparison is not None:
+        result["naive"] = comparison_json(comparison)
     by_folds = _rank_by_folds(run, trained)
     if by_folds is not None and validation is not None:
         validation["cross_validation"]["ranking_id"] = by_folds.id

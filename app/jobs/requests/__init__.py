@@ -6,7 +6,8 @@ from pydantic import Field
 
 from app.http.schemas import RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
+from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.counterfactual import CounterfactualRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
@@ -23,6 +24,8 @@ AnyRequest = (
     | ClickModelRequest
     | JudgeRequest
     | CounterfactualRequest
+    | PropensityRequest
+    | SimulateClicksRequest
 )
 JobRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 

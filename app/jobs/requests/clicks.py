@@ -1,62 +1,54 @@
-"""Requests to estimate click models of a log, and to make judgments of one."""
+"""Requests about click logs: propensities and simulations."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from app.http.schemas import DatasetName, Id
-from app.jobs.parameter_schemas import request_model
+from app.http.schemas import Id, ModelReference, NameForPeople
+from app.jobs.parameter_schemas import FeatureName, declared_fields, request_model
 from app.jobs.requests.fields import QueuedRequest
-from core.clicks.judgment_options import JudgmentSpec
-from core.clicks.models.specification import MODELS, ClickModelSpec
+from core.clicks.propensities import PropensityPlan
+from core.clicks.simulation import SimulationPlan
+from core.clicks.users import PRESETS, UserModel
 
-ClickModelName = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
-ClickModelOptions: Any = request_model("ClickModelOptions", ClickModelSpec, "A click model and its options.")
-JudgmentOptions: Any = request_model("JudgmentOptions", JudgmentSpec, "The grading of documents.")
-_ClickLogId = Annotated[Id, Field(description="A ready click log")]
+MAX_RANKERS = 8
+
+UserModelRequest: Any = request_model(
+    "UserModel", UserModel, "How simulated users examine a list and when they click."
+)
+_PropensityRequest = create_model(
+    "_PropensityRequest", __base__=QueuedRequest, **declared_fields(PropensityPlan)
+)
+_SimulationRequest = create_model(
+    "_SimulationRequest", __base__=QueuedRequest, **declared_fields(SimulationPlan)
+)
 
 
-class ClickModelRequest(QueuedRequest):
-    """Estimate click models of a log and compare them on held-out lists."""
+class PropensityRequest(_PropensityRequest):
+    """Estimate how often each rank is examined, relative to rank 1."""
 
-    kind: Literal["click-model"]
-    click_log_id: _ClickLogId
-    models: list[ClickModelName] = Field(
-        ["pbm"],
-        min_length=1,
-        max_length=len(MODELS),
-        description="The models to compare; the best on held-out lists is estimated of all lists",
-        examples=[["pbm", "dbn"]],
-    )
-    options: ClickModelOptions = Field(
-        default_factory=ClickModelOptions, description="Options that the models share; `model` has no effect"
-    )
-    held_out: float = Field(
-        0.2,
-        gt=0,
-        lt=1,
-        description="Share of users to compare on, of lists where the log has no users",
+    kind: Literal["propensity"]
+    click_log_id: Id = Field(description="A ready click log")
+    dataset_id: Id | None = Field(
+        None, description="A ready dataset with the features of the documents, for regression-em"
     )
 
 
-class JudgeRequest(QueuedRequest):
-    """Grade documents by a click model, and join the grades with features as a dataset."""
+class SimulateClicksRequest(_SimulationRequest):
+    """Draw a click log on judged documents, by known propensities."""
 
-    kind: Literal["judge"]
-    click_log_id: _ClickLogId
-    features_dataset_id: Id = Field(
-        description="A ready dataset with the features of the documents, by the ids of the log; its labels"
-        " are replaced"
+    kind: Literal["simulate-clicks"]
+    dataset_id: Id = Field(description="A ready dataset, whose labels decide what is clicked")
+    log_name: NameForPeople = Field(description="Name of the log", examples=["simulated"])
+    models: list[ModelReference] = Field(
+        default_factory=list, max_length=MAX_RANKERS, description="Production rankers; or `features`"
     )
-    dataset_name: DatasetName | None = Field(
-        None, description="Name of the dataset that it makes; that of the log when null"
+    features: list[FeatureName] = Field(
+        default_factory=list,
+        max_length=MAX_RANKERS,
+        description="Features that rank in their place, the highest value first",
+        examples=[["bm25"]],
     )
-    judged_dataset_id: Id | None = Field(
-        None, description="A judged dataset to compare the grades with: kappa and Kendall's tau"
-    )
-    options: ClickModelOptions = Field(default_factory=ClickModelOptions)
-    judgments: JudgmentOptions = Field(default_factory=JudgmentOptions)
-    unjudged: Literal["drop", "zero"] = Field(
-        "drop",
-        description="Documents without a grade: left out, or labelled 0 in queries that have a grade",
+    user_model: Annotated[Literal[tuple(PRESETS)] | UserModelRequest, Field(union_mode="smart")] = Field(  # type: ignore[valid-type]
+        "ultra-pbm", description="Users, by the name of a published setting or by their parameters"
     )

@@ -25,6 +25,7 @@ from app.jobs.requests.fields import (
     QueuedRequest,
     Seed,
 )
+from core.clicks.correction import ClickCorrection
 from core.scorers import WeightedSum
 from core.training import Hyperparameters
 from core.training.options import TrainingOptions
@@ -86,6 +87,20 @@ class FeatureChoiceRequest(RequestModel):
     leave_out: FeatureNames | None = Field(None, description="All but these")
 
 
+ClickCorrectionRequest: Any = request_model(
+    "ClickCorrection",
+    ClickCorrection,
+    "How a training on clicks is corrected for the ranks at which documents were shown.",
+    propensity_job=(
+        Id | None,
+        Field(
+            None,
+            exclude=True,  # its propensities are stored instead
+            description="A finished job `propensity` whose propensities are taken",
+        ),
+    ),
+)
+
 # Code reads these fields from the checked `TrainingSpec`.
 _OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
 
@@ -138,6 +153,11 @@ class TrainingRequest(_OptionsRequest):
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
     early_stopping: EarlyStoppingRequest | None = Field(None, description="Needs `validation`")
     contract: Contract = "default"
+    clicks: ClickCorrectionRequest | None = Field(
+        None,
+        description="Train on clicks: those of a log, or of a dataset whose documents have the rank in a"
+        " column. Beside a corrected model the naive one is trained, and both are compared",
+    )
     diagnostics: DiagnosticsRequest | None = Field(
         None, description="Computed on the training data; their values are curves of the history"
     )

@@ -6,13 +6,15 @@ from typing import Any
 
 from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
+from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.counterfactual import CounterfactualRequest
 from app.jobs.requests.inspecting import DriftRequest, InspectRequest
 from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
-from app.jobs.submission.clicks import click_model, judging
+from app.jobs.submission.click_models import click_model, judging
+from app.jobs.submission.clicks import propensity, simulation
 from app.jobs.submission.counterfactual import counterfactual
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
@@ -38,6 +40,8 @@ _CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = Mapp
         ClickModelRequest: click_model,
         JudgeRequest: judging,
         CounterfactualRequest: counterfactual,
+        PropensityRequest: propensity,
+        SimulateClicksRequest: simulation,
     }
 )
 
@@ -87,9 +91,13 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
 
 
 def _queue(tx: Transaction, spec: JobSpec, key_id: str | None, labels: Labels) -> Job:
+    """Queue a job, and attach it to the dataset or the click log that it makes."""
     job = tx.enqueue(spec, key_id, labels)
     if spec.makes_dataset:
         tx.datasets.attach_job(spec.dataset_ids["data"], job.id)
+    if spec.makes_click_log:
+        for log_id in spec.click_log_ids.values():
+            tx.click_logs.attach_job(log_id, job.id)
     return job
 
 

@@ -1,46 +1,76 @@
-"""Requests to estimate click models, and to make judgments of a log."""
+"""Requests about click logs: propensities, simulations, and corrections of trainings."""
 
-from app.jobs.requests.clicks import ClickModelRequest, JudgeRequest
+from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
+from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import is_bare, require_ready
+from core.clicks.users import PRESETS
 from core.errors import InvalidInput
-from core.jobs.click_models import ClickModelJob
-from core.jobs.judge import JudgeJob, judgment_options
+from core.jobs.propensity import PropensityJob
+from core.jobs.simulate_clicks import SimulateClicksJob
+from core.parameters import values_of
 from core.store import Transaction
+from core.stored import Json
 
 
-def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
-    """Check a request to estimate click models.
-
-    Raises:
-        InvalidInput: A model is listed twice.
-        NotFound: When the log does not exist.
-        WrongState: When the log is not ready.
-    """
-    if len(set(request.models)) < len(request.models):
-        raise InvalidInput.at("/models", "lists a model twice")
-    log = tx.click_logs.ready(request.click_log_id)
-    return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
-
-
-def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
-    """Check a request to make judgments, and record the pending dataset.
+def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+    """Check a request to estimate propensities.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
-        NotFound: When the log or a dataset does not exist.
-        WrongState: When the log or a dataset is not ready.
+        InvalidInput: Features are missing for `regression-em`.
+        NotFound: The log or the dataset does not exist.
+        WrongState: One of them is not ready.
     """
-    given = request.model_dump(mode="json")
-    judgment_options(given["judgments"])
-    log = tx.click_logs.ready(request.click_log_id)
-    named = filter(None, [request.features_dataset_id, request.judged_dataset_id])
-    features, *_ = require_ready(tx, named)
-    if is_bare(features):
-        raise InvalidInput.at("/features_dataset_id", "has judgments without features")
-    decisive = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
-    dataset = tx.datasets.add(
-        request.dataset_name or log.name,
-        {"kind": "clicks", **{name: given[name] for name in decisive}},
-        project=request.project,
-    )
-    return JudgeJob.from_json({**given, "dataset_id": dataset.id, "name": dataset.name})
+    tx.click_logs.ready(request.click_log_id)
+    values = request.model_dump(mode="json")
+    if values["method"] == "regression-em":
+        if request.dataset_id is None:
+            raise InvalidInput.at("/dataset_id", "regression-em needs the features of the documents")
+        (dataset,) = require_ready(tx, [request.dataset_id])
+        if is_bare(dataset):
+            raise InvalidInput.at("/dataset_id", "has judgments without features")
+    else:
+        values["dataset_id"] = None
+    return PropensityJob.from_json(values)
+
+
+def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+    """Check a request to simulate clicks, and record the log that it makes.
+
+    Raises:
+        InvalidInput: There is no ranker.
+        NotFound: The dataset or a model does not exist.
+        WrongState: The dataset is not ready.
+    """
+    require_ready(tx, [request.dataset_id])
+    models = [tx.models.resolve(reference) for reference in request.models]
+    rankers: list[Json] = [{"system": model.reference, "model_id": model.id} for model in models]
+    rankers += [{"system": name, "model_id": None} for name in request.features]
+    if not rankers:
+        raise InvalidInput.at("/models", "name at least one model, or one of `features`, that ranks")
+    values = request.model_dump(mode="json")
+    users = values["user_model"]
+    values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
+    source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
+    log = tx.click_logs.add(request.log_name, source, project=request.labels().project)
+    return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
+
+
+def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
+    """Return a training request with the propensities of the job that it names, if any.
+
+    Raises:
+        InvalidInput: It names propensities as well, or the job has none.
+        NotFound: There is no such job.
+    """
+    clicks = request.clicks
+    if clicks is None or clicks.propensity_job is None:
+        return request
+    if clicks.propensities is not None:
+        raise InvalidInput.at("/clicks/propensity_job", "is given beside propensities; send one of them")
+    found = (tx.jobs.get(clicks.propensity_job).result or {}).get("propensities")
+    if not found:
+        raise InvalidInput.at(
+            "/clicks/propensity_job", f"{clicks.propensity_job} is no finished job of the kind propensity"
+        )
+    filled = clicks.model_copy(update={"propensities": found, "propensity_job": None})
+    return request.model_copy(update={"clicks": filled})

@@ -14,6 +14,7 @@ from app.jobs.submission.checks import (
     repeated_metrics,
     require_ready,
 )
+from app.jobs.submission.clicks import with_propensities
 from core.data.feature_choice import FeatureChoice
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
@@ -37,7 +38,10 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         NotFound: When a dataset or the model to go on from does not exist.
         WrongState: When a dataset is not ready.
     """
+    request = with_propensities(tx, request)
     parsed, contract = _parsed(request)
+    if parsed.clicks is not None and parsed.clicks.log is not None:
+        tx.click_logs.ready(parsed.clicks.log)
     dataset_ids = _dataset_ids(request)
     datasets = require_ready(tx, dataset_ids)
     if is_bare(datasets[0]):

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from core.clicks.binding import LossBinding
 from core.data import RankingDataset
 from core.data.features import Features, new_matrix, row_blocks
-from core.losses import Loss
 from core.losses.base import Objective
 from core.scorers import InputTransform
 from core.training.sampling import derived_seed, uniform_numbers
@@ -65,7 +65,7 @@ class Batches:
     def of(
         cls,
         dataset: RankingDataset,
-        loss: Loss,
+        binding: LossBinding,
         transform: InputTransform,
         most_documents: int,
         seed: int,
@@ -75,7 +75,7 @@ class Batches:
 
         Args:
             dataset: The training data.
-            loss: Bound to the labels of each batch.
+            binding: Binds the loss to each batch.
             transform: What becomes of the features.
             most_documents: Documents of a batch at most, where no query alone has more.
             seed: Of the training.
@@ -90,12 +90,7 @@ class Batches:
             rows = np.concatenate(
                 [np.arange(*dataset.query_boundaries[query : query + 2]) for query in queries]
             )
-            objective = loss.prepare(
-                dataset.labels[rows],
-                np.concatenate([[0], np.cumsum(lengths[queries])]),
-                None if dataset.query_weights is None else dataset.query_weights[queries],
-                None if dataset.document_weights is None else dataset.document_weights[rows],
-            )
+            objective = binding.part(queries, rows)
             batches.append(Batch(slice(first, first + len(rows)), len(queries), objective))
             documents.append(rows)
             first += len(rows)

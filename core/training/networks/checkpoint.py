@@ -3,8 +3,8 @@
 import io
 import json
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,6 +15,7 @@ from core.training.checkpoint import CheckpointError, without_times
 from core.training.models import IterationReport
 
 _FORMAT = 1
+_BIAS = "bias/"
 _LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute otherwise
 Weights = list[dict[str, NDArray[Any]]]
 
@@ -33,6 +34,7 @@ class NetworkCheckpoint:
         costs: Training cost of each epoch since the weights were drawn.
         restarts: Number of times that they were drawn again.
         history: One report an epoch.
+        bias: Position bias that is learnt with the network, by name; empty without one.
     """
 
     weights: Weights
@@ -44,6 +46,7 @@ class NetworkCheckpoint:
     costs: tuple[float, ...]
     restarts: int
     history: list[IterationReport]
+    bias: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def iteration(self) -> int:
@@ -69,6 +72,7 @@ class NetworkCheckpoint:
         for name, weights in (("weights", self.weights), ("best", self.best_weights)):
             for place, layer in enumerate(weights):
                 arrays |= {f"{name}/{place}/{key}": array for key, array in layer.items()}
+        arrays |= {f"{_BIAS}{name}": array for name, array in self.bias.items()}
         file = io.BytesIO()
         text = np.frombuffer(json.dumps(state).encode(), np.uint8)
         np.savez(file, allow_pickle=False, state=text, **arrays)
@@ -97,6 +101,7 @@ class NetworkCheckpoint:
                 tuple(state["costs"]),
                 state["restarts"],
                 [IterationReport(**report) for report in state["history"]],
+                {name.removeprefix(_BIAS): array for name, array in arrays.items() if name.startswith(_BIAS)},
             )
         except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise CheckpointError("the checkpoint is damaged") from error

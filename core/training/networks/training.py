@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from core.clicks.binding import LossBinding, Observed
 from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
@@ -37,6 +38,7 @@ OnScores = Callable[[int, Float64Array], None]
 Check = Callable[[], None]
 _DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches`
 _NOTHING_DONE = NetworkCheckpoint([], [], [], 0, -np.inf, 0.0, (), 0, [])
+_BIAS_STEP = 0.1  # learning rate of a position bias, once an epoch
 _SCORED_ROWS = 4_096  # validation documents that are scored together
 
 
@@ -135,8 +137,9 @@ class _NetworkTraining:
             missing_indicators=scorer.missing_indicators,
             on_block=check,
         )
+        self._binding = LossBinding(spec.loss, dataset, spec.clicks, _BIAS_STEP)
         self._batches = Batches.of(
-            dataset, spec.loss, self._transform, scorer.batch_size(dataset.n_documents), spec.seed, check
+            dataset, self._binding, self._transform, scorer.batch_size(dataset.n_documents), spec.seed, check
         )
         self._validation = (
             None if validation is None else inputs_of(validation.features, self._transform, on_block=check)
@@ -152,6 +155,8 @@ class _NetworkTraining:
         drawn = self._drawn_weights()
         factors = trainable_weights(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
         self._network = _descent(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)
+        if resume is not None and self._binding.bias is not None and resume.bias:
+            self._binding.bias.restore(resume.bias)
         if resume is not None:
             self._network.restore(resume.weights, resume.optimizer)
 
@@ -193,6 +198,8 @@ class _NetworkTraining:
                     self._schedule.learning_rate,
                     step,
                 )
+        if self._binding.bias is not None:
+            self._binding.bias.update()
         return total / self._dataset.n_queries
 
     def _loss(self, batch: Batch, epoch: int, step: int, scores: Float64Array) -> tuple[float, Float32Array]:
@@ -200,6 +207,8 @@ class _NetworkTraining:
         self._require_finite(scores, epoch)
         with self._stopwatch.timing(OBJECTIVE):
             gradient, _, losses = batch.objective.with_value(scores, step)
+            if self._binding.bias is not None:
+                cast("Observed", batch.objective).observe()
             return float(losses.sum()), gradient / np.float32(batch.n_queries)
 
     def _report(self, epoch: int, loss: float) -> IterationReport:
@@ -264,10 +273,7 @@ class _NetworkTraining:
     @cached_property
     def _whole(self) -> Objective:
         """The loss on all documents together, for diagnostics alone."""
-        dataset = self._dataset
-        return self._spec.loss.prepare(
-            dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights
-        )
+        return self._binding.whole()
 
     def _drawn_weights(self) -> Weights:
         return drawn_weights(self._scorer, self._varies, self._spec.seed, self._schedule.restarts)
@@ -291,6 +297,7 @@ class _NetworkTraining:
             costs=tuple(self._schedule.costs),
             restarts=self._schedule.restarts,
             history=list(self._history.reports),
+            bias={} if self._binding.bias is None else self._binding.bias.arrays(),
         )
 
         def take() -> NetworkCheckpoint:

@@ -1858,6 +1858,54 @@ class PromoteRequest(TypedDict):
     """The alias to move to the new version if its gate lets that pass; it needs a gate"""
 
 
+class PropensityRequest(TypedDict):
+    """Estimate how often each rank is examined, relative to rank 1."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"]]
+    """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features"""
+
+    positions: NotRequired[int]
+    """Ranks from 1"""
+
+    versions: NotRequired[list[str] | None]
+    """Versions of the model whose lists count, those with randomised ranks for example"""
+
+    classifier: NotRequired[Literal["trees", "logistic"]]
+    """Model of relevance of regression-em"""
+
+    iterations: NotRequired[int]
+    """Iterations of regression-em"""
+
+    resamples: NotRequired[int]
+    """Resamples of users, or of lists, for the intervals; 0 for none"""
+
+    seed: NotRequired[int]
+    """Seed of the resamples"""
+
+    kind: Literal["propensity"]
+    click_log_id: str
+    """A ready click log"""
+
+    dataset_id: NotRequired[str | None]
+    """A ready dataset with the features of the documents, for regression-em"""
+
+
 class RandomFolds(TypedDict):
     """Hold out each of k parts of equal size of the training dataset's queries once."""
 
@@ -2407,6 +2455,85 @@ class TreesScorer(TypedDict):
     """Gradient-boosted trees (LightGBM)"""
 
 
+class UserModel(TypedDict):
+    """How simulated users examine a list and when they click."""
+
+    kind: NotRequired[Literal["pbm", "cascade", "dbn", "trust"]]
+    """Model of the users"""
+
+    attraction: NotRequired[list[float]]
+    """Probability of a click on an examined document by label from 0; higher labels count as the last"""
+
+    examination: NotRequired[list[float]]
+    """Probability θ of examining each rank, for pbm and trust; the last one counts for lower ranks"""
+
+    severity: NotRequired[float]
+    """Power η of θ: 0 for no position bias"""
+
+    satisfaction: NotRequired[list[float]]
+    """Probability of leaving after a click by label, for dbn"""
+
+    continuation: NotRequired[float]
+    """Probability of going on to the next rank, for dbn"""
+
+    false_click: NotRequired[float]
+    """ε⁻ at the first rank, for trust: ε⁻_k = false_click / min(k, 10)"""
+
+
+class SimulateClicksRequest(TypedDict):
+    """Draw a click log on judged documents, by known propensities."""
+
+    priority: NotRequired[Literal["low", "normal", "high"]]
+    """Jobs of a higher one go first; among equals, keys take turns"""
+
+    limits: NotRequired[LimitsRequest | None]
+    name: NotRequired[str | None]
+    """Shown in place of what the job makes or measures"""
+
+    notes: NotRequired[str | None]
+    """For people"""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
+
+    lists: NotRequired[int]
+    """Lists to show"""
+
+    cutoff: NotRequired[int]
+    """Documents of a list at most"""
+
+    swaps: NotRequired[Literal["none", "first", "adjacent", "shuffle"]]
+    """Randomised ranks: the first swapped with another (`first`), two neighbours swapped (`adjacent`), or all shuffled (`shuffle`)"""
+
+    swap_share: NotRequired[float]
+    """Share of the lists with randomised ranks"""
+
+    users: NotRequired[int | None]
+    """Users among whom lists are drawn, none where left out"""
+
+    seed: NotRequired[int]
+    """Seed of all random choices"""
+
+    kind: Literal["simulate-clicks"]
+    dataset_id: str
+    """A ready dataset, whose labels decide what is clicked"""
+
+    log_name: str
+    """Name of the log"""
+
+    models: NotRequired[list[str]]
+    """Production rankers; or `features`"""
+
+    features: NotRequired[list[str]]
+    """Features that rank in their place, the highest value first"""
+
+    user_model: NotRequired[Literal["ultra-pbm", "ultra-cascade", "ultra-trust", "propest", "navigational", "informational"] | UserModel]
+    """Users, by the name of a published setting or by their parameters"""
+
+
 Validation: TypeAlias = HeldOutDataset | RandomFolds | FoldColumn | HeldOutFraction | HeldOutFold | HeldOutColumn | None
 """What picks the best iteration; none when null. Folds are held out one after the other, and the model is then trained on all of them"""
 
@@ -2745,6 +2872,9 @@ class ScheduledTrainRequest(TypedDict):
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
 
+    clicks: NotRequired[ClickCorrection | None]
+    """Train on clicks: those of a log, or of a dataset whose documents have the rank in a column. Beside a corrected model the naive one is trained, and both are compared"""
+
     diagnostics: NotRequired[DiagnosticsRequest | None]
     """Computed on the training data; their values are curves of the history"""
 
@@ -2991,6 +3121,9 @@ class TrainRequest(TypedDict):
 
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+    clicks: NotRequired[ClickCorrection | None]
+    """Train on clicks: those of a log, or of a dataset whose documents have the rank in a column. Beside a corrected model the naive one is trained, and both are compared"""
 
     diagnostics: NotRequired[DiagnosticsRequest | None]
     """Computed on the training data; their values are curves of the history"""

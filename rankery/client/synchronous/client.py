@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.synchronous.click_job_calls import ClickJobCalls
 from rankery.client.synchronous.click_logs import ClickLogCalls
 from rankery.client.synchronous.click_model_calls import ClickModelCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls

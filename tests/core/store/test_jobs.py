@@ -458,6 +458,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
             *("train", "reproduce", "evaluate", "rank", "compare", "promote", "inspect"),
             *("ingest", "import", "import-model", "trial", "conclude", "report", "drift"),
             *("auto-train", "try-candidates", "ingest-clicks", "click-model", "judge", "counterfactual"),
+            *("propensity", "simulate-clicks"),
         )
     )
 

@@ -378,6 +378,20 @@ def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_pat
     assert rankery(stack, "click-logs", "show", log["id"]).code == 1
 
 
+def test_clicks_are_simulated_and_their_propensities_estimated(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
+    """The log is shown with its clicks by rank, and propensities with their intervals."""
+    simulate = ("click-logs", "simulate", trained["job"]["spec"]["dataset_id"], "--name", "simulated")
+    done = rankery(stack, *simulate, "--model", "web", "--lists", "20000", "--swaps", "shuffle", "--json")
+    assert done.code == 0, done.errors
+    assert done.document["statistics"]["lists"] == 20_000
+    estimate = ("click-logs", "propensities", "simulated", "--method", "shuffled", "--positions", "3")
+    found = rankery(stack, *estimate, "--json").document
+    assert found["propensities"] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
+    assert "times as often as rank 1" in rankery(stack, *estimate).errors
+
+
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
     """By id or by name; a name of different contents is refused with the candidates."""
     path = tmp_path / "judged.csv"

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.clicks.binding import LossBinding
 from core.data import RankingDataset
 from core.losses import make_loss
 from core.scorers import InputTransform
@@ -17,7 +18,9 @@ def batches_of(lengths: list[int], most_documents: int, seed: int = 1) -> tuple[
     rows = np.arange(boundaries[-1])
     dataset = RankingDataset.from_arrays(rows[:, np.newaxis], rows % 3, boundaries)
     transform = InputTransform.fit(dataset.features, kind="none", log1p=False, missing_indicators=False)
-    return dataset, Batches.of(dataset, make_loss("mse"), transform, most_documents, seed)
+    return dataset, Batches.of(
+        dataset, LossBinding(make_loss("mse"), dataset), transform, most_documents, seed
+    )
 
 
 @given(

@@ -1,0 +1,62 @@
+"""Requests to estimate click models of a log, and to make judgments of one."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from app.http.schemas import DatasetName, Id
+from app.jobs.parameter_schemas import request_model
+from app.jobs.requests.fields import QueuedRequest
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.models.specification import MODELS, ClickModelSpec
+
+ClickModelName = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
+ClickModelOptions: Any = request_model("ClickModelOptions", ClickModelSpec, "A click model and its options.")
+JudgmentOptions: Any = request_model("JudgmentOptions", JudgmentSpec, "The grading of documents.")
+_ClickLogId = Annotated[Id, Field(description="A ready click log")]
+
+
+class ClickModelRequest(QueuedRequest):
+    """Estimate click models of a log and compare them on held-out lists."""
+
+    kind: Literal["click-model"]
+    click_log_id: _ClickLogId
+    models: list[ClickModelName] = Field(
+        ["pbm"],
+        min_length=1,
+        max_length=len(MODELS),
+        description="The models to compare; the best on held-out lists is estimated of all lists",
+        examples=[["pbm", "dbn"]],
+    )
+    options: ClickModelOptions = Field(
+        default_factory=ClickModelOptions, description="Options that the models share; `model` has no effect"
+    )
+    held_out: float = Field(
+        0.2,
+        gt=0,
+        lt=1,
+        description="Share of users to compare on, of lists where the log has no users",
+    )
+
+
+class JudgeRequest(QueuedRequest):
+    """Grade documents by a click model, and join the grades with features as a dataset."""
+
+    kind: Literal["judge"]
+    click_log_id: _ClickLogId
+    features_dataset_id: Id = Field(
+        description="A ready dataset with the features of the documents, by the ids of the log; its labels"
+        " are replaced"
+    )
+    dataset_name: DatasetName | None = Field(
+        None, description="Name of the dataset that it makes; that of the log when null"
+    )
+    judged_dataset_id: Id | None = Field(
+        None, description="A judged dataset to compare the grades with: kappa and Kendall's tau"
+    )
+    options: ClickModelOptions = Field(default_factory=ClickModelOptions)
+    judgments: JudgmentOptions = Field(default_factory=JudgmentOptions)
+    unjudged: Literal["drop", "zero"] = Field(
+        "drop",
+        description="Documents without a grade: left out, or labelled 0 in queries that have a grade",
+    )

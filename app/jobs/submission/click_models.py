@@ -1,0 +1,46 @@
+"""Requests to estimate click models, and to make judgments of a log."""
+
+from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
+from app.jobs.submission.checks import is_bare, require_ready
+from core.errors import InvalidInput
+from core.jobs.click_models import ClickModelJob
+from core.jobs.judge import JudgeJob, judgment_options
+from core.store import Transaction
+
+
+def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+    """Check a request to estimate click models.
+
+    Raises:
+        InvalidInput: A model is listed twice.
+        NotFound: When the log does not exist.
+        WrongState: When the log is not ready.
+    """
+    if len(set(request.models)) < len(request.models):
+        raise InvalidInput.at("/models", "lists a model twice")
+    log = tx.click_logs.ready(request.click_log_id)
+    return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
+
+
+def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+    """Check a request to make judgments, and record the pending dataset.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the log or a dataset does not exist.
+        WrongState: When the log or a dataset is not ready.
+    """
+    given = request.model_dump(mode="json")
+    judgment_options(given["judgments"])
+    log = tx.click_logs.ready(request.click_log_id)
+    named = filter(None, [request.features_dataset_id, request.judged_dataset_id])
+    features, *_ = require_ready(tx, named)
+    if is_bare(features):
+        raise InvalidInput.at("/features_dataset_id", "has judgments without features")
+    decisive = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
+    dataset = tx.datasets.add(
+        request.dataset_name or log.name,
+        {"kind": "clicks", **{name: given[name] for name in decisive}},
+        project=request.project,
+    )
+    return JudgeJob.from_json({**given, "dataset_id": dataset.id, "name": dataset.name})

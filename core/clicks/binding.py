@@ -1,0 +1,196 @@
+"""Losses bound to clicks with a correction."""
+
+from typing import Protocol, cast
+
+import numpy as np
+
+from core.clicks.correction import ClickCorrection
+from core.clicks.position_bias import AdditiveBias, PositionBias, RatioBias
+from core.clicks.ratio import RatioObjective, RatioQueries
+from core.data import RankingDataset
+from core.losses import Loss
+from core.losses.base import GradientAndLoss, Objective, Terms
+from core.losses.options import PairwiseLoss
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+
+class Observed(Protocol):
+    """An objective that adds to the sums of a position bias."""
+
+    def observe(self) -> None:
+        """Add the derivatives or losses of the last call."""
+
+
+class LossBinding:
+    """Binds the loss of a training to a dataset, or to parts of it, with the correction for clicks.
+
+    Args:
+        loss: The loss.
+        dataset: The training data.
+        correction: The correction, or None for a dataset that is trained on as it is.
+        step: Learning rate of the terms of the correction `additive`, unless that names one.
+
+    Attributes:
+        bias: Position bias that is learnt with the model, or None.
+
+    Raises:
+        InvalidInput: The dataset has no ranks that the correction needs.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        dataset: RankingDataset,
+        correction: ClickCorrection | None = None,
+        step: float = 0.1,
+    ) -> None:
+        self._loss, self._dataset = loss, dataset
+        self._kind = "none" if correction is None else correction.correction
+        self._weights = dataset.document_weights
+        self._labels: FloatArray = dataset.labels
+        self.bias: PositionBias | None = None
+        if correction is None or self._kind == "none":
+            return
+        ranks = correction.ranks_of(dataset)
+        self._places = ranks - 1
+        n_ranks = int(ranks.max(initial=1))
+        if self._kind == "ips":
+            weights = np.where(dataset.labels > 0.0, correction.weights(ranks), 1.0)
+            self._weights = weights if self._weights is None else self._weights * weights
+        elif self._kind == "affine":
+            intercepts = np.asarray(correction.intercepts, np.float64)[ranks - 1]
+            clicks = (dataset.labels > 0.0).astype(np.float64)
+            self._labels = (clicks - intercepts) * correction.weights(ranks)
+        elif self._kind == "additive":
+            self.bias = AdditiveBias(n_ranks, correction.step or step, correction.regularization)
+        else:
+            self.bias = RatioBias(n_ranks, correction.norm)
+
+    def whole(self, first_query: int = 0) -> Objective:
+        """Bind the loss to all documents; `first_query` as for `Loss.prepare`."""
+        dataset = self._dataset
+        return self._bound(
+            slice(None), dataset.query_boundaries, dataset.query_weights, first_query=first_query
+        )
+
+    def part(self, queries: Int64Array, rows: Int64Array) -> Objective:
+        """Bind the loss to some queries.
+
+        Args:
+            queries: (n,) positions of the queries.
+            rows: Positions of their documents, query after query.
+        """
+        dataset = self._dataset
+        boundaries = np.concatenate([[0], np.cumsum(np.diff(dataset.query_boundaries)[queries])])
+        weights = None if dataset.query_weights is None else dataset.query_weights[queries]
+        return self._bound(rows, boundaries, weights)
+
+    def _bound(
+        self,
+        rows: Int64Array | slice,
+        boundaries: Int64Array,
+        query_weights: Float64Array | None,
+        first_query: int = 0,
+    ) -> Objective:
+        labels = self._labels[rows]
+        weights = None if self._weights is None else self._weights[rows]
+        if self._kind == "ratio":
+            queries = RatioQueries(
+                np.asarray(labels, np.float64),
+                boundaries,
+                np.ones(len(boundaries) - 1) if query_weights is None else query_weights,
+                np.ones(len(labels)) if weights is None else weights,
+                self._places[rows],
+            )
+            return RatioObjective(cast("PairwiseLoss", self._loss), queries, cast("RatioBias", self.bias))
+        if self._kind == "affine" and self._loss.name != "mse":
+            return _linear(self._loss, np.asarray(labels, np.float64), weights, boundaries, query_weights)
+        objective = self._loss.prepare(labels, boundaries, query_weights, weights, first_query)
+        if self._kind == "additive":
+            return BiasedObjective(objective, self._places[rows], cast("AdditiveBias", self.bias))
+        return objective
+
+
+class BiasedObjective:
+    """A loss at scores with a term for each shown rank.
+
+    Args:
+        objective: The loss.
+        places: (n_documents,) shown ranks from 0.
+        bias: The terms.
+    """
+
+    def __init__(self, objective: Objective, places: Int64Array, bias: AdditiveBias) -> None:
+        self._objective, self._places, self._bias = objective, places, bias
+        self._last: tuple[Float32Array, Float32Array] | None = None
+
+    def _at(self, scores: FloatArray) -> Float64Array:
+        return np.asarray(scores, np.float64) + self._bias.terms[self._places]
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian."""
+        self._last = self._objective(self._at(scores), iteration)
+        return self._last
+
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
+        """Return the same with the loss of each query."""
+        gradient, hessian, value = self._objective.with_value(self._at(scores), iteration)
+        self._last = gradient, hessian
+        return gradient, hessian, value
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64."""
+        return self._objective.terms(self._at(scores), iteration)
+
+    def observe(self) -> None:
+        """Add the derivatives of the last call to the sums of the terms."""
+        assert self._last is not None  # noqa: S101 - called after a gradient
+        self._bias.observe(self._places, *self._last)
+
+
+class SignedObjective:
+    """A loss that is linear in its targets, for targets of both signs: L(t⁺) − L(t⁻).
+
+    Hessians are added, not subtracted: a bound that keeps the steps of trees finite.
+    """
+
+    def __init__(self, positive: Objective, negative: Objective) -> None:
+        self._positive, self._negative = positive, negative
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian."""
+        (gradient, hessian), (less, more) = (
+            self._positive(scores, iteration),
+            self._negative(scores, iteration),
+        )
+        return gradient - less, hessian + more
+
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
+        """Return the same with the loss of each query."""
+        gradient, hessian, value = self._positive.with_value(scores, iteration)
+        less, more, lost = self._negative.with_value(scores, iteration)
+        return gradient - less, hessian + more, value - lost
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64."""
+        one, other = self._positive.terms(scores, iteration), self._negative.terms(scores, iteration)
+        return Terms(one.value - other.value, one.gradient - other.gradient, one.hessian + other.hessian)
+
+
+def _linear(
+    loss: Loss,
+    targets: Float64Array,
+    weights: Float64Array | None,
+    boundaries: Int64Array,
+    query_weights: Float64Array | None,
+) -> SignedObjective:
+    """Bind a loss that is linear in labels, or in weights where those are shares of a query."""
+    given = np.ones(len(targets)) if weights is None else weights
+    sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
+
+    def part(values: Float64Array) -> Objective:
+        if loss.name == "listnet":  # targets are shares of equal labels times weights
+            return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * given)
+        return loss.prepare(values, boundaries, query_weights, given)
+
+    return SignedObjective(part(np.maximum(targets, 0.0)), part(np.maximum(-targets, 0.0)))

@@ -1,0 +1,190 @@
+"""Corrections of a training on clicks for the ranks at which documents were shown."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data import RankingDataset
+from core.errors import InputProblem, InvalidInput
+from core.losses import Loss
+from core.names import first_names
+from core.parameters import Numbers, check, parameter, parameters_of, values_of
+from core.types import Float64Array, Int64Array
+
+CORRECTIONS = ("none", "ips", "additive", "ratio", "affine")
+RANK = "rank"
+# Losses whose terms belong to one document that should be ahead; the weight of a click is that of its term.
+_NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
+_LINEAR = ("mse", "arp-loss1", "listnet")
+_RATIO = ("ranknet", "lambdarank")
+
+
+@dataclass(frozen=True)
+class ClickCorrection:
+    """The correction of a training on clicks; labels above 0 are clicks.
+
+    Raises:
+        InvalidInput: With one problem a field that is out of bounds or conflicts with the correction.
+    """
+
+    correction: str = parameter(
+        "none",
+        "`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust"
+        " bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs",
+        choices=CORRECTIONS,
+    )
+    log: str | None = parameter(
+        None, "Click log whose lists are the training data; the training dataset gives their features"
+    )
+    column: str = parameter(RANK, "Column of the documents with the rank at which each was shown, from 1")
+    propensities: Numbers | None = parameter(
+        None, "Propensity of each rank, for ips and affine", minimum=0.0, above=True, maximum=100.0
+    )
+    intercepts: Numbers | None = parameter(
+        None, "Probability of a click on an irrelevant document by rank, for affine", minimum=0.0, maximum=1.0
+    )
+    clip: float = parameter(
+        0.01, "Least propensity that a weight is made of, for ips and affine", minimum=0.0, maximum=1.0
+    )
+    regularization: float = parameter(
+        0.0, "L2 penalty of the learnt terms, a document, for additive", minimum=0.0, maximum=1e6
+    )
+    step: float | None = parameter(
+        None,
+        "Learning rate of the learnt terms, for additive; that of the trees where left out, 0.1 for networks",
+        minimum=0.0,
+        above=True,
+        maximum=10.0,
+    )
+    norm: float = parameter(
+        1.0, "Norm p of the ratios, which have the power 1 / (1 + p), for ratio", minimum=0.0, maximum=100.0
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        problems = []
+        weighs = self.correction in ("ips", "affine")
+        if weighs and self.propensities is None:
+            problems.append(
+                InputProblem("/propensities", f"{self.correction} needs the propensity of each rank")
+            )
+        if self.correction == "affine" and len(self.intercepts or ()) != len(self.propensities or ()):
+            problems.append(InputProblem("/intercepts", "affine needs one number for each propensity"))
+        if problems:
+            raise InvalidInput(*problems)
+
+    def changed(self) -> dict[str, object]:
+        """Return the options that differ from their defaults, which a job stores."""
+        values = values_of(self)
+        return {p.name: values[p.name] for p in parameters_of(type(self)) if values[p.name] != p.default}
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse a loss for which the correction has no meaning.
+
+        Raises:
+            InvalidInput: At `/correction`, with the losses for which it has one.
+        """
+        if self.correction == "ips" and loss.name in _NOT_WEIGHTED:
+            raise InvalidInput.at(
+                "/correction",
+                f"ips weights clicked documents against others, which {loss.name} does not compare",
+            )
+        for correction, losses in (("affine", _LINEAR), ("ratio", _RATIO)):
+            if self.correction == correction and loss.name not in losses:
+                raise InvalidInput.at(
+                    "/correction", f"{correction} is defined for {', '.join(losses)}; the loss is {loss.name}"
+                )
+        plain = {"pair_selection": None, "assignment": "hard", "target": "ndcg"}
+        if self.correction == "ratio":
+            odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
+            if odd:
+                raise InvalidInput.at(
+                    "/correction", f"ratio does not support the loss with {first_names(odd)}"
+                )
+
+    def ranks_of(self, dataset: RankingDataset) -> Int64Array:
+        """Return the rank at which each document was shown, (n_documents,), from 1.
+
+        Raises:
+            InvalidInput: The dataset has no such column, an entry is no rank, or a rank has no propensity.
+        """
+        texts = dataset.document_columns.get(self.column)
+        if texts is None:
+            known = first_names(sorted(dataset.document_columns)) or "none"
+            raise InvalidInput.at(
+                "/clicks/column", f"the training data has no document column {self.column!r}; it has {known}"
+            )
+        try:
+            cast = pc.cast(texts.array, pa.int32())
+            ranks = np.asarray(cast, np.int64)
+        except pa.ArrowInvalid as error:
+            raise InvalidInput.at(
+                "/clicks/column", f"{self.column!r} must hold a whole number for each document: {error}"
+            ) from error
+        least, most = int(ranks.min(initial=1)), int(ranks.max(initial=1))
+        if least < 1:
+            raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {least}; ranks count from 1")
+        if self.propensities is not None and most > len(self.propensities):
+            raise InvalidInput.at(
+                "/clicks/propensities",
+                f"holds {len(self.propensities)} ranks, and documents of the training data were shown at rank"
+                f" {most}",
+            )
+        return ranks
+
+    def weights(self, ranks: Int64Array) -> Float64Array:
+        """Return 1 / max(p, clip) of each rank, (n_documents,)."""
+        propensities = np.maximum(np.asarray(self.propensities, np.float64), max(self.clip, 1e-12))
+        found: Float64Array = 1.0 / propensities[ranks - 1]
+        return found
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """The weights of clicks, and what clipping took from them.
+
+    Attributes:
+        clicks: Clicked documents.
+        clipped: Those whose weight was clipped.
+        kept: Share of the weight of all clicks that clipping left, from 0 to 1.
+        effective: Kish's effective number of clicks, (Σ w)² / Σ w².
+        largest: The greatest weight.
+    """
+
+    clicks: int
+    clipped: int
+    kept: float
+    effective: float
+    largest: float
+
+    @classmethod
+    def of(cls, correction: ClickCorrection, dataset: RankingDataset) -> "Clipping":
+        """Measure the weights of a dataset's clicks, of a correction with propensities."""
+        ranks = correction.ranks_of(dataset)[dataset.labels > 0.0]
+        weights = correction.weights(ranks)
+        whole = 1.0 / np.asarray(correction.propensities, np.float64)[ranks - 1]
+        if not len(ranks):
+            return cls(0, 0, 1.0, 0.0, 0.0)
+        return cls(
+            len(ranks),
+            int((whole > weights).sum()),
+            float(weights.sum() / whole.sum()),
+            float(weights.sum() ** 2 / (weights**2).sum()),
+            float(weights.max()),
+        )
+
+    @property
+    def summary(self) -> str:
+        """Return sentences on the weights and the bias of clipping."""
+        text = (
+            f"{self.clicks:,} clicks weigh as {self.effective:,.0f} equal ones; the greatest weight is"
+            f" {self.largest:.3g}."
+        )
+        if not self.clipped:
+            return f"{text} No weight was clipped."
+        return (
+            f"{text} Clipping lowered {self.clipped:,} of them and took {1.0 - self.kept:.1%} of all weight:"
+            " documents of these ranks count too little, and less position bias is corrected."
+        )

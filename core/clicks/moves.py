@@ -1,0 +1,111 @@
+"""Documents that a click log shows at several ranks, of which propensities can be learnt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.clicks.log import BoolArray, ClickLog
+from core.errors import InvalidInput
+from core.types import Float64Array, Int32Array, Int64Array
+
+_MOST_CELLS = 2**26  # pairs and ranks counted at a time, half a gigabyte
+
+
+@dataclass(frozen=True, eq=False)
+class Impressions:
+    """Impressions within the first ranks, of some pairs, with the cell of each in a table of counts.
+
+    Attributes:
+        n_ranks: Ranks from 1.
+        pairs: (n_pairs,) positions of the pairs in the log, ascending; rows of the table.
+        cells: (n_impressions,) twice the position in (n_pairs, n_ranks), and 1 more where clicked.
+        units: (n_impressions,) the unit that is resampled, a user or a list, from 0.
+        n_units: Users, or lists where the log has no users.
+    """
+
+    n_ranks: int
+    pairs: Int64Array
+    cells: Int64Array
+    units: Int64Array
+    n_units: int
+
+    def counts(self, multiplicities: Float64Array | None = None) -> tuple[Float64Array, Float64Array]:
+        """Return how often each pair was shown and clicked at each rank, (n_pairs, n_ranks).
+
+        Args:
+            multiplicities: (n_units,) how often each unit counts, once where left out.
+        """
+        weights = None if multiplicities is None else multiplicities[self.units]
+        size = 2 * len(self.pairs) * self.n_ranks
+        table = np.bincount(self.cells, weights, size).astype(np.float64)
+        by_cell = table.reshape(len(self.pairs), self.n_ranks, 2)
+        return by_cell.sum(axis=2), np.ascontiguousarray(by_cell[:, :, 1])
+
+
+def impressions_of(
+    log: ClickLog, n_ranks: int, *, moving: bool, whole: bool = False, versions: Sequence[str] = ()
+) -> Impressions:
+    """Select the impressions that an estimate uses.
+
+    Args:
+        log: The log.
+        n_ranks: Ranks from 1; others are left out.
+        moving: Whether to leave out pairs that were shown at one rank alone.
+        whole: Whether to leave out lists that end before the last of these ranks.
+        versions: Names of the versions whose lists count; all where left out.
+
+    Raises:
+        InvalidInput: At `/versions` for one that the log does not have.
+    """
+    of_lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    lists = _lists_of(log, versions)
+    if whole:
+        ends = log.list_boundaries[1:]
+        lists &= (np.diff(log.list_boundaries) > 0) & (log.ranks[np.maximum(ends - 1, 0)] >= n_ranks)
+    rows = np.flatnonzero((log.ranks <= n_ranks) & lists[of_lists])
+    pairs, ranks = log.pairs[rows], log.ranks[rows].astype(np.int64)
+    wanted = _shown(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
+    is_used = wanted[pairs]
+    rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
+    numbers = np.cumsum(wanted) - 1
+    units, n_units = (of_lists, log.n_lists) if log.list_users is None else _users(log, of_lists)
+    return Impressions(
+        n_ranks,
+        np.flatnonzero(wanted),
+        2 * (numbers[pairs] * n_ranks + ranks - 1) + log.clicks[rows],
+        units[rows],
+        n_units,
+    )
+
+
+def _users(log: ClickLog, of_lists: Int64Array) -> tuple[Int64Array, int]:
+    users = np.asarray(log.list_users, np.int64)
+    return users[of_lists], int(users.max(initial=0)) + 1
+
+
+def _shown(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
+    """Return the number of different ranks of each pair, (n_pairs,)."""
+    found = np.zeros(n_pairs, np.int64)
+    step = max(1, _MOST_CELLS // n_ranks)
+    for first in range(0, n_pairs, step):
+        last = min(first + step, n_pairs)
+        inside = (pairs >= first) & (pairs < last) if step < n_pairs else slice(None)
+        cells = (pairs[inside].astype(np.int64) - first) * n_ranks + ranks[inside] - 1
+        table = np.bincount(cells, minlength=(last - first) * n_ranks)
+        found[first:last] = np.count_nonzero(table.reshape(-1, n_ranks), axis=1)
+    return found
+
+
+def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
+    """Return whether each list is of one of the versions, (n_lists,)."""
+    if not versions:
+        return np.ones(log.n_lists, np.bool_)
+    names = list(log.versions or ())
+    for place, name in enumerate(versions):
+        if name not in names:
+            known = ", ".join(names[:10]) or "none"
+            raise InvalidInput.at(f"/versions/{place}", f"{name!r} is no version of the log; known: {known}")
+    assert log.list_versions is not None  # noqa: S101 - a log with names of versions has them
+    found: BoolArray = np.isin(log.list_versions, [names.index(name) for name in versions])
+    return found

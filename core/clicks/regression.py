@@ -1,0 +1,159 @@
+"""Regression-EM: propensities without randomised ranks, relevance predicted from features."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import lightgbm
+import numpy as np
+
+from core.errors import InvalidInput
+from core.types import Float32Array, Float64Array
+
+_LEAST_CURVATURE = 1e-6
+_RIDGE = 1e-3
+_TREES = {
+    "objective": "none",
+    "learning_rate": 0.1,
+    "num_leaves": 31,
+    "min_data_in_leaf": 20,
+    "min_sum_hessian_in_leaf": 1e-3,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbosity": -1,
+    "seed": 0,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionEm:
+    """The result of regression-EM.
+
+    Attributes:
+        propensities: (n_ranks,) θ, relative to rank 1.
+        relevance: (n_pairs,) predicted probability of relevance, relative to the examination of rank 1.
+    """
+
+    propensities: Float64Array
+    relevance: Float64Array
+
+
+class Classifier(Protocol):
+    """A model of relevance that takes one step at a time."""
+
+    def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
+        """Take a step towards the shares `relevant / total`; return ln(γ / (1 − γ)), (n_pairs,)."""
+        ...
+
+
+def regression_em(
+    shown: Float64Array,
+    clicked: Float64Array,
+    features: Float32Array,
+    classifier: str = "trees",
+    *,
+    iterations: int = 100,
+    threads: int = 1,
+) -> RegressionEm:
+    """Fit P(click) = θ_k γ(x) with θ_1 = 1 by a generalised EM algorithm (Wang et al. 2018, section 4).
+
+    E-step: without a click, P(relevant) = (1 − θ_k) γ / (1 − θ_k γ); a clicked document is relevant. M-step:
+    θ_k is the share of clicks among the expected relevant documents of rank k. The classifier takes one step
+    of Newton's method, or adds one tree, on the expected labels, where the paper fits sampled ones.
+
+    The features must not reveal the rank. Where they do, as scores of the production ranker can, position
+    bias is taken for relevance.
+
+    Args:
+        shown: (n_pairs, n_ranks) impressions.
+        clicked: (n_pairs, n_ranks) clicks.
+        features: (n_pairs, n_features), NaN where missing.
+        classifier: `trees` or `logistic`.
+        iterations: EM iterations.
+        threads: Threads of the trees; they do not change the result.
+
+    Raises:
+        InvalidInput: A rank has no clicks.
+    """
+    clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
+    if not clicks.all():
+        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower positions")
+    skipped = shown - clicked
+    rates = clicks / shown.sum(axis=0)
+    theta = np.minimum(rates / rates[0], 1.0)
+    start = float(np.log(rates[0] / max(1.0 - rates[0], 1e-6)))
+    model: Classifier = (
+        _Trees(features, start, threads) if classifier == "trees" else _Logistic(features, start)
+    )
+    gamma = np.full(len(shown), rates[0])
+    for _ in range(iterations):
+        relevant = clicked + skipped * _missed(theta, gamma)
+        theta = np.minimum(clicks / relevant.sum(axis=0), 1.0)
+        theta[0] = 1.0
+        gamma = _sigmoid(model.step(relevant.sum(axis=1), total))
+    return RegressionEm(theta, gamma)
+
+
+def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:
+    """Return P(relevant | no click), (n_pairs, n_ranks)."""
+    product = np.minimum(gamma[:, np.newaxis] * theta, 1.0 - 1e-12)
+    found: Float64Array = (1.0 - theta) * gamma[:, np.newaxis] / (1.0 - product)
+    return found
+
+
+def _sigmoid(logits: Float64Array) -> Float64Array:
+    found: Float64Array = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
+    return found
+
+
+class _Logistic:
+    """Logistic regression on standardised features, missing values as their mean; a step is Newton's."""
+
+    def __init__(self, features: Float32Array, start: float) -> None:
+        inputs = features.astype(np.float64)
+        mean = np.nanmean(np.where(np.isnan(inputs).all(axis=0), 0.0, inputs), axis=0)
+        inputs = np.where(np.isnan(inputs), 0.0, inputs - mean)
+        deviation = inputs.std(axis=0)
+        scaled = inputs / np.where(deviation > 0.0, deviation, 1.0)
+        self._inputs = np.column_stack([np.ones(len(inputs)), scaled])
+        self._weights = np.zeros(self._inputs.shape[1])
+        self._weights[0] = start
+
+    def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
+        """Take a step of Newton's method."""
+        inputs = self._inputs
+        gamma = _sigmoid(inputs @ self._weights)
+        penalty = np.full(inputs.shape[1], _RIDGE * total.sum() / len(total))
+        penalty[0] = 0.0
+        gradient = inputs.T @ (relevant - total * gamma) - penalty * self._weights
+        curvature = np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
+        hessian = (inputs.T * curvature) @ inputs + np.diag(penalty + _LEAST_CURVATURE)
+        self._weights = self._weights + np.linalg.solve(hessian, gradient)
+        logits: Float64Array = inputs @ self._weights
+        return logits
+
+
+class _Trees:
+    """Boosted trees; a step adds one tree to the cross-entropy of the expected labels."""
+
+    def __init__(self, features: Float32Array, start: float, threads: int) -> None:
+        parameters = _TREES | {"num_threads": threads}
+        data = lightgbm.Dataset(features, np.zeros(len(features)), params=parameters, free_raw_data=False)
+        data.set_init_score(np.full(len(features), start))
+        self._booster = lightgbm.Booster(parameters, data)
+
+    def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
+        """Add a tree."""
+        found: list[Float64Array] = []
+
+        def derivatives(scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float64Array, Float64Array]:
+            gamma = _sigmoid(scores)
+            return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
+
+        def look(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
+            found.append(scores.copy())
+            return []
+
+        self._booster.update(fobj=derivatives)
+        self._booster.eval_train(look)
+        return found[0]

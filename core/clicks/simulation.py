@@ -1,0 +1,264 @@
+"""Simulated click logs on judged documents, with the truth kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.clicks.log import BoolArray, ClickLog, Int16Array
+from core.clicks.users import UserModel
+from core.data import RankingDataset
+from core.data.texts import Texts
+from core.errors import InvalidInput
+from core.parameters import check, parameter
+from core.types import Float64Array, FloatArray, Int32Array, Int64Array
+
+_LISTS_A_CHUNK = 65_536  # a chunk of ten ranks takes about 40 MB
+_QUERIES, _CLICKS = 0, 1  # streams of random numbers
+SWAPS = ("none", "first", "adjacent", "shuffle")
+
+
+@dataclass(frozen=True)
+class SimulationPlan:
+    """The lists of a simulation.
+
+    Raises:
+        InvalidInput: With one problem a field that is out of bounds.
+    """
+
+    lists: int = parameter(100_000, "Lists to show", minimum=1, maximum=100_000_000)
+    cutoff: int = parameter(10, "Documents of a list at most", minimum=1, maximum=1000)
+    swaps: str = parameter(
+        "none",
+        "Randomised ranks: the first swapped with another (`first`), two neighbours swapped (`adjacent`), or"
+        " all shuffled (`shuffle`)",
+        choices=SWAPS,
+    )
+    swap_share: float = parameter(1.0, "Share of the lists with randomised ranks", minimum=0.0, maximum=1.0)
+    users: int | None = parameter(
+        None, "Users among whom lists are drawn, none where left out", minimum=1, maximum=2**31 - 1
+    )
+    seed: int = parameter(0, "Seed of all random choices", minimum=0, maximum=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The parameters that a simulated log was drawn by.
+
+    Attributes:
+        examination: (n_ranks,) probability of examination by rank, the mean over lists where it depends on
+            the ranks above.
+        slopes: (n_ranks,) α of P(click) = α_k a + β_k; None where examination depends on the ranks above.
+        intercepts: (n_ranks,) β, or None.
+        attraction: (n_pairs,) probability of a click on the examined document, a.
+        satisfaction: (n_pairs,) probability of leaving after a click, or None without such.
+    """
+
+    examination: Float64Array
+    slopes: Float64Array | None
+    intercepts: Float64Array | None
+    attraction: Float64Array
+    satisfaction: Float64Array | None
+
+    @property
+    def propensities(self) -> Float64Array:
+        """Return (n_ranks,) examination relative to that of rank 1."""
+        relative: Float64Array = self.examination / self.examination[0]
+        return relative
+
+
+def simulate(
+    dataset: RankingDataset,
+    rankers: Sequence[FloatArray],
+    users: UserModel,
+    plan: SimulationPlan,
+    on_chunk: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[ClickLog, Truth]:
+    """Draw a click log: each list is a query drawn uniformly, ranked by one ranker and shown to one user.
+
+    The same arguments give the same log. Lists are drawn in chunks; arrays of the log take 7 bytes an
+    impression.
+
+    Args:
+        dataset: Judged documents.
+        rankers: (n_documents,) scores of each production ranker; a list is ranked by one of them, drawn
+            uniformly, and `list_versions` holds which where there are several.
+        users: Their model.
+        plan: The lists.
+        on_chunk: Called with the lists done and their total; may raise to stop.
+
+    Raises:
+        InvalidInput: A score is not finite, or there is no ranker.
+
+    Example:
+        >>> from core.data.synthetic import synthetic_dataset
+        >>> dataset = synthetic_dataset(5, seed=0)
+        >>> log, truth = simulate(dataset, [dataset.labels], UserModel(), SimulationPlan(lists=20))
+        >>> log.n_impressions, truth.propensities[:2].round(3).tolist()
+        (200, [1.0, 0.897])
+    """
+    tops, rows = _tops(dataset, rankers, plan.cutoff)
+    drawn = _Drawn.of(dataset.n_queries, len(rankers), plan)
+    lengths = np.minimum(np.diff(dataset.query_boundaries), plan.cutoff)
+    boundaries = np.concatenate([[0], np.cumsum(lengths[drawn.queries])]).astype(np.int64)
+    simulation = _Simulation(users, plan, tops, users.attractions(dataset.labels[rows]), dataset.labels[rows])
+    n_impressions = int(boundaries[-1])
+    pairs, clicks = np.empty(n_impressions, np.int32), np.empty(n_impressions, np.bool_)
+    ranks = np.empty(n_impressions, np.int16)
+    for number, first in enumerate(range(0, plan.lists, _LISTS_A_CHUNK)):
+        last = min(first + _LISTS_A_CHUNK, plan.lists)
+        part = slice(boundaries[first], boundaries[last])
+        pairs[part], ranks[part], clicks[part] = simulation.chunk(
+            number, drawn.rankers[first:last], drawn.queries[first:last]
+        )
+        on_chunk(last, plan.lists)
+    document_ids, ids = _numbered(dataset.document_ids.take(rows))
+    log = ClickLog(
+        list_boundaries=boundaries,
+        list_queries=drawn.queries,
+        pairs=pairs,
+        ranks=ranks,
+        clicks=clicks,
+        pair_queries=(np.searchsorted(dataset.query_boundaries, rows, side="right") - 1).astype(np.int32),
+        pair_documents=ids,
+        query_ids=Texts.of(dataset.query_ids),
+        document_ids=document_ids,
+        list_users=drawn.users,
+        list_versions=drawn.rankers if len(rankers) > 1 else None,
+        versions=Texts.of([f"ranker {number}" for number in range(1, len(rankers) + 1)])
+        if len(rankers) > 1
+        else None,
+    )
+    return log, simulation.truth()
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The queries, rankers and users of the lists."""
+
+    queries: Int32Array
+    rankers: Int32Array
+    users: Int32Array | None
+
+    @classmethod
+    def of(cls, n_queries: int, n_rankers: int, plan: SimulationPlan) -> "_Drawn":
+        stream = np.random.default_rng([plan.seed, _QUERIES])
+        return cls(
+            stream.integers(n_queries, size=plan.lists, dtype=np.int32),
+            stream.integers(n_rankers, size=plan.lists, dtype=np.int32),
+            None if plan.users is None else stream.integers(plan.users, size=plan.lists, dtype=np.int32),
+        )
+
+
+class _Simulation:
+    """Draws chunks of lists and sums up how often ranks are examined."""
+
+    def __init__(
+        self,
+        users: UserModel,
+        plan: SimulationPlan,
+        tops: Int32Array,
+        attraction: Float64Array,
+        labels: FloatArray,
+    ) -> None:
+        self._users, self._plan, self._tops, self._attraction = users, plan, tops, attraction
+        self._satisfaction = users.satisfactions(labels)
+        n_ranks = tops.shape[2]
+        self._examination = users.examinations(n_ranks)
+        self._upper, self._lower = users.click_bounds(n_ranks)
+        self._examined, self._shown = np.zeros(n_ranks), np.zeros(n_ranks, np.int64)
+
+    def chunk(
+        self, number: int, rankers: Int32Array, queries: Int32Array
+    ) -> tuple[Int32Array, Int16Array, BoolArray]:
+        """Return the pairs, ranks and clicks of lists, list after list."""
+        stream = np.random.default_rng([self._plan.seed, _CLICKS, number])
+        lists = self._tops[rankers, queries]
+        _swap(lists, self._plan, stream)
+        is_shown = lists >= 0
+        clicks = self._clicks(lists, is_shown, stream)
+        ranks = np.broadcast_to(np.arange(1, lists.shape[1] + 1, dtype=np.int16), lists.shape)
+        return lists[is_shown], ranks[is_shown], clicks[is_shown]
+
+    def _clicks(self, lists: Int32Array, is_shown: BoolArray, stream: np.random.Generator) -> BoolArray:
+        """Draw clicks rank by rank; (n_lists, n_ranks)."""
+        clicks = np.zeros(lists.shape, np.bool_)
+        examining = np.ones(len(lists), np.bool_)
+        reached = np.ones(len(lists))  # the probability of it, of which the truth is the mean
+        continuation = self._users.continuation if self._users.kind == "dbn" else 1.0
+        for rank in range(lists.shape[1]):
+            pairs = lists[:, rank]
+            attraction = self._attraction[pairs]
+            bounds = self._upper[rank], self._lower[rank]
+            probability = self._examination[rank] * (bounds[0] * attraction + bounds[1] * (1.0 - attraction))
+            clicked = examining & is_shown[:, rank] & (stream.random(len(lists)) < probability)
+            clicks[:, rank] = clicked
+            self._examined[rank] += (self._examination[rank] * reached)[is_shown[:, rank]].sum()
+            self._shown[rank] += is_shown[:, rank].sum()
+            if self._users.is_sequential:
+                satisfaction = self._satisfaction[pairs]
+                leaves = clicked & (stream.random(len(lists)) < satisfaction)
+                examining &= ~leaves & (stream.random(len(lists)) < continuation)
+                reached *= continuation * (1.0 - attraction * satisfaction)
+        return clicks
+
+    def truth(self) -> Truth:
+        """Return the parameters."""
+        users, n_ranks = self._users, self._tops.shape[2]
+        slopes, intercepts = (None, None) if users.is_sequential else users.affine(n_ranks)
+        return Truth(
+            self._examined / np.maximum(self._shown, 1),
+            slopes,
+            intercepts,
+            self._attraction,
+            self._satisfaction if users.is_sequential else None,
+        )
+
+
+def _swap(lists: Int32Array, plan: SimulationPlan, stream: np.random.Generator) -> None:
+    """Randomise ranks of a share of the lists; places without a document stay behind the others."""
+    if plan.swaps == "none" or lists.shape[1] < 2:
+        return
+    lengths = (lists >= 0).sum(axis=1)
+    chosen = np.flatnonzero((stream.random(len(lists)) < plan.swap_share) & (lengths > 1))
+    if plan.swaps == "shuffle":
+        keys = stream.random((len(chosen), lists.shape[1]))
+        keys[lists[chosen] < 0] = 2.0
+        lists[chosen] = np.take_along_axis(lists[chosen], np.argsort(keys, axis=1), axis=1)
+        return
+    other = 1 + (stream.random(len(chosen)) * (lengths[chosen] - 1)).astype(np.int64)
+    one = np.zeros_like(other) if plan.swaps == "first" else other - 1
+    lists[chosen, one], lists[chosen, other] = lists[chosen, other], lists[chosen, one]
+
+
+def _tops(
+    dataset: RankingDataset, rankers: Sequence[FloatArray], cutoff: int
+) -> tuple[Int32Array, Int64Array]:
+    """Return (n_rankers, n_queries, n_ranks) pairs at the ranks, -1 for none, and the row of each pair."""
+    if not rankers:
+        raise InvalidInput.at("/rankers", "must hold at least one ranking of the documents")
+    lengths = np.diff(dataset.query_boundaries)
+    n_ranks = int(min(cutoff, lengths.max()))
+    queries = np.repeat(np.arange(dataset.n_queries), lengths)
+    tops = np.full((len(rankers), dataset.n_queries, n_ranks), -1, np.int64)
+    for number, scores in enumerate(rankers):
+        if len(scores) != dataset.n_documents or not np.isfinite(scores).all():
+            raise InvalidInput.at(f"/rankers/{number}", "must be one finite score for each document")
+        order = np.lexsort((-np.asarray(scores, np.float64), queries))
+        ranks = np.arange(dataset.n_documents) - dataset.query_boundaries[queries]
+        is_top = ranks < n_ranks
+        tops[number, queries[is_top], ranks[is_top]] = order[is_top]
+    rows = np.unique(tops[tops >= 0])
+    numbers = np.searchsorted(rows, tops).astype(np.int32)
+    numbers[tops < 0] = -1
+    return numbers, rows
+
+
+def _numbered(texts: Texts) -> tuple[Texts, Int32Array]:
+    """Return different texts, and the position of each text among them."""
+    encoded: Any = texts.array.dictionary_encode()
+    return Texts(encoded.dictionary), np.asarray(encoded.indices, np.int32)

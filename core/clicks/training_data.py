@@ -1,0 +1,95 @@
+"""Training datasets made of click logs: one query a list, clicks as labels, shown ranks as a column."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from core.clicks.correction import RANK
+from core.clicks.log import ClickLog
+from core.data import RankingDataset
+from core.data.features import select_rows
+from core.data.texts import Texts
+from core.errors import InvalidInput
+from core.types import Int64Array
+
+_SEPARATOR = "/"
+
+
+@dataclass(frozen=True)
+class ClickTrainingData:
+    """A dataset of clicks.
+
+    Attributes:
+        dataset: One query a list of the log with a click, one document an impression.
+        left_out: Lists without a click, or with one on documents without features alone.
+        unknown: Impressions of documents without features.
+    """
+
+    dataset: RankingDataset
+    left_out: int
+    unknown: int
+
+
+def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
+    """Return the row of each pair of a log in a dataset by its query and document ids, -1 where absent."""
+    queries: Mapping[str, int] = {name: number for number, name in enumerate(dataset.query_ids)}
+    numbers = np.array([queries.get(name, -1) for name in log.query_ids], np.int64)
+    known = dataset.document_ids
+    first, found = dataset.query_boundaries, np.full(log.n_pairs, -1, np.int64)
+    of_query = numbers[log.pair_queries]
+    documents = list(log.document_ids)
+    order = np.argsort(of_query, kind="stable")
+    start = int(np.searchsorted(of_query[order], 0))
+    while start < len(order):
+        query = int(of_query[order[start]])
+        stop = int(np.searchsorted(of_query[order], query, side="right"))
+        rows = {
+            name: first[query] + place for place, name in enumerate(known[first[query] : first[query + 1]])
+        }
+        for pair in order[start:stop]:
+            found[pair] = rows.get(documents[log.pair_documents[pair]], -1)
+        start = stop
+    return found
+
+
+def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
+    """Return a dataset of the log's lists with the features of a dataset; labels are clicks, 1 or 0.
+
+    A list without a click has no order to learn and is left out. Weights of the
+    dataset are not taken over.
+
+    Args:
+        log: The log.
+        features: Documents by query and document ids.
+
+    Raises:
+        InvalidInput: No clicked document has features.
+    """
+    rows = rows_of_pairs(log, features)[log.pairs]
+    lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    is_known = rows >= 0
+    has_click = np.bincount(lists[is_known & log.clicks], minlength=log.n_lists) > 0
+    kept = np.flatnonzero(is_known & has_click[lists])
+    if not len(kept):
+        raise InvalidInput.at(
+            "/dataset_id", "no clicked document of the log is in this dataset, by query and document ids"
+        )
+    chosen = np.flatnonzero(has_click)
+    boundaries = np.searchsorted(lists[kept], np.append(chosen, log.n_lists)).astype(np.int64)
+    names = log.query_ids
+    ranks = Texts.of([str(rank) for rank in range(log.max_rank + 1)]).take(log.ranks[kept].astype(np.int64))
+    dataset = RankingDataset(
+        features=select_rows(features.features, rows[kept]),
+        labels=log.clicks[kept].astype(np.float32),
+        query_boundaries=boundaries,
+        query_ids=tuple(
+            f"{names[int(log.list_queries[number])]}{_SEPARATOR}{number + 1}" for number in chosen
+        ),
+        document_ids=features.document_ids.take(rows[kept]),
+        feature_names=features.feature_names,
+        document_columns=MappingProxyType({RANK: ranks}),
+        categories=features.categories,
+    )
+    return ClickTrainingData(dataset, int(log.n_lists - len(chosen)), int((~is_known).sum()))

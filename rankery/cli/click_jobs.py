@@ -1,0 +1,82 @@
+"""`rankery click-logs propensities` and `simulate`: examination by rank, and logs with known truth."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
+from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.printing import plain, say, table
+from rankery.cli.service_options import on_service
+
+__all__ = ["click_logs"]
+
+
+@click_logs.command("propensities")
+@on_service
+def estimate_propensities(
+    session: ServiceConnection,
+    log: LogReference,
+    method: Annotated[
+        Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"],
+        typer.Option(help="How ranks are compared; regression-em needs --dataset."),
+    ] = "all-pairs",
+    positions: Annotated[int | None, typer.Option(min=2, max=100, help="Ranks.", show_default="10")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Id of the features, for regression-em.", autocompletion=of_service("datasets")),
+    ] = None,
+) -> None:
+    """Estimate how often each rank is examined, relative to rank 1.
+
+    Example: `rankery click-logs propensities clicks.csv --method pivot`
+    """
+    options: dict[str, Any] = {"dataset": dataset, "positions": positions}
+    job = session.wait(session.client.propensities(log_of(session, log), method, **options))
+    result: dict[str, Any] = dict(job.result or {})
+    say(result["sentence"])
+    say(f'a training takes them by "clicks": {{"propensity_job": "{job.id}"}}')
+    numbers = ("rank", "propensity", "from", "to", "impressions")
+    shown = table(*numbers, right=numbers)
+    lower, upper = result["lower"], result["upper"]
+    for place, value in enumerate(result["propensities"]):
+        bounds = ("", "") if lower is None else (f"{lower[place]:.3f}", f"{upper[place]:.3f}")
+        shown.add_row(plain(place + 1), f"{value:.3f}", *bounds, plain(result["impressions"][place]))
+    session.show(result, shown)
+
+
+@click_logs.command("simulate")
+@on_service
+def simulate_clicks(
+    session: ServiceConnection,
+    dataset: Annotated[
+        str, typer.Argument(help="Id of a judged dataset.", autocompletion=of_service("datasets"))
+    ],
+    name: Annotated[str, typer.Option(help="What to call the log.")],
+    model: Annotated[list[str] | None, typer.Option(help="A production ranker; repeat for several.")] = None,
+    feature: Annotated[list[str] | None, typer.Option(help="A feature that ranks in its place.")] = None,
+    users: Annotated[str, typer.Option(help="Published setting of the users.")] = "ultra-pbm",
+    lists: Annotated[int | None, typer.Option(min=1, help="Lists to show.", show_default="100,000")] = None,
+    swaps: Annotated[
+        Literal["none", "first", "adjacent", "shuffle"], typer.Option(help="Randomised ranks.")
+    ] = "none",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
+) -> None:
+    """Draw a click log on judged documents, by known propensities.
+
+    Example: `rankery click-logs simulate ds_01 --name simulated --feature bm25 --swaps first`
+    """
+    job = session.wait(
+        session.client.simulate_clicks(
+            dataset,
+            name,
+            models=model or (),
+            features=feature or (),
+            user_model=users,
+            lists=lists,
+            swaps=swaps,
+            seed=seed,
+        )
+    )
+    show_log(session, session.client.click_log(job.made("click_log_id")))

@@ -1,0 +1,88 @@
+"""Calls about propensities and simulated clicks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.reading import given
+from rankery.client.references import HasId, id_of
+
+
+class AsyncClickJobCalls(AsyncJobCalls):
+    """Calls about propensities and simulated clicks."""
+
+    async def propensities(
+        self,
+        log: str | HasId,
+        method: Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"] = "all-pairs",
+        *,
+        dataset: str | HasId | None = None,
+        positions: int | None = None,
+        **options: Any,
+    ) -> AsyncJob:
+        """Estimate how often each rank of a click log is examined, relative to rank 1.
+
+        Args:
+            log: A ready click log, or its id.
+            method: `shuffled` for lists in random order; `pivot`, `adjacent` and `all-pairs` for documents
+                shown at several ranks; `regression-em` where ranks never move.
+            dataset: Features of the documents, for `regression-em`.
+            positions: Ranks from 1; 10 when left out.
+            **options: `versions`, `classifier`, `iterations`, `resamples`, `seed` and others of the API.
+
+        Returns:
+            The job, whose result has `propensities`, `lower`, `upper` and a `sentence`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+
+        Example:
+            ```python
+            job = await (await client.propensities(log)).wait()
+            clicks = {"log": log.id, "correction": "ips", "propensity_job": job.id}
+            ```
+        """
+        dataset_id = None if dataset is None else id_of(dataset)
+        spec = {"kind": "propensity", "click_log_id": id_of(log), "method": method, "positions": positions}
+        return await self.submit(given({**spec, "dataset_id": dataset_id, **options}))
+
+    async def simulate_clicks(
+        self,
+        dataset: str | HasId,
+        log_name: str,
+        *,
+        models: Sequence[str | HasId] = (),
+        features: Sequence[str] = (),
+        user_model: str | Mapping[str, Any] = "ultra-pbm",
+        lists: int | None = None,
+        **options: Any,
+    ) -> AsyncJob:
+        """Draw a click log on judged documents, by known propensities.
+
+        Args:
+            dataset: A ready dataset, whose labels decide what is clicked.
+            log_name: Name of the log.
+            models: Production rankers; each list is ranked by one of them.
+            features: Features that rank in their place, the highest value first.
+            user_model: Name of a published setting, `ultra-pbm` for example, or parameters of the users.
+            lists: Lists to show; 100,000 when left out.
+            **options: `cutoff`, `swaps`, `swap_share`, `users`, `seed` and others of the API.
+
+        Returns:
+            The job; `client.click_log(job.result["click_log_id"])` is the log, `truth` of the result its
+            propensities.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec: dict[str, Any] = {
+            "kind": "simulate-clicks",
+            "dataset_id": id_of(dataset),
+            "log_name": log_name,
+            "models": [id_of(model) for model in models],
+            "features": list(features),
+            "user_model": user_model if isinstance(user_model, str) else dict(user_model),
+            "lists": lists,
+        }
+        return await self.submit(given({**spec, **options}))

@@ -1,0 +1,91 @@
+"""Requests for propensities, simulated clicks and trainings on clicks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+
+@pytest.fixture
+def log_id(store: Store) -> str:
+    """Return the id of a ready log."""
+    with store.begin() as tx:
+        log = tx.click_logs.add("clicks", {"kind": "upload"})
+        tx.click_logs.mark_ready(log.id, folder="click-logs/x", statistics={})
+    return log.id
+
+
+def problems_of(client: TestClient, body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return places and details of what a request is refused for."""
+    answer = client.post("/v1/jobs", json=body)
+    assert answer.status_code == 422, answer.text
+    return [(error["pointer"], error["detail"]) for error in answer.json()["errors"]]
+
+
+def test_propensities(client: TestClient, log_id: str, ready_dataset: Callable[[], str]) -> None:
+    """Options have defaults; features are asked for where a method needs them, and dropped elsewhere."""
+    body = {"kind": "propensity", "click_log_id": log_id}
+    job = client.post("/v1/jobs", json=body | {"dataset_id": ready_dataset()}).json()
+    defaults = {"method": "all-pairs", "positions": 10, "resamples": 100, "dataset_id": None}
+    assert job["spec"].items() >= defaults.items()
+    assert job["title"] == "all-pairs"
+    ((pointer, detail),) = problems_of(client, body | {"method": "regression-em"})
+    assert pointer == "/dataset_id"
+    assert "needs the features" in detail
+    assert problems_of(client, body | {"positions": 1})[0][0] == "/positions"
+    assert client.post("/v1/jobs", json=body | {"click_log_id": "clk_none"}).status_code == 404
+
+
+def test_simulated_clicks(client: TestClient, store: Store, ready_dataset: Callable[[], str]) -> None:
+    """A pending log is recorded with its job; presets are spelled out in the specification."""
+    body = {"kind": "simulate-clicks", "dataset_id": ready_dataset(), "log_name": "simulated"}
+    assert problems_of(client, body)[0][0] == "/models"
+    answer = client.post(
+        "/v1/jobs", json=body | {"features": ["f1"], "user_model": "navigational", "lists": 50}
+    )
+    assert answer.status_code == 202, answer.text
+    spec = answer.json()["spec"]
+    assert spec["rankers"] == [{"system": "f1", "model_id": None}]
+    assert (spec["user_model"]["kind"], spec["user_model"]["attraction"][0], spec["lists"]) == (
+        "dbn",
+        0.05,
+        50,
+    )
+    with store.read() as tx:
+        log = tx.click_logs.get(spec["click_log_id"])
+    assert (log.name, log.status, log.job_id) == ("simulated", "pending", answer.json()["id"])
+    own = client.post("/v1/jobs", json=body | {"features": ["f1"], "user_model": {"kind": "trust"}})
+    assert own.json()["spec"]["user_model"]["kind"] == "trust"
+
+
+def test_corrected_trainings(
+    client: TestClient, store: Store, log_id: str, ready_dataset: Callable[[], str]
+) -> None:
+    """A correction is checked with its loss, and takes the propensities of a finished job."""
+    with store.begin() as tx:
+        job = tx.jobs.add("propensity", {"click_log_id": log_id})
+        running = tx.jobs.claim(job.id, "w1", 15)
+        assert running is not None
+        tx.jobs.succeed(job.id, running.token, {"propensities": [1.0, 0.5]})
+        waiting = tx.jobs.add("propensity", {"click_log_id": log_id})
+    body = {
+        "kind": "train",
+        "model_name": "web",
+        "dataset_id": ready_dataset(),
+        "loss": {"name": "lambdarank"},
+    }
+    clicks = {"log": log_id, "correction": "ips", "propensity_job": job.id}
+    answer = client.post("/v1/jobs", json=body | {"clicks": clicks})
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["spec"]["clicks"] == {"log": log_id, "correction": "ips", "propensities": [1.0, 0.5]}
+    assert "clicks" not in client.post("/v1/jobs", json=body).json()["spec"]
+    for given, pointer in (
+        ({**clicks, "propensities": [1.0]}, "/clicks/propensity_job"),
+        ({**clicks, "propensity_job": waiting.id}, "/clicks/propensity_job"),
+        ({"correction": "ips"}, "/clicks/propensities"),
+        ({"correction": "affine", "propensities": [1.0], "intercepts": [0.1]}, "/clicks/correction"),
+    ):
+        assert problems_of(client, body | {"clicks": given})[0][0] == pointer

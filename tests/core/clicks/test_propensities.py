@@ -1,0 +1,179 @@
+"""Estimated propensities."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
+from core.clicks.log import ClickLog
+from core.clicks.moves import impressions_of
+from core.clicks.propensities import PropensityPlan, error_of, estimate_propensities
+from core.clicks.regression import regression_em
+from core.clicks.simulation import SimulationPlan, Truth, simulate
+from core.clicks.users import UserModel
+from core.data import RankingDataset
+from core.errors import InvalidInput
+from tests.core.clicks.propest import log_of_two_rankers
+
+# Printed by fzc621/PropEst at a4d031d, `python -m src.prop_est -n 6 -a naive|chain|optimizer -m L-BFGS-B`, on
+# this log. Its optimiser keeps the best of 30 starts by the true propensities, within 1e-3 of the optimum.
+PROPEST = {
+    "pivot": [1.0, 0.534653, 0.328571, 0.186275, 0.224000, 0.128676],
+    "adjacent": [1.0, 0.534653, 0.377402, 0.272352, 0.201742, 0.201742],
+    "all-pairs": [1.0, 0.485896, 0.323553, 0.230131, 0.179120, 0.168762],
+}
+
+
+def simulated(
+    lists: int, swaps: str, *, seed: int = 0, users: int | None = None
+) -> tuple[ClickLog, Truth, np.ndarray]:
+    """Return a log of 400 queries, its truth, and features of its pairs that hold their relevance."""
+    stream = np.random.default_rng(5)
+    labels = stream.integers(5, size=400 * 8).astype(np.float32)
+    dataset = RankingDataset.from_arrays(np.zeros((3200, 1)), labels, np.arange(401) * 8)
+    scores = labels + stream.normal(0.0, 2.0, size=3200)
+    plan = SimulationPlan(lists=lists, swaps=swaps, seed=seed, users=users)
+    log, truth = simulate(dataset, [scores], UserModel(), plan)
+    noise = stream.normal(size=len(truth.attraction))
+    return log, truth, np.column_stack([truth.attraction, noise]).astype(np.float32)
+
+
+@pytest.mark.parametrize("method", ["pivot", "adjacent", "all-pairs"])
+def test_propest(method: str) -> None:
+    """Harvested propensities are those of PropEst where both rankers show each query equally often."""
+    found = estimate_propensities(
+        log_of_two_rankers(), PropensityPlan(method=method, positions=6, resamples=0)
+    )
+    np.testing.assert_allclose(found.values, PROPEST[method], atol=1e-6 if method != "all-pairs" else 2e-4)
+    assert np.isnan(found.lower).all()
+
+
+def test_contrasts() -> None:
+    """Clicks and skips of moved documents are PropEst's sums of weighted clicks, times one constant."""
+    log = log_of_two_rankers()
+    w, shown_at, clicks, skips = Counter(), {}, Counter(), Counter()  # type: ignore[var-annotated]
+    for pair, rank in zip(log.pairs.tolist(), log.ranks.tolist(), strict=True):
+        w[pair, rank] += log.n_lists // 2
+        shown_at.setdefault(pair, set()).add(rank)
+    for pair, rank, click in zip(log.pairs.tolist(), log.ranks.tolist(), log.clicks.tolist(), strict=True):
+        for other in shown_at[pair] - {rank}:
+            clicks[rank, other] += click / w[pair, rank]
+            skips[rank, other] += (1 - click) / w[pair, rank]
+    used = impressions_of(log, 12, moving=True)
+    found = contrasts(*used.counts())
+    for expected, matrix in zip((clicks, skips), found, strict=True):
+        plain = [[expected[one, two] for two in range(1, 13)] for one in range(1, 13)]
+        np.testing.assert_allclose(np.array(plain) * log.n_lists / 2 * 10, matrix, atol=1e-9)
+
+
+def test_all_pairs_is_the_maximum() -> None:
+    """No move of a propensity or of a mean relevance raises the likelihood."""
+    stream = np.random.default_rng(0)
+    p, r = np.array([0.9, 0.6, 0.3]), np.array([[0, 0.5, 0.4], [0.5, 0, 0.7], [0.4, 0.7, 0]])
+    shown = stream.integers(50, 90, size=(3, 3)) * (1.0 - np.eye(3))
+    clicks = shown * p[:, np.newaxis] * r
+    np.testing.assert_allclose(all_pairs(clicks, shown - clicks), p / p[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("method", "swaps", "most"),
+    [("shuffled", "shuffle", 0.3), ("pivot", "first", 0.5), ("all-pairs", "adjacent", 0.5)],
+)
+def test_recovery(method: str, swaps: str, most: float) -> None:
+    """Randomised ranks give back the propensities that the log was drawn by, within their intervals."""
+    log, truth, _ = simulated(40_000, swaps, users=3000)
+    found = estimate_propensities(log, PropensityPlan(method=method, positions=8, resamples=40))
+    inside = (found.lower <= truth.propensities) & (truth.propensities <= found.upper)
+    assert inside.sum() >= 7
+    assert error_of(found.values, truth.propensities) < most
+    assert (found.upper[1:] / found.lower[1:] < 1.5).all()
+    assert found.units == "users"
+    assert "times as often as rank 1" in found.summary
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "swaps"),
+    [("shuffled", "shuffle"), ("pivot", "first"), ("adjacent", "adjacent"), ("all-pairs", "first")],
+)
+def test_coverage(method: str, swaps: str) -> None:
+    """Over 200 logs, 95% ± 2 of the intervals contain the true propensity."""
+    inside = []
+    for seed in range(200):
+        log, truth, _ = simulated(8_000, swaps, seed=seed)
+        plan = PropensityPlan(method=method, positions=6, resamples=40, seed=seed)
+        found = estimate_propensities(log, plan)
+        inside.append((found.lower <= truth.propensities[:6]) & (truth.propensities[:6] <= found.upper))
+    assert 0.93 <= np.mean(np.array(inside)[:, 1:]) <= 0.97
+
+
+@pytest.mark.parametrize("classifier", ["trees", "logistic"])
+def test_regression_em(classifier: str) -> None:
+    """Without randomised ranks, features that determine relevance give back the propensities."""
+    log, truth, features = simulated(60_000, "none")
+    plan = PropensityPlan(method="regression-em", positions=8, resamples=0, classifier=classifier)
+    found = estimate_propensities(log, plan, features)
+    np.testing.assert_allclose(found.values, truth.propensities, atol=0.12)
+    naive = log.clicks[log.ranks == 8].mean() / log.clicks[log.ranks == 1].mean()
+    assert abs(found.values[-1] - truth.propensities[-1]) < abs(naive - truth.propensities[-1])
+
+
+def test_expected_relevance() -> None:
+    """An iteration is PBM's E-step, then θ_k = clicks / expected relevant documents."""
+    shown = np.array([[10.0, 4.0], [6.0, 8.0]])
+    clicked = np.array([[5.0, 1.0], [2.0, 1.0]])
+    rates = clicked.sum(axis=0) / shown.sum(axis=0)
+    theta, gamma = rates / rates[0], rates[0]
+    relevant = sum(
+        clicked[pair, 1] + (shown - clicked)[pair, 1] * (1 - theta[1]) * gamma / (1 - theta[1] * gamma)
+        for pair in range(2)
+    )
+    found = regression_em(shown, clicked, np.zeros((2, 1), np.float32), "logistic", iterations=1)
+    assert found.propensities[1] == pytest.approx(2.0 / relevant, rel=1e-12)
+
+
+def test_resampled_users() -> None:
+    """Intervals over users are wider than over lists where a user's lists are alike."""
+    log, _, _ = simulated(4_000, "shuffle")
+    copies = log.take_lists(np.repeat(np.arange(log.n_lists), 4))
+    by_users = replace(copies, list_users=np.repeat(np.arange(log.n_lists, dtype=np.int32), 4))
+    plan = PropensityPlan(method="shuffled", positions=4, resamples=60)
+    of_lists, of_users = (estimate_propensities(each, plan) for each in (copies, by_users))
+    widths = [np.log(each.upper / each.lower)[1:] for each in (of_lists, of_users)]
+    assert (widths[1] / widths[0] > 1.5).all()  # √4, as four copies of a list are no more data
+
+
+def test_versions() -> None:
+    """Lists of other versions are left out, and unknown versions refused."""
+    log = log_of_two_rankers()
+    one = PropensityPlan(method="pivot", positions=3, versions=("one",), resamples=0)
+    with pytest.raises(InvalidInput, match="no document was shown at two ranks"):
+        estimate_propensities(log, one)
+    both = estimate_propensities(log, replace(one, versions=("one", "two")))
+    assert both.values.tolist() == estimate_propensities(log, replace(one, versions=None)).values.tolist()
+    with pytest.raises(InvalidInput, match="/versions/0: 'three' is no version of the log; known: one, two"):
+        estimate_propensities(log, replace(one, versions=("three",)))
+
+
+def test_refusals() -> None:
+    """Logs that cannot identify propensities are refused with a way out."""
+    log, _, features = simulated(2_000, "none")
+    for method in ("pivot", "adjacent", "all-pairs", "shuffled"):
+        with pytest.raises(InvalidInput, match=r"no document was shown at two ranks.*regression-em"):
+            estimate_propensities(log, PropensityPlan(method=method))
+    with pytest.raises(InvalidInput, match="/dataset_id: regression-em needs the features"):
+        estimate_propensities(log, PropensityPlan(method="regression-em"))
+    with pytest.raises(InvalidInput, match="no features of any document"):
+        estimate_propensities(log, PropensityPlan(method="regression-em"), np.full_like(features, np.nan))
+    clicks = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    with pytest.raises(InvalidInput, match="both ranks 1 and 3"):
+        pivot(clicks, clicks)
+    with pytest.raises(InvalidInput, match="both ranks 2 and 3"):
+        adjacent(clicks, clicks)
+    with pytest.raises(InvalidInput, match="link rank 3 with rank 1"):
+        all_pairs(clicks, clicks)
+    single = replace(log, ranks=np.ones_like(log.ranks))
+    with pytest.raises(InvalidInput, match="no impression below rank 1"):
+        estimate_propensities(single, PropensityPlan())

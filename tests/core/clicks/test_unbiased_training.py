@@ -1,0 +1,158 @@
+"""Trainings on simulated clicks, corrected and not, measured by the judgments behind the clicks."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.clicks.log import ClickLog
+from core.clicks.simulation import SimulationPlan, Truth, simulate
+from core.clicks.training_data import rows_of_pairs, training_data
+from core.clicks.users import UserModel
+from core.data import RankingDataset
+from core.data.synthetic import synthetic_dataset
+from core.errors import InvalidInput
+from core.evaluation import measure
+from core.scorers import read_model
+from core.training import train, training_spec
+from core.training.checkpoint import Checkpoint
+from core.training.models import TrainingCheckpoint
+from core.training.networks.checkpoint import NetworkCheckpoint
+from core.training.networks.training import train_network
+
+RANKS = 8
+
+
+@cache
+def logged(kind: str = "pbm", lists: int = 6_000) -> tuple[RankingDataset, ClickLog, Truth]:
+    """Return judged documents, and clicks on them as a ranker by one reversed feature showed them."""
+    judged = synthetic_dataset(250, seed=1, documents_per_query=RANKS, n_features=4)
+    stream = np.random.default_rng(2)
+    labels = np.clip(np.round(2 + 1.2 * (judged.matrix[:, 0] + judged.matrix[:, 1])), 0, 4).astype(np.float32)
+    judged = replace(judged, labels=labels)
+    ranker = -judged.matrix[:, 0] + 0.2 * stream.normal(size=judged.n_documents)
+    log, truth = simulate(judged, [ranker], UserModel(kind), SimulationPlan(lists=lists))
+    return judged, log, truth
+
+
+def spec_of(clicks: dict[str, Any] | None, scorer: str, loss: str, iterations: int = 12) -> Any:
+    """Return a specification."""
+    values: dict[str, Any] = {
+        "loss": {"name": loss},
+        "clicks": clicks,
+        "hyperparameters": {"num_iterations": iterations, "num_leaves": 8, "learning_rate": 0.2},
+        "metrics": ["ndcg@5"],
+        "metric_interval": 4,
+    }
+    if scorer == "linear":
+        values |= {
+            "scorer": {
+                "kind": "linear",
+                "epochs": iterations,
+                "learning_rate": 0.02,
+                "arithmetic": "float64",
+            },
+            "hyperparameters": {},
+        }
+    return training_spec(values)
+
+
+def clicks_of(correction: str, truth: Truth) -> dict[str, Any]:
+    """Return the option of a correction, with the propensities of the truth where it takes any."""
+    if correction == "ips":
+        return {"correction": correction, "propensities": truth.propensities.tolist()}
+    if correction == "affine":
+        assert truth.slopes is not None
+        assert truth.intercepts is not None
+        return {
+            "correction": correction,
+            "propensities": truth.slopes.tolist(),
+            "intercepts": truth.intercepts.tolist(),
+        }
+    return {"correction": correction}
+
+
+def trained(spec: Any, dataset: RankingDataset, **arguments: Any) -> Any:
+    """Train trees or a network."""
+    return (train_network if spec.scorer.is_network else train)(spec, dataset, **arguments)
+
+
+def ndcg(model: Any, judged: RankingDataset) -> float:
+    """Measure a model by the judgments."""
+    scores = read_model(model.content).score(judged.matrix, 1)
+    return float(np.nanmean(measure(scores, judged, ["ndcg@5"])["ndcg@5"]))
+
+
+@pytest.mark.parametrize(
+    ("correction", "kind", "scorer", "loss"),
+    [
+        ("ips", "pbm", "trees", "lambdarank"),
+        ("ips", "pbm", "linear", "listnet"),
+        ("additive", "pbm", "trees", "lambdarank"),
+        ("additive", "pbm", "linear", "ranknet"),
+        ("ratio", "pbm", "trees", "lambdarank"),
+        ("affine", "trust", "trees", "listnet"),
+        ("affine", "trust", "linear", "arp-loss1"),
+    ],
+)
+def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: str) -> None:
+    """Where a weak ranker put bad documents first, the corrected model orders by relevance better."""
+    judged, log, truth = logged(kind)
+    data = training_data(log, judged).dataset
+    naive = ndcg(trained(spec_of(None, scorer, loss), data), judged)
+    corrected = ndcg(trained(spec_of(clicks_of(correction, truth), scorer, loss), data), judged)
+    assert corrected > naive + 0.01
+
+
+@pytest.mark.parametrize(
+    ("correction", "scorer"),
+    [
+        ("ips", "trees"),
+        ("additive", "trees"),
+        ("ratio", "trees"),
+        ("additive", "linear"),
+        ("ratio", "linear"),
+    ],
+)
+def test_resumed(correction: str, scorer: str) -> None:
+    """A training resumed from any checkpoint's file gives the same bytes."""
+    judged, log, truth = logged(lists=800)
+    data = training_data(log, judged).dataset
+    spec = spec_of(clicks_of(correction, truth), scorer, "ranknet", iterations=7)
+    files: list[bytes] = []
+
+    def keep(_: Any, snapshot: Any) -> None:
+        checkpoint: TrainingCheckpoint = snapshot()
+        files.append(checkpoint.to_bytes())
+
+    whole = trained(spec, data, on_iteration=keep)
+    reader = NetworkCheckpoint if scorer == "linear" else Checkpoint
+    for done in (1, 3, 4, 6):  # before and after measured iterations
+        resumed = trained(spec, data, resume=reader.from_bytes(files[done - 1]))
+        assert resumed.content == whole.content
+    assert whole.content != trained(replace(spec, clicks=None), data).content
+
+
+def test_training_data() -> None:
+    """Each list with a click becomes a query with its clicks, shown ranks and the documents' features."""
+    judged, log, _ = logged(lists=300)
+    log = log.take_lists(np.arange(40))
+    rows = rows_of_pairs(log, judged)
+    assert [judged.document_ids[row] for row in rows[:5]] == [
+        log.document_ids[d] for d in log.pair_documents[:5]
+    ]
+    found = training_data(log, judged)
+    clicks = np.add.reduceat(log.clicks, log.list_boundaries[:-1])
+    assert found.dataset.n_queries == (clicks > 0).sum()
+    assert found.left_out == (clicks == 0).sum()
+    assert found.unknown == 0
+    first = int(np.flatnonzero(clicks)[0])
+    shown = slice(*log.list_boundaries[first : first + 2])
+    assert found.dataset.query_ids[0] == f"{log.query_ids[log.list_queries[first]]}/{first + 1}"
+    np.testing.assert_array_equal(found.dataset.labels[:RANKS], log.clicks[shown])
+    np.testing.assert_array_equal(found.dataset.matrix[:RANKS], judged.matrix[rows[log.pairs[shown]]])
+    assert found.dataset.document_columns["rank"][:RANKS] == [str(rank) for rank in range(1, RANKS + 1)]
+    with pytest.raises(InvalidInput, match="no clicked document of the log is in this dataset"):
+        training_data(log, replace(judged, query_ids=tuple(f"q{name}" for name in judged.query_ids)))

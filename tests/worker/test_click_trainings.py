@@ -1,0 +1,102 @@
+"""Simulated logs, their propensities, and trainings on them, as a worker runs them."""
+
+import numpy as np
+import pytest
+
+from core.clicks.simulation import SimulationPlan, simulate
+from core.clicks.users import UserModel
+from core.data import RankingDataset
+from core.store import Job
+from tests.worker.workshop import Workshop
+
+RANKS = 6
+
+
+def judged() -> RankingDataset:
+    """Return documents whose second feature is bad, which the production ranker ranks by."""
+    stream = np.random.default_rng(0)
+    features = stream.normal(size=(120 * RANKS, 3)).round(3)
+    labels = np.clip(np.round(2 + 1.2 * features[:, 0] - features[:, 1]), 0, 4)
+    return RankingDataset.from_arrays(features, labels, np.arange(121) * RANKS)
+
+
+def simulated(workshop: Workshop, dataset_id: str, swaps: str = "first") -> tuple[str, Job]:
+    """Make a log, and return its id and the job."""
+    with workshop.store.begin() as tx:
+        log = tx.click_logs.add("simulated", {"kind": "simulation"})
+        spec = {
+            "kind": "simulate-clicks",
+            "click_log_id": log.id,
+            "log_name": "simulated",
+            "dataset_id": dataset_id,
+            "rankers": [{"system": "f2", "model_id": None}],
+            "user_model": {},
+            "lists": 4_000,
+            "swaps": swaps,
+            "swap_share": 0.5,
+        }
+        job = tx.jobs.add("simulate-clicks", spec)
+        tx.click_logs.attach_job(log.id, job.id)
+        log_id = log.id
+    return log_id, workshop.carry_out(job.id)
+
+
+def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
+    """A log is simulated, propensities estimated, and a corrected model compared with the naive one."""
+    dataset_id = workshop.add(judged(), "judged")
+    log_id, job = simulated(workshop, dataset_id)
+    assert job.status == "succeeded", job.problem
+    with workshop.store.read() as tx:
+        log = tx.click_logs.get(log_id)
+    assert log.statistics is not None
+    dataset = judged()
+    plan = SimulationPlan(lists=4_000, swaps="first", swap_share=0.5)
+    expected, truth = simulate(dataset, [dataset.matrix[:, 1]], UserModel(), plan)
+    assert log.statistics["clicks"] == expected.clicks.sum()
+    assert workshop.store.artifacts.exists(f"{log.folder}/truth.npz")
+    assert job.result is not None
+    assert job.result["truth"]["propensities"] == pytest.approx(truth.propensities.tolist())
+
+    with workshop.store.begin() as tx:
+        added = tx.jobs.add(
+            "propensity", {"click_log_id": log_id, "method": "pivot", "positions": RANKS, "resamples": 20}
+        )
+    estimated = workshop.carry_out(added.id)
+    assert estimated.status == "succeeded", estimated.problem
+    assert estimated.result is not None
+    propensities = estimated.result["propensities"]
+    assert propensities == pytest.approx(truth.propensities.tolist(), abs=0.2)
+    assert estimated.result["lower"][1] < propensities[1] < estimated.result["upper"][1]
+
+    clicks = {"log": log_id, "correction": "ips", "propensities": propensities}
+    hyperparameters = {"num_iterations": 8, "num_leaves": 6}
+    result = workshop.trained(
+        dataset_id, clicks=clicks, hyperparameters=hyperparameters, test_dataset_id=dataset_id
+    )
+    naive = result["naive"]
+    assert naive["data"] == "test"
+    assert not naive["by_clicks"]
+    assert naive["queries"] == 120
+    assert naive["corrected"] > naive["naive"]
+    plain = workshop.trained(
+        dataset_id, clicks={"log": log_id}, hyperparameters=hyperparameters, test_dataset_id=dataset_id
+    )
+    assert "naive" not in plain
+    with workshop.store.read() as tx:
+        means = [(tx.models.get(each["model_id"]).metrics or {})["ndcg@5"] for each in (result, plain)]
+        training = tx.jobs.get(tx.models.get(result["model_id"]).job_id)
+    assert means == pytest.approx([naive["corrected"], naive["naive"]])
+    codes = [finding["code"] for finding in training.findings or ()]
+    assert "click-weights" in codes
+    assert "click-correction" in codes
+
+
+def test_unidentified_propensities(workshop: Workshop) -> None:
+    """A log whose ranks never move fails with a way out."""
+    dataset_id = workshop.add(judged(), "judged")
+    log_id, _ = simulated(workshop, dataset_id, "none")
+    with workshop.store.begin() as tx:
+        added = tx.jobs.add("propensity", {"click_log_id": log_id, "method": "all-pairs"})
+    job = workshop.carry_out(added.id)
+    assert job.status == "failed"
+    assert "no document was shown at two ranks" in str(job.problem)
