@@ -2527,7 +2527,7 @@ class Job(Answer):
     """A job of a worker."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2615,7 +2615,7 @@ class JobWithAttempts(Answer):
     """A job with its attempts."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""
@@ -2866,7 +2866,7 @@ class RunningJob(Answer):
     """A job that a worker is running."""
 
     id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
+    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
     """Kind of a job."""
 
     kind_label: str = ""

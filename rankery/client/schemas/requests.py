@@ -198,6 +198,40 @@ class CandidateQuery(TypedDict):
     """In the order that equal scores keep"""
 
 
+class ClickCorrection(TypedDict):
+    """How a training on clicks is corrected for the ranks at which documents were shown."""
+
+    propensity_job: NotRequired[str | None]
+    """A finished job `propensity` whose propensities are taken"""
+
+    correction: NotRequired[Literal["none", "ips", "additive", "ratio", "affine"]]
+    """`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs"""
+
+    log: NotRequired[str | None]
+    """Click log whose lists are the training data; the training dataset gives their features"""
+
+    column: NotRequired[str]
+    """Column of the documents with the rank at which each was shown, from 1"""
+
+    propensities: NotRequired[list[float] | None]
+    """Propensity of each rank, for ips and affine"""
+
+    intercepts: NotRequired[list[float] | None]
+    """Probability of a click on an irrelevant document by rank, for affine"""
+
+    clip: NotRequired[float]
+    """Least propensity that a weight is made of, for ips and affine"""
+
+    regularization: NotRequired[float]
+    """L2 penalty of the learnt terms, a document, for additive"""
+
+    step: NotRequired[float | None]
+    """Learning rate of the learnt terms, for additive; that of the trees where left out, 0.1 for networks"""
+
+    norm: NotRequired[float]
+    """Norm p of the ratios, which have the power 1 / (1 + p), for ratio"""
+
+
 class ClickEvent(TypedDict):
     """A click."""
 
@@ -928,7 +962,7 @@ class JobChanges(TypedDict):
     """Null for none"""
 
 
-JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "import", "import-model"]
+JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
 """Kind of a job."""
 
 
@@ -3150,6 +3184,6 @@ class TrainRequest(TypedDict):
 class JobBatchRequest(TypedDict):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
-    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest]
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest | PropensityRequest | SimulateClicksRequest]
     repeats: NotRequired[RepeatsRequest | None]
     """Queue each training several times: with its seed, the next one and so on, and with the tag `repeat`"""

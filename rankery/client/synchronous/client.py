@@ -33,6 +33,7 @@ class Client(
     DatasetCalls,
     ClickLogCalls,
     ClickModelCalls,
+    ClickJobCalls,
     TrainingCalls,
     MeasuringCalls,
     ModelCalls,

@@ -155,7 +155,6 @@ def fill(store: Store) -> Objects:
         "inspection_id": inspection.id,
         "study_id": study.id,
         "interleaving_id": interleaving.id,
-        "log_id": log.id,
         "experiment_id": experiment.id,
         "schedule_id": schedule.id,
         "report_id": report.id,

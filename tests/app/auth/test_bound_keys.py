@@ -41,7 +41,6 @@ BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/export/archive"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/export/parity"): {"format": "lightgbm"},
     ("post", "/v1/models/{ref}/distil"): {},
-    ("patch", "/v1/click-logs/{log_id}"): {"name": "mine"},
     ("post", "/v1/interleavings/{interleaving_id}/lists"): {
         "query": {"id": "q"},
         "rankings": {"a": ["d"], "b": ["d"]},
@@ -78,7 +77,6 @@ LISTS = {
     "/v1/rankings": "",
     "/v1/drift-reports": "",
     "/v1/interleavings": "",
-    "/v1/click-logs": "",
     "/v1/experiments": "",
     "/v1/trash": "",
     "/v1/events": "",
