@@ -25,7 +25,7 @@ Options = Annotated[
 def fit_click_models(
     session: ServiceConnection,
     log: LogReference,
-    model: Annotated[list[Model] | None, typer.Option(help="A model; several are compared.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model; several are compared.")] = None,
     held_out: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of users to compare on.", show_default="0.2")
     ] = None,

@@ -1,19 +1,32 @@
 """Requests to estimate click models of a log, and to make judgments of one."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
+from typing_extensions import TypeAliasType
 
 from app.http.schemas import DatasetName, Id
-from app.jobs.parameter_schemas import request_model
+from app.jobs.parameter_schemas import ParametersRequest, declared_fields, request_model
 from app.jobs.requests.fields import QueuedRequest
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.specification import MODELS, ClickModelSpec
 
-ClickModelName = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
-ClickModelOptions: Any = request_model("ClickModelOptions", ClickModelSpec, "A click model and its options.")
+# A component of its own: generators would call an enumeration without a name `Model`.
+ClickModelName = TypeAliasType(
+    "ClickModelName", Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
+)
+_DeclaredOptions = create_model(
+    "_DeclaredOptions", __base__=ParametersRequest, **declared_fields(ClickModelSpec)
+)
 JudgmentOptions: Any = request_model("JudgmentOptions", JudgmentSpec, "The grading of documents.")
 _ClickLogId = Annotated[Id, Field(description="A ready click log")]
+
+
+class ClickModelOptions(_DeclaredOptions):
+    """A click model and its options."""
+
+    declared_by: ClassVar[type] = ClickModelSpec
+    model: ClickModelName = Field("pbm", description="The click model")
 
 
 class ClickModelRequest(QueuedRequest):

@@ -247,11 +247,14 @@ class ClickLogChanges(TypedDict):
     """Null for none"""
 
 
+ClickModelName: TypeAlias = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
+
+
 class ClickModelOptions(TypedDict):
     """A click model and its options."""
 
-    model: NotRequired[Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]]
-    """The click model."""
+    model: NotRequired[ClickModelName]
+    """The click model"""
 
     iterations: NotRequired[int]
     """Passes of EM; counted models take one."""
@@ -1269,7 +1272,7 @@ class ClickModelRequest(TypedDict):
     click_log_id: str
     """A ready click log"""
 
-    models: NotRequired[list[Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]]]
+    models: NotRequired[list[ClickModelName]]
     """The models to compare; the best on held-out lists is estimated of all lists"""
 
     options: NotRequired[ClickModelOptions]

@@ -156,6 +156,7 @@ def test_no_rule_is_hidden_by_an_earlier_one() -> None:
         "/healthz",
         "/v1/keys",
         "/v1/models/web/rank",
+        "/v1/interleavings/itl_1/lists",
         "/v1/models/web/export",
         "/v2",
         "/v1/jobs",
