@@ -1,6 +1,7 @@
 """Make an interleaved list: rank the candidates by each ranker, interleave, and store what is shown."""
 
 import hashlib
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -165,7 +166,7 @@ def _kept_or_new(
             kept = tx.interleavings.assigned(row.id, assignment)
             if kept is not None:
                 return Shown(kept.id, kept.content["documents"], True)
-    draw = seeded_draw(row.seed, *((time.time_ns(),) if user is None else (user, query)))
+    draw = seeded_draw(row.seed, *((secrets.token_hex(),) if user is None else (user, query)))
     shown = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
     ids = [documents[document] for document in shown.documents]
     content = {"query": query, "documents": ids, **shown.to_json()}

@@ -1,13 +1,15 @@
 """Regression-EM: propensities without randomised ranks, relevance predicted from features."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import lightgbm
 import numpy as np
 
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array
+
+if TYPE_CHECKING:
+    import lightgbm
 
 _LEAST_CURVATURE = 1e-6
 _RIDGE = 1e-3
@@ -137,6 +139,8 @@ class _Trees:
     """Boosted trees; a step adds one tree to the cross-entropy of the expected labels."""
 
     def __init__(self, features: Float32Array, start: float, threads: int) -> None:
+        import lightgbm
+
         parameters = _TREES | {"num_threads": threads}
         data = lightgbm.Dataset(features, np.zeros(len(features)), params=parameters, free_raw_data=False)
         data.set_init_score(np.full(len(features), start))
@@ -146,11 +150,11 @@ class _Trees:
         """Add a tree."""
         found: list[Float64Array] = []
 
-        def derivatives(scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float64Array, Float64Array]:
+        def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
             gamma = _sigmoid(scores)
             return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
 
-        def look(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
+        def look(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
             found.append(scores.copy())
             return []
 
