@@ -11,7 +11,7 @@ from app.jobs.requests.fields import QueuedRequest
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.specification import MODELS, ClickModelSpec
 
-# A component of its own: generators would call an enumeration without a name `Model`.
+# With a name, so that generators do not call this enumeration `Model`.
 ClickModelName = TypeAliasType(
     "ClickModelName", Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 )
