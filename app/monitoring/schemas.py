@@ -168,21 +168,11 @@ class AliasedModels(ResponseModel):
 class SearchHit(ResponseModel):
     """A search result."""
 
-    kind: Literal[
-        "job",
-        "model",
-        "dataset",
-        "click-log",
-        "evaluation",
-        "comparison",
-        "ranking",
-        "study",
-        "experiment",
-    ]
+    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str = Field(examples=["mdl_01k9x2z4q7c8v5n3b6r1"])
     name: str = Field(description="The title of a job, the reference of a model", examples=["web:3"])
     detail: str | None = Field(
-        description="The status of a dataset, click log, study or experiment; the kind and status of a job;"
+        description="The status of a dataset, study or experiment; the kind and status of a job;"
         " null for others",
         examples=[None],
     )

@@ -42,6 +42,7 @@ def fit_click_model(
         InvalidInput: The log has no impression.
 
     Example:
+        >>> import numpy as np
         >>> from core.data.texts import Texts
         >>> log = ClickLog(
         ...     np.array([0, 2, 4]), np.zeros(2, np.int32), np.array([0, 1, 1, 0], np.int32),

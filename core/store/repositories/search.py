@@ -14,7 +14,6 @@ from core.jobs import JobKind
 from core.store.repositories import ids
 from core.store.repositories.models import Models
 from core.store.tables import (
-    ClickLog,
     Comparison,
     Dataset,
     Evaluation,
@@ -31,11 +30,11 @@ class Hit:
     """A result of a search.
 
     Attributes:
-        kind: `job`, `model`, `dataset`, `click-log`, `evaluation`, `comparison`, `ranking`, `study` or
+        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or
             `experiment`.
         id: Its id.
         name: Its display name.
-        detail: The status of a dataset, click log, study or experiment, the kind and status of a job; None
+        detail: The status of a dataset, study or experiment, the kind and status of a job; None
             for others.
         created_at: Time of its creation.
         project: Its project, or None.
@@ -69,7 +68,6 @@ class Search:
             *(_of_model(model) for model in self._found_models(text, limit)),
             *self._rows(Job, ids.JOB, Job.title, text, limit, _of_job),
             *self._rows(Dataset, ids.DATASET, Dataset.name, text, limit, _of_dataset),
-            *self._rows(ClickLog, ids.CLICK_LOG, ClickLog.name, text, limit, _of_click_log),
             *self._rows(Evaluation, ids.EVALUATION, Evaluation.system, text, limit, _of_evaluation),
             *self._rows(Comparison, ids.COMPARISON, Comparison.sentence, text, limit, _of_comparison),
             *self._rows(Ranking, ids.RANKING, Ranking.system, text, limit, _of_ranking),
@@ -120,10 +118,6 @@ def _of_job(job: Job) -> Hit:
 
 def _of_dataset(dataset: Dataset) -> Hit:
     return Hit("dataset", dataset.id, dataset.name, dataset.status, dataset.created_at, dataset.project)
-
-
-def _of_click_log(log: ClickLog) -> Hit:
-    return Hit("click-log", log.id, log.name, log.status, log.created_at, log.project)
 
 
 def _of_evaluation(evaluation: Evaluation) -> Hit:

@@ -3012,13 +3012,13 @@ class ScorerCatalogue(Answer):
 class SearchHit(Answer):
     """A search result."""
 
-    kind: Literal["job", "model", "dataset", "click-log", "evaluation", "comparison", "ranking", "study", "experiment"]
+    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
     id: str
     name: str
     """The title of a job, the reference of a model"""
 
     detail: str | None = None
-    """The status of a dataset, click log, study or experiment; the kind and status of a job; null for others"""
+    """The status of a dataset, study or experiment; the kind and status of a job; null for others"""
 
     project: str | None = None
     """The project that it belongs to; null for none"""
