@@ -43,7 +43,7 @@ MEANT: dict[str, dict[str, str]] = {
             f"GET /v1/{name}"
             for name in (
                 *("comparisons", "datasets", "evaluations", "jobs", "models", "rankings"),
-                *("experiments", "schedules", "studies"),
+                *("click-logs", "experiments", "schedules", "studies"),
             )
         ],
         _LIST,
@@ -51,7 +51,7 @@ MEANT: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         [
             *(f"GET /v1/{name}" for name in ("audit", "keys", "model-names")),
-            *(f"GET /v1/{name}" for name in ("drift-reports", "trash", "webhooks")),
+            *(f"GET /v1/{name}" for name in ("drift-reports", "interleavings", "trash", "webhooks")),
             "GET /v1/schedules/{schedule_id}/runs",
             "GET /v1/webhooks/{webhook_id}/deliveries",
             "GET /v1/comparisons/{comparison_id}/queries",
@@ -67,7 +67,8 @@ MEANT: dict[str, dict[str, str]] = {
         [
             f"POST /v1/{kind}/delete"
             for kind in (
-                *("comparisons", "evaluations", "experiments", "inspections", "jobs", "models", "rankings"),
+                *("comparisons", "datasets", "evaluations", "experiments", "inspections"),
+                *("jobs", "models", "rankings", "studies"),
             )
         ],
         _SELECTION,
@@ -110,6 +111,16 @@ MEANT: dict[str, dict[str, str]] = {
         **dict.fromkeys(("/source", "/parts", "/files"), "are below RANKERY_SOURCES, and one of them"),
         **{f"/{part}_query": "goes with its part" for part in ("file", "train", "validation", "test")},
     },
+    "POST /v1/click-logs": {
+        **_KEY,
+        **dict.fromkeys(("/actions", "/columns"), "is JSON within a text"),
+        **dict.fromkeys(("/file", "/files", "/source"), "are below RANKERY_SOURCES, and one of them"),
+    },
+    "POST /v1/interleavings": {**_KEY, "/models": "or rankings: one of them"},
+    "POST /v1/interleavings/{interleaving_id}/lists": {
+        "/query/documents": "are what models rank",
+        "/rankings": "are one of each ranker",
+    },
     "GET /v1/datasets/folders": {"/folder": "is one below a data root"},
     "POST /v1/datasets/folders": {
         **_KEY,
@@ -126,12 +137,17 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/jobs": {
         **_KEY,
         "/diagnostics": "need a model, and a loss whose hyperparameters fit each other",
+        "/clicks": "goes with the loss, and has propensities where its correction takes them",
+        "/dataset_id": "has the features that regression-em reads",
         "/early_stopping": "watches a metric, for which there must be validation data",
+        "/examination": "goes with the estimator of that name",
+        "/judgments": "has cuts or quantiles, which increase",
         "/label_map": "maps numbers, which are texts as names of members",
         "/loss": "has hyperparameters that must fit each other",
         "/metric": "is spelt with a cutoff where it takes one",
         "/metrics": "are spelt with a cutoff where they take one",
         "/model": "or ranking_id: one of them",
+        "/models": "are different ones",
         "/partial_dependence": "names features that the model has",
         "/systems": "are different ones, however they are spelt",
         "/test": "or test_dataset_id: one of them at most",
