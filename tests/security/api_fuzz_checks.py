@@ -118,7 +118,7 @@ MEANT: dict[str, dict[str, str]] = {
     },
     "POST /v1/interleavings": {**_KEY, "/models": "or rankings: one of them"},
     "POST /v1/interleavings/{interleaving_id}/lists": {
-        "/query/documents": "are what models rank",
+        "/query": "has documents where models rank",
         "/rankings": "are one of each ranker",
     },
     "GET /v1/datasets/folders": {"/folder": "is one below a data root"},
@@ -230,7 +230,7 @@ def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[
     if not operation.endswith("/infer") or response.status_code != 400:
         return []
     pointer, _, detail = str(response.json()["error"]).partition(": ")
-    return [{"pointer": pointer, "detail": detail}] if pointer.startswith("/inputs/") else []
+    return [{"pointer": pointer, "detail": detail}] if pointer.startswith("/inputs") else []
 
 
 def _is_meant(operation: str, error: dict[str, str]) -> bool:
