@@ -99,15 +99,17 @@ def test_an_idle_overview_asks_four_times_a_minute(visit: Visit) -> None:
     with page.expect_response("**/v1/events"):
         visit.open("/")
     page.locator("#overview:not([aria-busy])").wait_for()
-    for _ in range(2):  # what may have changed before the stream was open is read again, some of it later
+    quiet, others = 0, []
+    while quiet < 4:
+        before = len(visit.requests)
         page.clock.run_for(15_000)
         _wait_for_answers(visit)
-    before = len(visit.requests)
-    for _ in range(4):
-        page.clock.run_for(15_000)
-        _wait_for_answers(visit)
-    asked = [request.url.removeprefix(visit.url) for request in visit.requests[before:]]
-    assert asked == ["/v1/workers"] * 4
+        asked = [request.url.removeprefix(visit.url) for request in visit.requests[before:]]
+        quiet = quiet + 1 if asked == ["/v1/workers"] else 0
+        if not quiet:
+            others.append(asked)
+        # What changed before the stream was open is read again: once as it opens, once by its next look.
+        assert len(others) <= 3, others
 
 
 def _wait_for_answers(visit: Visit) -> None:
