@@ -1,7 +1,8 @@
 """The job kind `click-model`: estimate click models of a log."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from core.clicks.models.specification import ClickModelSpec
 from core.errors import InvalidInput
@@ -9,17 +10,22 @@ from core.jobs.base import ClickLogJob, Lane
 from core.parameters import build, stored_values, values_of
 from core.stored import Stored, entry
 
+_Options = TypeVar("_Options")
 
-def model_options(stored: Stored) -> ClickModelSpec:
-    """Build the options of a stored or requested specification.
 
-    Raises:
-        InvalidInput: With a pointer below `/options`.
-    """
-    try:
-        return build(ClickModelSpec, stored_values(ClickModelSpec, stored))
-    except InvalidInput as invalid:
-        raise invalid.below("/options") from invalid
+def options_at(pointer: str, cls: type[_Options]) -> Callable[[Stored], _Options]:
+    """Return a function that builds stored or requested options, whose errors point below an entry."""
+
+    def options(stored: Stored) -> _Options:
+        try:
+            return build(cls, stored_values(cls, stored))
+        except InvalidInput as invalid:
+            raise invalid.below(pointer) from invalid
+
+    return options
+
+
+model_options = options_at("/options", ClickModelSpec)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,24 +6,13 @@ from typing import ClassVar, Literal
 
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.specification import ClickModelSpec
-from core.errors import InvalidInput
 from core.jobs.base import ClickLogJob, Lane, UnfinishedJob
-from core.jobs.click_models import model_options
+from core.jobs.click_models import model_options, options_at
 from core.jobs.folders import claims_folders
-from core.parameters import build, stored_values, values_of
-from core.stored import Stored, entry
+from core.parameters import values_of
+from core.stored import entry
 
-
-def judgment_options(stored: Stored) -> JudgmentSpec:
-    """Build the options of a stored or requested specification.
-
-    Raises:
-        InvalidInput: With a pointer below `/judgments`.
-    """
-    try:
-        return build(JudgmentSpec, stored_values(JudgmentSpec, stored))
-    except InvalidInput as invalid:
-        raise invalid.below("/judgments") from invalid
+judgment_options = options_at("/judgments", JudgmentSpec)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,19 +1,19 @@
 """Stored click logs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import String, func, select
+from sqlalchemy import String, func
 
-from core.errors import NotFound, WrongState
+from core.errors import WrongState
 from core.store.repositories import ids
+from core.store.repositories.data import DataRepository
 from core.store.repositories.projects import Projects
-from core.store.repositories.repository import Repository
-from core.store.tables import ClickLog, Job
+from core.store.tables import ClickLog
 
 
-class ClickLogs(Repository[ClickLog]):
+class ClickLogs(DataRepository[ClickLog]):
     """Click logs within one transaction."""
 
     table = ClickLog
@@ -84,34 +84,6 @@ class ClickLogs(Repository[ClickLog]):
             NotFound: It does not exist.
         """
         self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
-
-    def names(self, log_ids: Iterable[str | None]) -> dict[str, str]:
-        """Return the names of some logs by id, without those that do not exist."""
-        wanted = {log_id for log_id in log_ids if log_id is not None}
-        rows = select(ClickLog.id, ClickLog.name).where(ClickLog.id.in_(wanted))
-        return {row.id: row.name for row in self._session.execute(rows)}
-
-    def attach_job(self, id: str, job_id: str) -> ClickLog:
-        """Set the job that reads or makes the log.
-
-        Raises:
-            NotFound: Either does not exist.
-        """
-        log = self.get(id)
-        if self._session.get(Job, job_id) is None:
-            raise NotFound("job", job_id)
-        log.job_id = job_id
-        self._session.flush()
-        return log
-
-    def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> ClickLog:
-        """Record the files at addresses that a log is read from; see `Datasets.record_download`."""
-        log = self.get(id)
-        log.source = {**log.source, "read": list(read)}
-        log.size_bytes = sum(file["size_bytes"] for file in read)
-        log.sha256 = read[0]["sha256"] if len(read) == 1 else None
-        self._session.flush()
-        return log
 
     def mark_ready(
         self,

@@ -1,20 +1,20 @@
 """Stored datasets."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core.errors import NotFound, WrongState
+from core.errors import WrongState
 from core.store.artifacts.keys import data_folder
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
+from core.store.repositories.data import DataRepository
 from core.store.repositories.projects import Projects
-from core.store.repositories.repository import Repository
-from core.store.tables import Dataset, Job, JobDataset
+from core.store.tables import Dataset, JobDataset
 from core.store.visibility import with_trash
 
 _DIGEST_LOCKS = 0x44415441  # namespace of advisory locks: "DATA"
@@ -25,7 +25,7 @@ def name_of_dataset(dataset_id: InstrumentedAttribute[str]) -> ColumnElement[Any
     return select(func.lower(Dataset.name, type_=String)).where(Dataset.id == dataset_id).scalar_subquery()
 
 
-class Datasets(Repository[Dataset]):
+class Datasets(DataRepository[Dataset]):
     """Datasets within one transaction.
 
     Datasets of one digest share one stored content, also those in the trash. Every transaction that shares
@@ -101,12 +101,6 @@ class Datasets(Repository[Dataset]):
             rows = rows.where(or_(Dataset.project == project, Dataset.project.is_(None)))
         return self._session.scalar(rows.order_by(Dataset.id.desc()).limit(1))
 
-    def names(self, dataset_ids: Iterable[str | None]) -> dict[str, str]:
-        """Return the names of some datasets by id, without those that do not exist."""
-        wanted = {dataset_id for dataset_id in dataset_ids if dataset_id is not None}
-        rows = select(Dataset.id, Dataset.name).where(Dataset.id.in_(wanted))
-        return {row.id: row.name for row in self._session.execute(rows)}
-
     def feature_names_of(self, dataset_ids: Sequence[str]) -> dict[str, list[str] | None]:
         """Return the feature names of some datasets by id, None for datasets without stored names."""
         rows = select(Dataset.id, Dataset.feature_names).where(Dataset.id.in_(dataset_ids))
@@ -125,15 +119,12 @@ class Datasets(Repository[Dataset]):
         return found
 
     def attach_job(self, id: str, job_id: str) -> Dataset:
-        """Set the job that ingests the dataset.
+        """Set the job that reads or makes the dataset, which is then among the datasets of the job.
 
         Raises:
             NotFound: Either does not exist.
         """
-        dataset = self.get(id)
-        if self._session.get(Job, job_id) is None:
-            raise NotFound("job", job_id)
-        dataset.job_id = job_id
+        dataset = super().attach_job(id, job_id)
         self._session.merge(JobDataset(job_id=job_id, dataset_id=id))
         self._session.flush()
         return dataset
@@ -206,23 +197,6 @@ class Datasets(Repository[Dataset]):
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
         with with_trash(self._session):
             return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
-
-    def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> Dataset:
-        """Record the files at addresses that a dataset is read from.
-
-        Args:
-            id: The dataset.
-            read: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
-
-        Raises:
-            NotFound: It does not exist.
-        """
-        dataset = self.get(id)
-        dataset.source = {**dataset.source, "read": list(read)}
-        dataset.size_bytes = sum(file["size_bytes"] for file in read)
-        dataset.sha256 = read[0]["sha256"] if len(read) == 1 else None
-        self._session.flush()
-        return dataset
 
     def read_again(self, id: str, options: dict[str, Any]) -> Dataset:
         """Make an invalid dataset pending again, with other options.

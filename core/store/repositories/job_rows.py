@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.jobs import specification_of
@@ -86,29 +86,26 @@ class JobRows(Repository[Job]):
             values |= {"finished_at": utc_now(), "checkpoint": None}
         moved = update(Job).where(Job.id == id, Job.status == source, *guards).values(values).returning(Job)
         job = self._session.scalars(moved, execution_options=FRESH).one_or_none()
-        if job is not None and job.problem is not None and specification_of(job.kind).makes_dataset:
-            self._invalidate_dataset(job)
-        if job is not None and job.problem is not None and specification_of(job.kind).makes_click_log:
-            self._invalidate_click_log(job)
+        if job is not None and job.problem is not None:
+            self._invalidate_data(job)
         if job is not None and target in TERMINAL:
             for record_outcome in self._ending:
                 record_outcome(job)
         return job
 
-    def _invalidate_dataset(self, job: Job) -> None:
-        """Mark the pending dataset of a job as invalid that ended without reading it."""
-        awaited = select(JobDataset.dataset_id).where(JobDataset.job_id == job.id)
-        pending = select(Dataset).where(Dataset.id.in_(awaited), Dataset.status == "pending")
-        for dataset in self._session.scalars(pending):
-            dataset.status, dataset.problem = "invalid", job.problem
-        self._session.flush()
-
-    def _invalidate_click_log(self, job: Job) -> None:
-        """Mark the pending click log of a job as invalid that ended without reading it."""
-        pending = select(ClickLog).where(ClickLog.job_id == job.id, ClickLog.status == "pending")
-        for log in self._session.scalars(pending):
-            log.status, log.problem = "invalid", job.problem
-        self._session.flush()
+    def _invalidate_data(self, job: Job) -> None:
+        """Mark the pending data of a job as invalid that ended without making them."""
+        specification = specification_of(job.kind)
+        pending: list[Select[Any]] = []
+        if specification.makes_dataset:
+            awaited = select(JobDataset.dataset_id).where(JobDataset.job_id == job.id)
+            pending.append(select(Dataset).where(Dataset.id.in_(awaited), Dataset.status == "pending"))
+        if specification.makes_click_log:
+            pending.append(select(ClickLog).where(ClickLog.job_id == job.id, ClickLog.status == "pending"))
+        for rows in pending:
+            for row in self._session.scalars(rows):
+                row.status, row.problem = "invalid", job.problem
+            self._session.flush()
 
     def _begin_attempt(self, job: Job, started_at: datetime, resumed_from: int | None) -> None:
         """Record a new attempt of a job.

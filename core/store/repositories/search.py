@@ -13,16 +13,7 @@ from core.errors import NotFound
 from core.jobs import JobKind
 from core.store.repositories import ids
 from core.store.repositories.models import Models
-from core.store.tables import (
-    Comparison,
-    Dataset,
-    Evaluation,
-    Experiment,
-    Job,
-    Model,
-    Ranking,
-    Study,
-)
+from core.store.tables import Comparison, Dataset, Evaluation, Experiment, Job, Model, Ranking, Study
 
 
 @dataclass(frozen=True)
@@ -30,12 +21,10 @@ class Hit:
     """A result of a search.
 
     Attributes:
-        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or
-            `experiment`.
+        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or `experiment`.
         id: Its id.
         name: Its display name.
-        detail: The status of a dataset, study or experiment, the kind and status of a job; None
-            for others.
+        detail: The status of a dataset, study or experiment, the kind and status of a job; None for others.
         created_at: Time of its creation.
         project: Its project, or None.
     """

@@ -1,13 +1,13 @@
 """Click logs: upload, list, wait and delete."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.data import AsyncData
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
@@ -21,48 +21,8 @@ _DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 
 
-class AsyncClickLog(ClickLogView, AsyncResource):
+class AsyncClickLog(ClickLogView, AsyncData):
     """A click log, as last fetched from the service."""
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the log.
-
-        Returns:
-            This log.
-        """
-        return self._take(await self._transport.get(self._path))
-
-    async def job(self) -> AsyncJob | None:
-        """Return the job that reads or makes the log, or None."""
-        if self.job_id is None:
-            return None
-        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
-
-    async def wait(
-        self,
-        on_progress: Callable[[AsyncJob], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the log was read, with a progress bar.
-
-        Args:
-            on_progress: Called with the job that reads it each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
-
-        Returns:
-            This log, ready.
-
-        Raises:
-            JobFailed: It is invalid; the sentence names the first fault and its place.
-            TimeoutError: It has not been read in time.
-        """
-        job = await self.job()
-        if job is not None:
-            await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
-        return await self.refresh()
 
     async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
         """Change its name or its project; omitted fields stay.

@@ -1,12 +1,11 @@
 """Datasets: wait for them and read their queries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.data import AsyncData
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.display.progress import downloaded
 from rankery.client.reading import given, read
 from rankery.client.references import part_of_address
@@ -16,48 +15,8 @@ from rankery.client.views.dataset import DatasetView
 from rankery.client.views.query import Query
 
 
-class AsyncDataset(DatasetView, AsyncResource):
+class AsyncDataset(DatasetView, AsyncData):
     """A judged dataset, as last fetched from the service."""
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the dataset.
-
-        Returns:
-            This dataset.
-        """
-        return self._take(await self._transport.get(self._path))
-
-    async def job(self) -> AsyncJob | None:
-        """Return the job that reads the dataset, or None."""
-        if self.job_id is None:
-            return None
-        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
-
-    async def wait(
-        self,
-        on_progress: Callable[[AsyncJob], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the dataset was read, with a progress bar.
-
-        Args:
-            on_progress: Called with the job that reads it each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
-
-        Returns:
-            This dataset, ready.
-
-        Raises:
-            JobFailed: It is invalid; the sentence names the first fault and its place.
-            TimeoutError: It has not been read in time.
-        """
-        job = await self.job()
-        if job is not None:
-            await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
-        return await self.refresh()
 
     async def read_again(self, ignore: Sequence[str]) -> Self:
         """Read the upload of an invalid dataset again, without some columns; `wait` on it.

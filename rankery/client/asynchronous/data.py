@@ -1,0 +1,58 @@
+"""The base of datasets and click logs: data that a job reads."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Self
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.resource import AsyncResource
+
+
+class AsyncData(AsyncResource):
+    """Data that are pending until their job has read or made them."""
+
+    job_id: str | None
+
+    @property
+    @abstractmethod
+    def _path(self) -> str: ...
+
+    async def refresh(self) -> Self:
+        """Fetch the current state.
+
+        Returns:
+            The same.
+        """
+        return self._take(await self._transport.get(self._path))
+
+    async def job(self) -> AsyncJob | None:
+        """Return the job that reads or makes the data, or None."""
+        if self.job_id is None:
+            return None
+        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
+
+    async def wait(
+        self,
+        on_progress: Callable[[AsyncJob], object] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Wait until the data were read, with a progress bar.
+
+        Args:
+            on_progress: Called with the job that reads it each time it was asked for.
+            timeout_seconds: Give up after so long; None waits for ever.
+            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The same, ready.
+
+        Raises:
+            JobFailed: They are invalid; the sentence names the first fault and its place.
+            TimeoutError: They have not been read in time.
+        """
+        job = await self.job()
+        if job is not None:
+            await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
+        return await self.refresh()
